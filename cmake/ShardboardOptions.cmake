@@ -21,6 +21,12 @@ set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -W
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     list(APPEND warnings -Wno-restrict) # false alarm on operator+ of std::string in g++ 12 (GCC bug 105651)
 endif()
+# The compiler that we develop with says nothing about our code; what other versions will say nobody knows before.
+set(werror_default OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
+    set(werror_default ON)
+endif()
+option(SHARDBOARD_WERROR "Treat warnings as errors (by default with g++ 12 alone)" ${werror_default})
 if(SHARDBOARD_WERROR)
     list(APPEND warnings -Werror)
 endif()
@@ -38,3 +44,23 @@ add_library(shardboard_qt_strict INTERFACE)
 target_compile_definitions(shardboard_qt_strict INTERFACE
     QT_NO_CAST_FROM_ASCII QT_NO_CAST_TO_ASCII QT_NO_URL_CAST_FROM_STRING QT_NO_KEYWORDS QT_NO_FOREACH
     QT_DISABLE_DEPRECATED_BEFORE=0x060400)
+
+# How much optimization a part of the project is worth in a Release build; most of the compiler's time goes there.
+#   shardboard_optimize(TARGET HOT)    what is measured by "shardctl bench" and the run of a model: as Release says
+#   shardboard_optimize(TARGET WARM)   -O2
+#   shardboard_optimize(TARGET COLD)   -O1, and the standard library checks subscripts and empty containers
+# Who sets CMAKE_CXX_FLAGS_RELEASE gets that everywhere.
+set(SHARDBOARD_TUNED OFF)
+if(CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
+    set(SHARDBOARD_TUNED ON)
+endif()
+function(shardboard_optimize TARGET LEVEL)
+    if(LEVEL STREQUAL "COLD" AND NOT SHARDBOARD_CHECKED)
+        target_compile_definitions(${TARGET} PRIVATE _GLIBCXX_ASSERTIONS)
+    endif()
+    if(SHARDBOARD_TUNED AND LEVEL STREQUAL "WARM")
+        target_compile_options(${TARGET} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
+    elseif(SHARDBOARD_TUNED AND LEVEL STREQUAL "COLD")
+        target_compile_options(${TARGET} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+    endif()
+endfunction()

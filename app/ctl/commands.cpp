@@ -2,6 +2,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/memoryoptions.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "model/io/max/modulejson.h"
 #include "model/io/max/pickrequest.h"
@@ -15,10 +16,10 @@ const std::vector<Command>& commands()
     static const OptionSpec kJson { "--json", "", "one JSON document on stdout" };
     static const OptionSpec kRanks {
         "--ranks", "N",
-        "processes that mpirun starts for mpi (one for each device, at most the cores; of --hosts all) or nccl (one)"
+        "processes that mpirun starts for mpi (one per device, at most one per core; with --hosts, all of theirs) or nccl (one)"
     };
     static const OptionSpec kHosts { "--hosts", "LIST",
-                                     "on other hosts, for mpi and nccl: host1:2,host2:2 or a hostfile (this host)" };
+                                     "hosts to run on, for mpi and nccl: host1:2,host2:2 or a hostfile (this host)" };
     static const std::vector<Command> kCommands {
         { "models", "lists the built-in models", {}, { kJson }, modelsCommand, {} },
         { "hardware",
@@ -26,49 +27,50 @@ const std::vector<Command>& commands()
           { "[ID]" },
           { kJson },
           hardwareCommand,
-          "With --json one preset is printed as a hardware file, to be edited and given to --hardware; ID can be such a file, "
-          "too.\n"
+          "With --json, one preset is printed as a hardware file that can be edited and given to --hardware; ID can also be such a "
+          "file.\n"
           "{\"format\": \"shardboard-hardware\", \"version\": 1, \"base\": \"dgx-h100\", \"levels\": [{}, {\"link\":\n"
-          "{\"bytes_per_second\": 2e10}}]} says only what differs.\n" },
+          "{\"bytes_per_second\": 2e10}}]} gives only what differs.\n" },
         { "new",
           "makes a design from a model and a mesh",
           {},
           withMemoryOptions(
               { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
-                { "--in-dim", "N", "for --model column-parallel-linear, one module alone: y = x Wt, W [out, in]" },
+                { "--in-dim", "N", "for --model column-parallel-linear, a single module: y = x Wt, W [out, in]" },
                 { "--out-dim", "N", "for the same" },
                 { "--bias", "", "for the same: add a bias" },
-                { "--tied", "", "for the same: its weight is an embedding table too, in which tokens are looked up" },
+                { "--tied", "", "for the same: the weight is also an embedding table, in which tokens are looked up" },
                 { "--mesh", "AXES", "device mesh, e.g. data=2,model=4" },
                 { "--hardware", "ID", "hardware preset, or a hardware file *.json (dgx-h100)" },
                 { "--workload", "KIND", "prefill, decode or train (prefill)" },
-                { "--micro-batches", "N", "train: the batch goes through in so many parts (1)" },
+                { "--micro-batches", "N", "train: split the batch into this many parts (1)" },
                 { "--recompute", "WHAT", "train: none, selective or full (none)" },
                 { "--shard-optimizer", "AXES",
-                  "train: mesh axes that cut the optimizer states where the weights are whole (ZeRO-1)" },
+                  "train: mesh axes that cut the optimizer states where they do not cut the weights (ZeRO-1)" },
                 { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
                 { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
                 { "--overlap", "WHAT",
-                  "collectives that run while the device computes: none, weights (those of weights and their"
-                  " gradients, as FSDP) or all (none)" },
+                  "collectives that run while the device computes: none, weights (those of weights and their gradients, like FSDP) "
+                  "or all (none)" },
                 { "--batch", "N", "sequences in a step (8)" },
-                { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
+                { "--sequence", "N", "tokens in a sequence; for decode, entries in the KV cache (4096)" },
                 { "--software", "WHOSE",
-                  "kernels beside products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (fused)" },
+                  "kernels other than matrix products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (fused)" },
                 { "--dtype", "TYPE",
-                  "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 but in the products of the"
-                  " layers; a device without fp8 computes in bf16" },
+                  "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 except in the layers' products; a device "
+                  "without fp8 computes in bf16" },
                 { "--preset", "NAME",
-                  "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,\ncp-ulysses, "
+                  "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,\n"
+                  "cp-ulysses, "
                   "pp-1f1b or pp-interleaved (replicate; for a module megatron-tp)" },
                 { "--pin", "PIN",
-                  "where activations lie, '*:batch=data,fsdp', or which row operations take,"
-                  " 'block/self_attn.attention@context=S1 R R -> S1'; may be repeated",
+                  "how activations are laid out, '*:batch=data,fsdp', or which row an operation takes, "
+                  "'block/self_attn.attention@context=S1 R R -> S1'; may be repeated",
                   true },
                 { "--rules", "FILE",
-                  "logical axis rules instead: mesh-and-rule file (YAML) or built-in rule set; no strategy is made then,"
-                  " because strategies come before rules" },
-                { "--devices-per-slice", "N", "with --rules: the mesh is the one of the rules, on so many devices" },
+                  "logical axis rules instead: mesh-and-rule file (YAML) or built-in rule set; the design then has no strategies, "
+                  "because those come before rules" },
+                { "--devices-per-slice", "N", "with --rules: use the mesh of the rules, on this many devices" },
                 { "--topology", "NAME", "accelerator instead, e.g. tpu7x-16" },
                 { "--slices", "N", "slices (1)" },
                 { "--base", "FILE", "with --rules: base.yml, or a built-in rule set (default)" },
@@ -88,7 +90,7 @@ const std::vector<Command>& commands()
             { "--dim", "N", "tensor dim for axiswise, gate-up (2) and segmented; negative counts from the end" },
             { "--num-heads", "N", "heads, for head-aware-columnwise and stacked-qkv" },
             { "--head-dim", "N", "elements of a head, for the same" },
-            { "--segment", "SEGMENT", "even:SIZE or heads:NUMBER:HEAD_DIM, for segmented; several in order", true },
+            { "--segment", "SEGMENT", "even:SIZE or heads:NUMBER:HEAD_DIM, for segmented; may be repeated, in order", true },
             { "--axis", "NAMES", "mesh axes to cut over, major first (the only one)" },
             { "--spec", "SPEC", "a layout in any notation instead, e.g. \"P(None,'model')\" or \"R, S(1)\"" },
             { "--cut", "RULE", "strict, ceil-flat, ceil-nested, balanced, grain-balanced (strategies: balanced; --spec: strict)" },
@@ -110,15 +112,15 @@ const std::vector<Command>& commands()
             { "--device-ids", "IDS", "the device of each mesh position, row-major (0,1,2,…)" },
             { "--rank", "N", "tensor dims (2)" },
             { "--shape", "SIZES", "of the tensor instead, e.g. 16,8" },
-            { "--from", "NOTATION", "jax, shardy, hlo, hlo-v1, dtensor or max (by its looks)" },
-            { "--to", "NOTATION", "write this one alone; exit 3 where it cannot say the layout" },
+            { "--from", "NOTATION", "jax, shardy, hlo, hlo-v1, dtensor or max (detected)" },
+            { "--to", "NOTATION", "write this one alone; exit 3 if it cannot express the layout" },
             { "--dtype", "TYPE", "for the short form with sizes (bf16)" },
             kJson },
           notationCommand,
           "TEXT is for example \"P(('model','data'))\", '[{\"model\"}, {}]', '{devices=[4,1,2]<=[2,4]T(1,0) "
           "last_tile_dim_replicate}',\n"
-          "'R, S(0)' (one placement per mesh axis) or 'Replicated, Sharded(0)'. Mesh axes of size 1 cut nothing: HloSharding does\n"
-          "not say them, DTensor and MAX not their place in an order. DTensor's _S is torch's private _StridedShard.\n" },
+          "'R, S(0)' (one placement per mesh axis) or 'Replicated, Sharded(0)'. Mesh axes of size 1 cut nothing: HloSharding\n"
+          "omits them, and DTensor and MAX omit their place in an order. DTensor's _S is torch's private _StridedShard.\n" },
         { "cuts",
           "compares the five cut rules for one tensor",
           {},
@@ -142,13 +144,13 @@ const std::vector<Command>& commands()
             { "--devices-per-slice", "N", "devices of one slice" },
             { "--topology", "NAME", "accelerator instead, e.g. tpu7x-16" },
             { "--slices", "N", "slices (1)" },
-            { "--outside-pipeline", "", "the rules that hold for layers outside the pipeline" },
+            { "--outside-pipeline", "", "the rules that apply to layers outside the pipeline" },
             { "--logical", "FILE", "logical_shardings.json, input_shardings.json, or a folder of both" },
-            { "-o", "FILE", "resolve: where to write, a folder for a folder (standard output)" },
+            { "-o", "FILE", "resolve: where to write; a folder if the input is one (standard output)" },
             { "--tensor", "NAME", "explain: a tensor of the dump, or the last parts of its name" },
-            { "--names", "NAMES", "explain: logical names by hand instead, e.g. embed,layers,mlp; null for none" },
-            { "--shape", "SIZES", "explain: of the tensor of --names" },
-            { "--dtype", "TYPE", "explain: for the bytes (f32)" },
+            { "--names", "NAMES", "explain: logical names instead, e.g. embed,layers,mlp; null for none" },
+            { "--shape", "SIZES", "explain: shape of the tensor of --names" },
+            { "--dtype", "TYPE", "explain: dtype, for the bytes (f32)" },
             kJson },
           rulesCommand,
           "  resolve   turns logical names into specs: named_shardings.json as MaxText dumps it\n"
@@ -158,7 +160,7 @@ const std::vector<Command>& commands()
         { "pick",
           "shows what MAX's picker, or ours, picks for one operation, and every candidate",
           { "REQUEST" },
-          { { "--report", "", "also tell on stderr what moves and what else there was, whatever the mode" }, kJson },
+          { { "--report", "", "also report on stderr what moves and what the alternatives were, in any mode" }, kJson },
           pickCommand,
           pickHelp() },
         { "plan",
@@ -169,24 +171,25 @@ const std::vector<Command>& commands()
                 { "--picker", "NAME", "greedy, partials-only or none" },
                 { "--profile", "NAME",
                   "shardboard (pins, vocabulary-parallel embedding), or MAX's G0, G1 (greedy), G2, G3 (auto_reshard)" },
-                { "--on-reshard", "MODE", "silent, warn (tells on stderr what moves) or raise (exit 3 when anything does)" },
+                { "--on-reshard", "MODE", "silent, warn (report on stderr what moves) or raise (exit 3 if anything does)" },
                 { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter; not in G2 and G3)" },
                 { "--allow-transitions", "SET", "in G2 and G3: DEFAULT, ALL, or pairs such as P->R,S->R" },
                 { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" },
-                { "--parts", "", "also time and memory of each part of the model and phase (in JSON they always are)" },
-                { "--against", "OTHER", "what differs from another design, and what each of them costs" },
+                { "--parts", "", "also show time and memory of each part of the model and phase (JSON always has them)" },
+                { "--against", "OTHER", "what differs from another design, and what each one costs" },
                 kJson }),
           planCommand,
-          "In JSON lost_seconds of a fix is against the design as it is: below 0 it is faster. Of a pipeline totals.seconds is\n"
+          "In JSON, lost_seconds of a fix is relative to the design as it is: below 0 means faster. For a pipeline, totals.seconds "
+          "is\n"
           "pipeline.stage_seconds + bubble_seconds + update_seconds; compute, collectives and exposed add up all stages, as parts "
           "do.\n"
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
-          "profile shardboard are used, without vocabulary parallel embedding and rings. Pins count in profile shardboard "
-          "alone.\n" },
+          "profile shardboard are used, without vocabulary parallel embedding and rings. Pins apply only in profile "
+          "shardboard.\n" },
         { "explain",
-          "why a tensor, operation or collective is as it is, and what else there was",
+          "shows why a tensor, operation or collective is as it is, and the alternatives",
           { "DESIGN", "WHAT" },
-          { { "--what-if", "N", "evaluate the design with the pin of the N cheapest alternatives (3; for several things 0)" },
+          { { "--what-if", "N", "evaluate the design with the pin of the N cheapest alternatives (3; for several matches 0)" },
             kJson },
           explainCommand,
           "WHAT is a collective's id, an operation (block/self_attn.q_proj), or a tensor (a weight, with * or a layer's number; "
@@ -197,31 +200,31 @@ const std::vector<Command>& commands()
         { "check",
           "lists findings with the smallest repair; exit 1 when there are warnings or errors",
           { "DESIGN" },
-          { { "--repair", "N", "makes the repair of finding N, or of all, and lists what is left" },
+          { { "--repair", "N", "applies the repair of finding N, or all of them, and lists what is left" },
             { "-o", "FILE", "design file to write, with --repair" },
             kJson },
           checkCommand,
-          "Errors cannot be planned or do not fit, warnings cost something that was hardly meant, notes are worth knowing: with "
-          "notes\n"
-          "alone it exits with 0. In JSON cost_kind tells whether cost_bytes are held (memory of a device) or moved (by "
-          "collectives, in\n"
-          "a step); none: the kind has no bytes.\n" },
+          "An error means that the design cannot be planned or does not fit; a warning costs something that was probably not "
+          "intended;\n"
+          "a note is worth knowing, and with notes alone the exit code is 0. In JSON, cost_kind says whether cost_bytes are held "
+          "(memory\n"
+          "of a device) or moved (by collectives, in a step); none: findings of this kind have no bytes.\n" },
         { "run",
           "runs the plan with real data and checks its numbers",
           { "DESIGN" },
-          { { "--backend", "NAME", "cpu, mpi, cuda or nccl, as far as the worker has them (cpu)" },
+          { { "--backend", "NAME", "cpu, mpi, cuda or nccl, if the worker has it (cpu)" },
             { "--layers", "N", "layers to run (all)" },
             { "--steps", "N", "timed repetitions (1)" },
             { "--dtype", "TYPE", "f32, or design: values rounded to the design's dtype (f32)" },
             { "--verify", "", "compare every operation with the unsharded computation" },
             { "--no-ends", "", "leave out embedding and head" },
-            { "--profile", "FILE", "write what every operation and collective took on every device" },
+            { "--profile", "FILE", "write how long every operation and collective took on every device" },
             { "--profile-mode", "MODE",
               "serial: one device alone at a time, for its cost; batched: all at once, for throughput (batched)" },
             { "--trace", "FILE", "write a timeline that Perfetto and chrome://tracing open" },
             { "--project", "HARDWARE",
-              "also tell a step with communication, overlap and bubbles as this hardware has them, by the cost model" },
-            { "--seed", "N", "of the made-up weights (1)" },
+              "also predict a step with this hardware's communication, overlap and bubbles, by the cost model" },
+            { "--seed", "N", "seed of the generated weights (1)" },
             kRanks,
             kHosts,
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
@@ -232,9 +235,9 @@ const std::vector<Command>& commands()
         { "calibrate",
           "measures this machine and writes hardware for designs: --hardware FILE",
           {},
-          { { "--backend", "NAME", "cpu, mpi, cuda or nccl, as far as the worker has them (cpu)" },
+          { { "--backend", "NAME", "cpu, mpi, cuda or nccl, if the worker has it (cpu)" },
             { "-o", "FILE", "hardware file to write" },
-            { "--quick", "", "fewer and smaller sizes: below 20 seconds" },
+            { "--quick", "", "fewer and smaller sizes: under 20 seconds" },
             kRanks,
             kHosts,
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
@@ -243,19 +246,19 @@ const std::vector<Command>& commands()
           "A logical device is one thread with a core of its own; all devices share the memory (for mpi: collectives between "
           "processes of one\n"
           "host). Fits products, kernels bound by memory,\n"
-          "attention and collectives, and says how far the measured times lie from the model's. Medians are taken, but a machine "
-          "that\n"
-          "does other things is measured as slower than it is. The engine computes in float32, whatever a design's dtype.\n" },
+          "attention and collectives, and reports how far the measured times are from the model's. Medians are taken, but a busy\n"
+          "machine still measures slower than it is. The engine computes in float32, whatever a design's dtype.\n" },
         { "export",
           "writes the configuration of another framework, and shards.json",
           { "DESIGN" },
           { { "--to", "TARGET", "jax" }, { "-o", "FOLDER", "where to write" } },
           exportCommand,
-          "Weights and inputs are laid out. What the design says besides (pins, overlap, recompute, …) is told on stderr and at "
-          "the head of\n"
-          "export.py. A design that JAX would hold otherwise is refused: cuts in whole heads, dims that do not divide, pipelines. "
-          "export.py\n"
-          "and shards.json replace files of these names; a link of such a name is refused, because it leads out of the folder.\n" },
+          "The export has the layouts of weights and inputs. What else the design has (pins, overlap, recompute, …) is listed on "
+          "stderr and\n"
+          "at the head of export.py. Layouts that JAX cannot express are refused: cuts in whole heads, dims that do not divide, "
+          "pipelines.\n"
+          "Existing files named export.py and shards.json are replaced; a link of that name is refused, because it leads out of "
+          "the folder.\n" },
         { "dump",
           "writes the layout as golden files, for diff in a CI",
           { "DESIGN" },
@@ -272,12 +275,12 @@ const std::vector<Command>& commands()
             { "--slices", "N", "number of slices (1)" },
             { "--base", "FILE", "base configuration under rule files (built in)" },
             { "--model-rules", "FILE", "a model's own rules" },
-            { "--set", "KEY=VALUE", "options, e.g. ici_fsdp_parallelism=-1; several", true },
-            { "--dtype", "TYPE", "of tensors that do not say theirs, for the bytes (f32)" },
+            { "--set", "KEY=VALUE", "an option, e.g. ici_fsdp_parallelism=-1; may be repeated", true },
+            { "--dtype", "TYPE", "of tensors that do not give theirs, for the bytes (f32)" },
             kJson },
           diffCommand,
           "LEFT and RIGHT are each a design, a folder of dumps or one of its files, a shards.json, a MaxText rule file\n"
-          "(*.yml), or the name of a built-in rule set. What one side does not say is not compared.\n" },
+          "(*.yml), or the name of a built-in rule set. What one side does not specify is not compared.\n" },
         { "bench",
           "measures how long an edit takes to evaluate and all weights to resolve, small and large",
           { "[NAME]" },
@@ -286,10 +289,11 @@ const std::vector<Command>& commands()
             { "--engine", "COMMAND", "for mpi: command that starts the worker (shardboard-engine beside shardctl)" },
             kJson },
           benchCommand,
-          "  engine    products and collectives of the worker by the best rates of this machine (all sizes when named, else few)\n"
+          "  engine    products and collectives of the worker, against the best rates of this machine (all sizes if named, else a "
+          "few)\n"
           "  evaluate  from an edit to its consequences: layouts, plan, memory, findings\n"
-          "  mpi       collectives between processes beside those of the MPI library (only when named)\n"
-          "  price     a plan that is there, on the same hardware and after a link was edited\n"
+          "  mpi       collectives between processes, against those of the MPI library (only if named)\n"
+          "  price     an existing plan again, on the same hardware and after an edit of a link\n"
           "  pick      the row of a menu for an operation, on each mesh axis\n"
           "  reshard   the cheapest steps between layouts on four mesh axes\n"
           "  resolve   layouts and shards of every weight of a 126-layer model on 131,072 devices\n" },

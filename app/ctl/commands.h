@@ -4,7 +4,7 @@
 #pragma once
 
 #include "app/ctl/arguments.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <functional>
 #include <string>

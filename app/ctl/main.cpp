@@ -21,8 +21,8 @@ void printOverview(std::ostream& out)
     for (const Command& command : commands())
         out << "  " << command.name << std::string(10 - std::min<std::size_t>(9, command.name.size()), ' ') << command.summary
             << "\n";
-    out << "\nshardctl COMMAND --help tells more. Exit codes: 0 done, 1 warnings, errors or differences, 2 wrong usage,\n"
-           "3 input that cannot be used, 4 the engine failed, 5 cancelled.\n";
+    out << "\nshardctl COMMAND --help says more. Exit codes: 0 done, 1 warnings, errors or differences, 2 wrong usage,\n3 input "
+           "that cannot be used, 4 the engine failed, 5 cancelled.\n";
 }
 
 void printHelp(const Command& command)
@@ -89,6 +89,7 @@ int main(int argc, char** argv)
         std::cerr << kNoMemory;
         return kInput;
     } catch (const std::exception& e) { // of the libraries: nothing of ours throws
-        return report(inputError("shardctl", std::string("cannot go on: ") + e.what(), "check names and permissions of the files"));
+        return report(
+            inputError("shardctl", std::string("cannot continue: ") + e.what(), "check names and permissions of the files"));
     }
 }

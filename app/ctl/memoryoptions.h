@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/ctl/arguments.h"
-#include "model/plan/memory/memorysettings.h"
+#include "model/plan/memorysettings.h"
 
 namespace shardboard {
 

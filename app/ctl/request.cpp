@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/request.h"
 
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/io/json/jsontext.h"
 
 #include <iostream>

@@ -115,16 +115,6 @@ std::string meshText(const Mesh& mesh)
     return joined(parts) + " and " + std::to_string(idle) + (idle == 1 ? " axis" : " axes") + " of size 1";
 }
 
-nlohmann::ordered_json meshJson(const Mesh& mesh)
-{
-    nlohmann::ordered_json out = { { "axes", nlohmann::ordered_json::array() }, { "sizes", nlohmann::ordered_json::array() } };
-    for (const MeshAxis& axis : mesh.axes()) {
-        out["axes"].push_back(axis.name);
-        out["sizes"].push_back(axis.size);
-    }
-    return out;
-}
-
 nlohmann::ordered_json specJson(const DumpSpec& spec)
 {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();

@@ -35,7 +35,6 @@ Result<LogicalFiles> readLogicalFiles(const std::string& path);
 void printWarnings(const std::vector<std::string>& warnings);
 
 std::string meshText(const Mesh& mesh); ///< `fsdp=16 and 11 axes of size 1`
-nlohmann::ordered_json meshJson(const Mesh& mesh); ///< {"axes":[…],"sizes":[…]}
 nlohmann::ordered_json specJson(const DumpSpec& spec); ///< [null, "fsdp", ["fsdp", "expert"]]
 
 int explainRules(const Arguments& arguments);

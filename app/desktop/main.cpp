@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desktop program. Exit codes: 0 done, 2 wrong command line, 3 a tour, picture or export whose input cannot be read or written.
-#include "app/desktop/window/commandline.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportaction.h"
 #include "app/desktop/files/fileactions.h"
+#include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/tour/tour.h"
+#include "app/desktop/window/commandline.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
-#include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/pictures/tour.h"
+
 #include "model/core/visibletext.h"
 #include "model/io/layouts/exporter.h"
 #include "model/session/document.h"

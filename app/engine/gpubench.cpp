@@ -2,17 +2,17 @@
 // shardboard-gpubench: what the CUDA backend's collectives and products reach on this GPU, in one JSON document: device, clocks,
 // the rate of a copy measured in the same run, samples. Every timed result is compared with what it should be. With --stand-in it
 // goes through the same on the CPU with tiny sizes, to test itself.
-#include "engine/devices/collective.h"
-#include "engine/devices/compare.h"
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/cuda/hostruntime.h"
 #include "engine/cuda/launches.h"
+#include "engine/devices/collective.h"
+#include "engine/devices/compare.h"
 #ifdef SHARDBOARD_WITH_CUDA
 #include "engine/cuda/cudaruntime.h"
 #endif
+#include "engine/machine/failure.h"
+#include "engine/machine/measure.h"
 #include "engine/ops/execute.h"
-#include "engine/devices/failure.h"
-#include "engine/calibrate/measure.h"
 #include "engine/run/runvalues.h"
 
 #include <nlohmann/json.hpp>
@@ -116,7 +116,7 @@ json collective(Setup& setup, const Kind& kind, std::int64_t n, std::int64_t per
     result.allocate(arena);
     setup.executor.poison(result.address(0), result.bytes());
     const Measured measured =
-        measure([&] { return setup.executor.reshard(context, step, from, false, kind.name, result).together; }, kRules);
+        measure([&] { return setup.executor.reshard(context, step, from, false, kind.name, result).combined; }, kRules);
     Sharded reference(shape, Layout::replicated(2), mesh);
     reference.source = source;
     row.update(sampled(measured));
@@ -167,7 +167,7 @@ json products(Setup& setup, std::int64_t n, std::int64_t m, std::int64_t columns
     one.products = { { memory, b, c } };
     const double flops = 2.0 * static_cast<double>(n * m) * static_cast<double>(columns) * static_cast<double>(k);
     const auto timed = [&](const std::function<void()>& work) {
-        return measure([&] { return runTogether(setup.runtime, 1, work).together; }, kRules);
+        return measure([&] { return runAtOnce(setup.runtime, 1, work).combined; }, kRules);
     };
     // In turns, so that both see the same clocks.
     const Measured single = timed([&] { setup.runtime.gemm(one); });
@@ -231,7 +231,7 @@ public:
         m_setup.runtime.beginRecording();
         step(context);
         const std::unique_ptr<Replay> graph = m_setup.runtime.endRecording();
-        const Measured replayed = measure([&] { return runTogether(m_setup.runtime, 1, [&] { graph->run(); }).together; }, kRules);
+        const Measured replayed = measure([&] { return runAtOnce(m_setup.runtime, 1, [&] { graph->run(); }).combined; }, kRules);
         m_setup.runtime.wait();
         const double after = m_setup.executor.meanSquare(context, tensor("out"));
         row["operations"] = sampled(eager); // the sum of their times on the GPU
@@ -304,7 +304,7 @@ private:
     double allReduce(Context& context, const std::string& from, const std::string& to)
     {
         const ReshardStep step { CollectiveKind::AllReduce, { 0 }, tensor(from).layout(), tensor(to).layout() };
-        return m_setup.executor.reshard(context, step, tensor(from), false, to, tensor(to)).together;
+        return m_setup.executor.reshard(context, step, tensor(from), false, to, tensor(to)).combined;
     }
     double step(Context& context)
     {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardboard-engine: the worker. Requests come in on standard input, answers go out on standard output, one JSON object a
 // line; people's logs go to standard error. It leaves when its input is closed.
+#include "app/engine/modelprograms.h"
 #include "engine/conformance/command.h"
 #ifdef SHARDBOARD_MPI
-#include "engine/worker/backendparts.h"
+#include "engine/backends/backends.h"
 #include "engine/mpi/benchcollectives.h"
 #include "engine/mpi/mpibackend.h"
 #endif
-#include "engine/devices/failure.h"
-#include "engine/devices/machine.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/machine.h"
 #include "engine/nccl/command.h"
 #include "engine/worker/server.h"
 #include "model/core/memoryreserve.h"
@@ -40,7 +41,7 @@ void chooseBlasKernels([[maybe_unused]] char** argv)
 void joinOthers()
 {
 #ifdef SHARDBOARD_MPI
-    shardboard::engine::followIfNotFirst(shardboard::engine::backendParts());
+    shardboard::engine::followIfNotFirst(shardboard::engine::processBackends());
 #endif
 }
 
@@ -51,7 +52,7 @@ void leaveOthers([[maybe_unused]] shardboard::engine::Server* server)
     if (shardboard::engine::hasOthers()) {
         if (server != nullptr)
             server->stop(1.0);
-        shardboard::engine::leaveTogether();
+        shardboard::engine::leaveProcesses();
     }
 #endif
 }
@@ -138,14 +139,14 @@ int main(int argc, char** argv)
     joinOthers();
     if (conformance) {
         dup2(output, STDOUT_FILENO);
-        const int status = shardboard::conformance::runCommand(argc - 2, argv + 2);
+        const int status = shardboard::conformance::runCommand(argc - 2, argv + 2, shardboard::conformance::withModels());
         leaveOthers(nullptr);
         return status;
     }
     try {
         serveRequests(output);
     } catch (const std::exception& e) { // no memory, no threads
-        std::fprintf(stderr, "shardboard-engine: cannot go on: %s; %s\n", e.what(), shardboard::engine::kMoreMemory);
+        std::fprintf(stderr, "shardboard-engine: cannot continue: %s; %s\n", e.what(), shardboard::engine::kMoreMemory);
         _exit(4);
     }
 }

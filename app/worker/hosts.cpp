@@ -31,7 +31,7 @@ std::string whyNoList(const std::string& hosts)
             continue;
         const auto places = parseInteger(entry.substr(colon + 1));
         if (!places || *places < 1)
-            return "'" + entry.substr(colon + 1) + "' of '" + entry + "' is no number of processes";
+            return "'" + entry.substr(colon + 1) + "' of '" + entry + "' is not a number of processes";
     }
     return {};
 }

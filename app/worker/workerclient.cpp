@@ -231,7 +231,7 @@ std::optional<WorkerEvent> WorkerClient::takeMessage(const std::string& line)
     auto parsed = parseJsonLine(line, "engine");
     const std::string type = parsed.ok() && parsed.value().is_object() ? messageText(parsed.value(), "type") : std::string();
     if (type.empty()) {
-        const std::string what = "it wrote a line that is no message: “" + beginningOf(line) + "”";
+        const std::string what = "it wrote a line that is not a message: “" + beginningOf(line) + "”";
         return fail(WorkerFailure::NotUnderstood, what, { ErrorCode::Engine, m_process->command(), what, "" });
     }
     json& message = parsed.value();

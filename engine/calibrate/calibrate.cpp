@@ -2,18 +2,18 @@
 #include "engine/calibrate/calibrate.h"
 
 #include "engine/devices/collective.h"
-#include "engine/ops/execute.h"
-#include "engine/run/executor.h"
-#include "engine/ops/gemm.h"
-#include "engine/ops/kernels/fusedrun.h"
-#include "engine/calibrate/limits.h"
-#include "engine/devices/machine.h"
-#include "engine/calibrate/measure.h"
-#include "engine/run/stages.h"
+#include "engine/devices/executor.h"
 #include "engine/devices/team.h"
+#include "engine/machine/fusedrun.h"
+#include "engine/machine/gemm.h"
+#include "engine/machine/limits.h"
+#include "engine/machine/machine.h"
+#include "engine/machine/measure.h"
+#include "engine/ops/execute.h"
+#include "engine/run/stages.h"
 #include "model/core/statistics.h"
-#include "model/plan/kernelworkof.h"
-#include "model/io/wire/profiledocument.h"
+#include "model/io/measured/profiledocument.h"
+#include "model/plan/time/kernelworkof.h"
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@ void fill(Context& context, Sharded& tensor)
     if (context.planning())
         return;
     for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
-        if (!context.arena.placement().isOwn(tensor.mesh(), device))
+        if (!context.arena.deviceRanks().isOwn(tensor.mesh(), device))
             continue;
         float* to = tensor.data(device);
         for (std::int64_t i = 0; i < tensor.elements(device); ++i)
@@ -199,8 +199,8 @@ public:
     double run(Context& context) override
     {
         if (m_kind == CollectiveKind::SendRecv)
-            return executeSend(context, m_tensor, m_target, false).timing.together;
-        return executeStep(context, m_step, m_tensor, false, point.what).timing.together;
+            return executeSend(context, m_tensor, m_target, false).timing.combined;
+        return executeStep(context, m_step, m_tensor, false, point.what).timing.combined;
     }
     void release() override { m_tensor = {}; }
     const Mesh& mesh() const { return m_mesh; }
@@ -288,9 +288,9 @@ bool besideMemory(const Context& context, const CalibrationPoint& point)
     return context.executor == nullptr && point.groupSize > 1 && context.goesPastCaches(static_cast<std::int64_t>(point.bytes));
 }
 
-/// The least that a collective reads and writes: of how many places at once it reads, and what part of it all it writes.
+/// The least that a collective reads and writes: from how many arrays at once it reads, and what part of it all it writes.
 struct LeastWork {
-    int places = 1;
+    int sources = 1;
     double written = 0.5;
 };
 LeastWork leastWorkOf(const CalibrationPoint& point)
@@ -317,7 +317,7 @@ public:
     {
         const double copy = m_probe.copyRate(m_workers);
         const double store = m_probe.storeRate(m_workers);
-        const double read = m_probe.readRate(m_workers, m_least.places);
+        const double read = m_probe.readRate(m_workers, m_least.sources);
         const double seconds = trial();
         m_copy.push_back(copy);
         m_store.push_back(store);
@@ -569,18 +569,18 @@ std::variant<Calibration, Failure> calibrateOn(Executor& executor, const std::st
 
 namespace {
 
-/// The bytes of every place that a trial takes at most.
-std::vector<std::int64_t> memoryByPlace(Team& team, const std::vector<std::unique_ptr<CollectiveTrial>>& trials, int workers)
+/// The bytes of every rank that a trial takes at most.
+std::vector<std::int64_t> memoryByRank(Team& team, const std::vector<std::unique_ptr<CollectiveTrial>>& trials, int workers)
 {
-    std::vector<std::int64_t> most(static_cast<std::size_t>(team.places()), 0);
+    std::vector<std::int64_t> most(static_cast<std::size_t>(team.rankCount()), 0);
     for (const auto& trial : trials) {
-        Arena arena(Placement(trial->mesh(), team.places(), team.place()));
+        Arena arena(DeviceRanks(trial->mesh(), team.rankCount(), team.rank()));
         Context context { arena, nullptr, workers, {} };
         PlanningTeam planning(team);
         context.team = &planning;
         trial->prepare(context);
-        for (int place = 0; place < team.places(); ++place)
-            most[static_cast<std::size_t>(place)] = std::max(most[static_cast<std::size_t>(place)], arena.highWater(place));
+        for (int rank = 0; rank < team.rankCount(); ++rank)
+            most[static_cast<std::size_t>(rank)] = std::max(most[static_cast<std::size_t>(rank)], arena.highWater(rank));
         trial->release();
     }
     return most;
@@ -590,12 +590,12 @@ std::vector<std::int64_t> memoryByPlace(Team& team, const std::vector<std::uniqu
 double slowestOf(Team& team, double seconds)
 {
     double slowest = 0;
-    for (const auto& said : team.tellAll({ seconds }))
+    for (const auto& said : team.allGather({ seconds }))
         slowest = std::max(slowest, said.front());
     return slowest;
 }
 
-Measured measuredTogether(Team& team, CollectiveTrial& trial, Context& context, const MeasureRules& rules)
+Measured measuredByAll(Team& team, CollectiveTrial& trial, Context& context, const MeasureRules& rules)
 {
     constexpr double kLeast = 3e-4;
     const double once = slowestOf(team, trial.run(context));
@@ -612,21 +612,21 @@ Measured measuredTogether(Team& team, CollectiveTrial& trial, Context& context, 
 
 } // namespace
 
-std::variant<Calibration, Failure> calibrateTogether(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks,
-                                                     int workers)
+std::variant<Calibration, Failure> calibrateOn(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks,
+                                               int workers)
 {
     return attempt([&] {
         const auto trials = collectiveTrialsOf(options);
-        const auto bytes = memoryByPlace(team, trials, workers);
+        const auto bytes = memoryByRank(team, trials, workers);
         const std::int64_t ofOthers =
-            (team.places() - 1) * processMemory(workers); // which wait while the first one measures kernels
+            (team.rankCount() - 1) * processMemory(workers); // which wait while the first one measures kernels
         std::int64_t needed = 0;
-        for (const std::int64_t ofPlace : bytes)
-            needed += ofPlace + processMemory(workers);
+        for (const std::int64_t ofRank : bytes)
+            needed += ofRank + processMemory(workers);
         Calibration out;
         const auto count = static_cast<std::int64_t>(trials.size());
         std::int64_t before = 0; // steps until the collectives
-        if (team.place() == 0) {
+        if (team.rank() == 0) {
             CalibrateHooks first = hooks;
             first.announce = [&](std::int64_t kernels, double seconds) {
                 if (hooks.announce)
@@ -640,7 +640,7 @@ std::variant<Calibration, Failure> calibrateTogether(Team& team, const Calibrati
             };
             out = calibrated(options, first, std::min(usableCores(), 64), nullptr, processorName() + ", " + gemmName(),
                              [&] { return kernelTrialsOf(options); });
-            out.workers = std::int64_t { workers } * team.places();
+            out.workers = std::int64_t { workers } * team.rankCount();
         }
         slowestOf(team, 0); // the others have waited until here
         const auto segments = team.reserve(bytes);
@@ -649,19 +649,19 @@ std::variant<Calibration, Failure> calibrateTogether(Team& team, const Calibrati
             CollectiveTrial& trial = *trials[static_cast<std::size_t>(i)];
             if (hooks.progress)
                 hooks.progress(before + i, before + count, trial.point.what);
-            Arena arena(Placement(trial.mesh(), team.places(), team.place()), segments);
+            Arena arena(DeviceRanks(trial.mesh(), team.rankCount(), team.rank()), segments);
             arena.onFirstUse(touchPages);
             Context context { arena, &pool, workers, {} };
             context.team = &team;
             context.cacheShare = cacheShareBytes();
             trial.prepare(context);
-            const Measured measured = measuredTogether(team, trial, context, rulesOf(options));
+            const Measured measured = measuredByAll(team, trial, context, rulesOf(options));
             trial.release();
             tell(measured, trial.point);
             if (measured.median > 0)
                 out.points.push_back(trial.point);
         }
-        team.meet(); // nobody's memory goes before all are done with it
+        team.hostBarrier(); // nobody's memory goes before all are done with it
         if (hooks.progress)
             hooks.progress(before + count, before + count, "measured");
         return out;

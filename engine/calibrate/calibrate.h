@@ -3,22 +3,12 @@
 // Nothing is fitted here.
 #pragma once
 
-#include "engine/devices/failure.h"
-#include "model/io/wire/calibration.h"
+#include "engine/run/backend.h"
 
-#include <atomic>
-#include <functional>
 #include <string>
 #include <variant>
 
 namespace shardboard::engine {
-
-/// Called on the thread that calls calibrate; any may be empty.
-struct CalibrateHooks {
-    std::function<void(std::int64_t bytes, double seconds)> announce; ///< before anything large is touched
-    std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress;
-    const std::atomic<bool>* cancel = nullptr;
-};
 
 /// Never throws. Errors: memory, cancelled, internal. `workers` 0: one for each core.
 std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers = 0);
@@ -32,7 +22,7 @@ class Team;
 /// By the processes of one host, which share memory: all of them call it. Kernels are measured by the first one while the others
 /// wait, collectives by all of them, with the devices spread over them and `workers` threads in each. All return the collectives,
 /// the first one all points. The hooks are called in the first one.
-std::variant<Calibration, Failure> calibrateTogether(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks,
-                                                     int workers);
+std::variant<Calibration, Failure> calibrateOn(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks,
+                                               int workers);
 
 } // namespace shardboard::engine

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/conformance/command.h"
 
-#include "engine/conformance/conformance.h"
+#include "engine/backends/backends.h"
 #include "engine/conformance/sameas.h"
-#include "engine/devices/context.h"
+#include "engine/machine/clock.h"
 
 #include <algorithm>
 #include <charconv>
@@ -36,9 +36,8 @@ int usage(const std::string& what)
 
 } // namespace
 
-int runCommand(int argc, char** argv)
+int runCommand(int argc, char** argv, Options options)
 {
-    Options options;
     std::string name = "cpu";
     std::string reference; // held to it bit for bit
     bool verbose = false;
@@ -74,13 +73,12 @@ int runCommand(int argc, char** argv)
     }
     engine::Backend held = *std::get<const engine::Backend*>(backend);
     if (held.mostDevices == 1 || (held.mostDevices > 0 && options.devices > held.mostDevices)) {
-        std::fprintf(
-            stderr,
-            "the backend '%s' takes a GPU for every logical device: the suite needs meshes of %lld devices or more and there %s; "
-            "use --conformance cuda, which plays all devices on one GPU%s\n",
-            name.c_str(), static_cast<long long>(std::max<std::int64_t>(2, options.devices)),
-            held.mostDevices == 1 ? "is 1 GPU" : ("are " + std::to_string(held.mostDevices) + " GPUs").c_str(),
-            held.mostDevices == 1 ? "" : ", or fewer --devices");
+        std::fprintf(stderr,
+                     "the backend '%s' takes a GPU for every logical device: the suite needs meshes of %lld devices or more and "
+                     "there %s; use --conformance cuda, which runs all devices on one GPU%s\n",
+                     name.c_str(), static_cast<long long>(std::max<std::int64_t>(2, options.devices)),
+                     held.mostDevices == 1 ? "is 1 GPU" : ("are " + std::to_string(held.mostDevices) + " GPUs").c_str(),
+                     held.mostDevices == 1 ? "" : ", or fewer --devices");
         return 4;
     }
     if (options.devices == 0 && held.mostDevices > 0 && held.mostDevices < kMostInMeshes)

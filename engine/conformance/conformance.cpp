@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <deque>
 #include <map>
+#include <stdexcept>
 
 namespace shardboard::conformance {
 
@@ -22,10 +23,6 @@ namespace {
 constexpr std::size_t kReshardCases = 12;
 constexpr int kReshardsInCase = 10;
 constexpr int kRandomLayouts = 4; ///< of an operation, beside one for every row of its rule
-
-struct Stop {
-    std::string message;
-};
 
 std::vector<Mesh> meshesFor(const Options& options)
 {
@@ -131,14 +128,15 @@ public:
         start(program, options, hooks, told);
         stopIfWrong();
         if (seen != expected.size())
-            throw Stop { told + ": " + std::to_string(seen) + " of " + std::to_string(expected.size()) + " results were shown" };
+            throw std::runtime_error(told + ": " + std::to_string(seen) + " of " + std::to_string(expected.size())
+                                     + " results were shown");
     }
 
     RunResult start(const Program& program, const RunOptions& options, const engine::RunHooks& hooks, const std::string& told)
     {
-        const auto outcome = m_backend.run(program, options, hooks, poisoned());
+        const auto outcome = m_backend.run({ program, options, hooks, poisoned() });
         if (const auto* failure = std::get_if<Failure>(&outcome))
-            throw Stop { told + ": " + failure->where + ": " + failure->message };
+            throw std::runtime_error(told + ": " + failure->where + ": " + failure->message);
         ++result.programs;
         return std::get<RunResult>(outcome);
     }
@@ -159,7 +157,7 @@ public:
     void stopIfWrong() const
     {
         if (!m_wrong.empty())
-            throw Stop { m_wrong };
+            throw std::runtime_error(m_wrong);
     }
 
     const Backend& backend() const { return m_backend; }
@@ -203,7 +201,7 @@ void tryOp(Trial& trial, const OpCase& of)
         attempt(mesh, byAxis);
     }
     if (trial.result.programs == 0)
-        throw Stop { "no layout could be tried" };
+        throw std::runtime_error("no layout could be tried");
 }
 
 /// `seen` gets the kinds of collectives. With `execute` false only the programs are made.
@@ -228,11 +226,11 @@ void tryReshards(Trial& trial, bool execute, std::set<CollectiveKind>& seen)
 
 /// A model's results against those of the cpu, which are held to double precision by the cases before and by the unsharded
 /// computation; the cpu's own run is compared with that.
-void tryModel(Trial& trial, const ModelCase& of)
+void tryModel(Trial& trial, const ModelCase& of, const Options& with)
 {
-    const auto program = programOf(of, trial.which().dtype);
+    const auto program = with.programOf(of, trial.which().dtype);
     if (!program.ok())
-        throw Stop { program.error().text() };
+        throw std::runtime_error(program.error().text());
     RunOptions options = runOptions(trial.backend(), trial.which(), trial.random()());
     options.verify = true;
     std::map<std::string, std::deque<Value>> whole;
@@ -246,13 +244,13 @@ void tryModel(Trial& trial, const ModelCase& of)
         };
         RunOptions here = options;
         here.backend = "cpu";
-        const auto outcome = engine::runProgram(program.value(), here, collect, {});
+        const auto outcome = engine::runProgram({ program.value(), here, collect });
         if (const auto* failure = std::get_if<Failure>(&outcome))
-            throw Stop { "on the cpu: " + failure->where + ": " + failure->message };
+            throw std::runtime_error("on the cpu: " + failure->where + ": " + failure->message);
         hooks.value = [&](const engine::SeenValue& value) {
             const auto known = whole.find(nameOf(value));
             if (known == whole.end() || known->second.empty())
-                return trial.note(nameOf(value) + " is no result of the cpu");
+                return trial.note(nameOf(value) + " is not a result of the cpu");
             trial.judge(errorOf(value.value, known->second.front()), engine::toleranceOf(Phase::Backward, trial.rounded()),
                         nameOf(value));
             known->second.pop_front();
@@ -264,7 +262,8 @@ void tryModel(Trial& trial, const ModelCase& of)
     // From layer to layer roundings to two bytes add up beyond what one operation may be off.
     trial.result.tolerance = result.tolerance * (trial.rounded() ? 2 : 1);
     if (!result.compared || !(result.maxRelativeError <= trial.result.tolerance))
-        throw Stop { result.firstDeviation + " is " + numberText(result.maxRelativeError) + " from the unsharded computation" };
+        throw std::runtime_error(result.firstDeviation + " is " + numberText(result.maxRelativeError)
+                                 + " from the unsharded computation");
 }
 
 const std::vector<OpCase>& knownOps()
@@ -290,7 +289,7 @@ std::vector<Case> casesFor(const Backend& backend, const Options& options)
             add("op: " + knownOps()[i].name + of, i);
         for (std::size_t i = 0; i < kReshardCases; ++i)
             add("reshard: " + std::to_string(i) + of, i);
-        const auto models = modelCases(options.devices);
+        const auto models = options.programOf ? modelCases(options.devices) : std::vector<ModelCase> {};
         for (std::size_t i = 0; i < models.size(); ++i)
             add("model: " + models[i].name + of, i);
     }
@@ -307,10 +306,8 @@ CaseResult runCase(const Case& which, const Backend& backend, const Options& opt
         else if (which.name.starts_with("reshard: "))
             tryReshards(trial, true, seen);
         else
-            tryModel(trial, modelCases(options.devices).at(which.number));
+            tryModel(trial, modelCases(options.devices).at(which.number), options);
         trial.result.passed = true;
-    } catch (const Stop& stop) {
-        trial.result.message = stop.message;
     } catch (const std::exception& e) {
         trial.result.message = e.what();
     }

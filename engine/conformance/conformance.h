@@ -5,7 +5,9 @@
 // double that shares nothing with the engine. Plain C++: runs on a bare server with `shardboard-engine --conformance`.
 #pragma once
 
+#include "engine/conformance/modelcases.h"
 #include "engine/run/backend.h"
+#include "model/core/result.h"
 
 #include <cstdint>
 #include <functional>
@@ -19,6 +21,8 @@ struct Options {
     std::uint64_t seed = 1;
     std::int64_t devices = 0; ///< logical devices of every mesh, for backends that have exactly so many; 0: meshes of 2 to 8
     std::string filter; ///< only cases whose name contains it; empty: all
+    /// Makes the programs of whole models, which takes a design. Empty: those cases are left out.
+    std::function<Result<Program>(const ModelCase& of, DType dtype)> programOf = {};
 };
 
 struct Case {

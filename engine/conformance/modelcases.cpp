@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/conformance/modelcases.h"
 
-#include "engine/conformance/families.h"
-#include "model/design/evaluate.h"
-#include "model/design/presets/presets.h"
+#include "model/core/mesh.h"
 
 #include <algorithm>
 
@@ -42,23 +40,6 @@ std::vector<ModelCase> modelCases(std::int64_t devices)
         return devices > 0 && (!mesh.ok() || mesh.value().deviceCount() != devices);
     });
     return all;
-}
-
-Result<Program> programOf(const ModelCase& of, DType dtype)
-{
-    Design design;
-    auto mesh = Mesh::parse(of.mesh);
-    if (!mesh.ok())
-        return mesh.error();
-    design.mesh = std::move(mesh).value();
-    design.model = familyModel(of.family);
-    design.workload = { of.workload, of.batch, of.sequence, dtype, of.microBatches, Recompute::None };
-    if (const auto applied = applyPreset(design, of.preset); !applied.ok())
-        return applied.error();
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        return evaluation.error();
-    return Program { evaluation.value()->graph, evaluation.value()->plan };
 }
 
 } // namespace shardboard::conformance

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole models and training steps as designs: presets over tiny models whose sizes divide by little.
+// Whole models and training steps: presets over tiny models whose sizes divide by little.
 #pragma once
 
-#include "model/core/result.h"
-#include "model/io/wire/planjson.h"
+#include "model/ops/graph.h"
+#include "model/plan/plan.h"
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ struct ModelCase {
     std::string name;
     std::string mesh;
     std::string preset;
-    std::string family; ///< of familyModel()
+    std::string family; ///< of the model
     WorkloadKind workload = WorkloadKind::Prefill;
     std::int64_t batch = 4;
     std::int64_t sequence = 6;
@@ -23,6 +23,5 @@ struct ModelCase {
 
 /// With `devices` above 0 such as have that many.
 std::vector<ModelCase> modelCases(std::int64_t devices);
-Result<Program> programOf(const ModelCase& of, DType dtype);
 
 } // namespace shardboard::conformance

@@ -4,7 +4,7 @@
 
 #include "engine/conformance/opcase.h"
 #include "engine/conformance/rowchoice.h"
-#include "model/io/wire/planjson.h"
+#include "model/plan/program.h"
 
 #include <map>
 #include <optional>

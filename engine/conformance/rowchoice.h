@@ -2,6 +2,8 @@
 // Layouts of an operation's operands and result by the rows of its sharding rule, one row for every mesh axis.
 #pragma once
 
+#include "model/core/layout.h"
+#include "model/core/mesh.h"
 #include "model/picker/rules.h"
 
 #include <string>

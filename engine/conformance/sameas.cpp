@@ -57,24 +57,23 @@ std::string difference(const std::vector<Trace>& ours, const std::vector<Trace>&
 engine::Backend sameAs(const engine::Backend& backend, const engine::Backend& other)
 {
     engine::Backend out = backend;
-    out.run = [&backend, &other](const Program& program, const RunOptions& options, const RunHooks& hooks,
-                                 const engine::RunLimits& limits) {
+    out.run = [&backend, &other](const engine::RunRequest& request) {
         std::vector<Trace> ours;
         std::vector<Trace> theirs;
-        RunHooks watched = hooks;
-        watched.value = [&](const SeenValue& seen) {
+        engine::RunRequest watched = request;
+        watched.hooks.value = [&](const SeenValue& seen) {
             add(ours, seen);
-            if (hooks.value)
-                hooks.value(seen);
+            if (request.hooks.value)
+                request.hooks.value(seen);
         };
-        RunOutcome outcome = backend.run(program, options, watched, limits);
+        RunOutcome outcome = backend.run(watched);
         if (std::holds_alternative<Failure>(outcome))
             return outcome;
-        RunOptions elsewhere = options;
+        RunOptions elsewhere = request.options;
         elsewhere.backend = other.name;
         RunHooks quiet;
         quiet.value = [&](const SeenValue& seen) { add(theirs, seen); };
-        const RunOutcome expected = other.run(program, elsewhere, quiet, limits);
+        const RunOutcome expected = other.run({ request.program, elsewhere, quiet, request.limits });
         if (const auto* failure = std::get_if<Failure>(&expected))
             return RunOutcome(*failure);
         if (const std::string what = difference(ours, theirs); !what.empty())

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/conformance/reference.h"
-#include "engine/run/runner.h"
 #include "engine/devices/sharded.h"
+#include "engine/run/runner.h"
 
 namespace shardboard::conformance {
 

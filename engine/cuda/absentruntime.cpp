@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cuda/absentruntime.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 #include <cstring>
 #include <sys/mman.h>

@@ -3,8 +3,8 @@
 // device; all units are worked on at once, some of their queries at a time, so that the scores of few queries exist.
 #pragma once
 
-#include "engine/ops/attentionwork.h"
 #include "engine/cuda/launches.h"
+#include "engine/ops/attentionwork.h"
 
 #include <optional>
 #include <vector>

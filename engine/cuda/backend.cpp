@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cuda/backend.h"
 
+#include "engine/calibrate/calibrate.h"
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/cuda/cudaruntime.h"
 
@@ -40,9 +41,9 @@ Outcome onGpu(const std::function<Outcome(Gpu&)>& work)
     return outcome;
 }
 
-RunOutcome runOnGpu(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+RunOutcome runOnGpu(const RunRequest& request)
 {
-    return onGpu<RunOutcome>([&](Gpu& gpu) { return runProgramOn(gpu.executor, program, options, hooks, limits); });
+    return onGpu<RunOutcome>([&](Gpu& gpu) { return runProgramOn(gpu.executor, request); });
 }
 
 } // namespace

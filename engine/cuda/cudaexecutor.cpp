@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cuda/cudaexecutor.h"
 
-#include "engine/calibrate/measure.h"
 #include "engine/cuda/launches.h"
 #include "engine/devices/compare.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/kernels.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/measure.h"
+#include "engine/ops/kernels/rows.h"
 #include "model/io/wire/messages.h"
-#include "model/io/wire/planjson.h"
+#include "model/plan/program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -110,9 +110,9 @@ void planHere(Context& context, const OpCall& call, Sharded& result)
 
 bool onlyNames(OpKind kind) { return kind == OpKind::Output || kind == OpKind::GatherLast || kind == OpKind::ReduceGrad; }
 
-CudaExecutor::CudaExecutor(Runtime& runtime, int place)
+CudaExecutor::CudaExecutor(Runtime& runtime, int rank)
     : m_runtime(runtime)
-    , m_place(place)
+    , m_rank(rank)
 {
 }
 
@@ -173,17 +173,17 @@ Element CudaExecutor::elementOf(Rounding rounding) const { return rounding == Ro
 
 const float* CudaExecutor::anglesOf(const OpCall& call, std::int64_t sequence, std::int64_t d)
 {
-    const auto [place, isNew] =
+    const auto [entry, isNew] =
         m_angles.emplace(std::tuple { call.attributes.position, sequence, d, call.attributes.ropeTheta }, nullptr);
     if (isNew) {
         std::vector<float> table(at(sequence * d));
         for (std::int64_t s = 0; s < sequence; ++s)
             ropeAngles(call.attributes.position + s, d, call.attributes.ropeTheta, table.data() + s * d,
                        table.data() + s * d + d / 2);
-        place->second =
+        entry->second =
             static_cast<const float*>(m_runtime.table(table.data(), static_cast<std::int64_t>(table.size() * sizeof(float))));
     }
-    return place->second;
+    return entry->second;
 }
 
 Timing CudaExecutor::op(Context& context, const OpCall& call, Sharded& result)
@@ -204,8 +204,8 @@ Timing CudaExecutor::op(Context& context, const OpCall& call, Sharded& result)
 std::unique_ptr<PreparedOp> CudaExecutor::prepare(Context& context, const OpCall& call, Sharded& result, const PartOf* part)
 {
     if (call.rings != nullptr && !call.rings->empty())
-        return prepareRingAttention(m_runtime, context, m_place, call, result, part);
-    auto out = std::make_unique<SinglePrepared>(m_runtime, context, m_place);
+        return prepareRingAttention(m_runtime, context, m_rank, call, result, part);
+    auto out = std::make_unique<SinglePrepared>(m_runtime, context, m_rank);
     Launches& launches = out->round(0);
     if (call.kind == OpKind::Rope || call.kind == OpKind::RopeGrad) {
         if (context.planning())
@@ -231,7 +231,7 @@ Timing CudaExecutor::exchange(const Sharded& before, const Sharded& after, const
     for (const Regions& regions : regionsOf(before, after, transfers, onto))
         for (ExchangeLaunch& launch : exchangeLaunches(before, after, regions))
             launches.push_back(std::move(launch));
-    return runTogether(m_runtime, after.deviceCount(), [&] {
+    return runAtOnce(m_runtime, after.deviceCount(), [&] {
         if (zeroFirst != nullptr)
             m_runtime.set(zeroFirst->address(0), 0, zeroFirst->bytes());
         for (const ExchangeLaunch& launch : launches)
@@ -258,7 +258,7 @@ Timing CudaExecutor::send(Context& context, const Sharded& value, bool broken, S
 {
     if (context.planning())
         return {};
-    return runTogether(m_runtime, value.deviceCount(), [&] {
+    return runAtOnce(m_runtime, value.deviceCount(), [&] {
         if (broken)
             m_runtime.set(there.address(0), 0, there.bytes());
         else
@@ -297,7 +297,7 @@ void CudaExecutor::scale(Context& context, float factor, Sharded& tensor)
         eachOfShards(m_runtime, Each::Scale, factor, tensor, nullptr, tensor);
 }
 
-void CudaExecutor::putTogether(Context& context, const Sharded& value, Sharded& whole)
+void CudaExecutor::assemble(Context& context, const Sharded& value, Sharded& whole)
 {
     if (context.planning())
         return;
@@ -342,10 +342,10 @@ double CudaExecutor::relativeError(Context& context, const Sharded& y, const Sha
         all += tilesOf(entry.count, kCompareTile);
     }
     const Block sums =
-        context.arena.allocateOn(m_place, std::max<std::int64_t>(1, all) * 2 * static_cast<std::int64_t>(sizeof(double)));
+        context.arena.allocateOn(m_rank, std::max<std::int64_t>(1, all) * 2 * static_cast<std::int64_t>(sizeof(double)));
     if (context.planning() || entries.empty())
         return 0;
-    auto* next = reinterpret_cast<double*>(sums.memory(m_place));
+    auto* next = reinterpret_cast<double*>(sums.memory(m_rank));
     for (CompareBody::Entry& entry : entries) {
         entry.sums = next;
         next += 2 * tilesOf(entry.count, kCompareTile);
@@ -359,7 +359,7 @@ double CudaExecutor::relativeError(Context& context, const Sharded& y, const Sha
         body.made = madeOf(*reference.source);
     m_runtime.launch(body, Grid { items, 0, static_cast<std::int64_t>(entries.size()) });
     std::vector<double> values(at(2 * all));
-    m_runtime.download(values.data(), sums.memory(m_place), static_cast<std::int64_t>(values.size() * sizeof(double)));
+    m_runtime.download(values.data(), sums.memory(m_rank), static_cast<std::int64_t>(values.size() * sizeof(double)));
 
     std::vector<SquareSums> parts;
     std::size_t value = 0;
@@ -380,19 +380,19 @@ double CudaExecutor::meanSquare(Context& context, const Sharded& reference)
     const std::int64_t count = reference.elements(0);
     const std::int64_t items = tilesOf(count, kCompareTile);
     const Block sums =
-        context.arena.allocateOn(m_place, std::max<std::int64_t>(1, items) * 2 * static_cast<std::int64_t>(sizeof(double)));
+        context.arena.allocateOn(m_rank, std::max<std::int64_t>(1, items) * 2 * static_cast<std::int64_t>(sizeof(double)));
     if (context.planning() || count == 0)
         return 0;
     CompareBody::Entry entry;
     entry.reference = elementsOf(reference, 0);
     entry.map = mapOf(reference.box(0), reference.shape());
     entry.count = count;
-    entry.sums = reinterpret_cast<double*>(sums.memory(m_place));
+    entry.sums = reinterpret_cast<double*>(sums.memory(m_rank));
     CompareBody body;
     body.entries = static_cast<const CompareBody::Entry*>(m_runtime.table(&entry, sizeof entry));
     m_runtime.launch(body, Grid { items, 0, 1 });
     std::vector<double> values(at(2 * items));
-    m_runtime.download(values.data(), sums.memory(m_place), static_cast<std::int64_t>(values.size() * sizeof(double)));
+    m_runtime.download(values.data(), sums.memory(m_rank), static_cast<std::int64_t>(values.size() * sizeof(double)));
     double sum = 0;
     for (std::size_t i = 1; i < values.size(); i += 2)
         sum += values[i];
@@ -425,7 +425,7 @@ MachineLimits CudaExecutor::measureLimits()
         return {};
     std::byte* const memory = m_runtime.allocate(2 * copyBytes);
     const auto fastest = [&](const std::function<void()>& work) {
-        return measure([&] { return runTogether(m_runtime, 1, work).together; },
+        return measure([&] { return runAtOnce(m_runtime, 1, work).combined; },
                        { .trials = 7, .mostRounds = 4, .agree = 0.02, .mostSeconds = 0.3 })
             .median;
     };

@@ -6,7 +6,7 @@
 #include "engine/cuda/exchange.h"
 #include "engine/cuda/preparedop.h"
 #include "engine/cuda/runtime.h"
-#include "engine/run/executor.h"
+#include "engine/devices/executor.h"
 
 #include <map>
 #include <tuple>
@@ -15,8 +15,8 @@ namespace shardboard::engine::cuda {
 
 class CudaExecutor : public Executor {
 public:
-    /// The runtime must outlive it. `place`: of its memory in the arenas of its contexts.
-    explicit CudaExecutor(Runtime& runtime, int place = 0);
+    /// The runtime must outlive it. `rank`: of its memory in the arenas of its contexts.
+    explicit CudaExecutor(Runtime& runtime, int rank = 0);
     ~CudaExecutor() override;
     CudaExecutor(const CudaExecutor&) = delete;
     CudaExecutor& operator=(const CudaExecutor&) = delete;
@@ -40,7 +40,7 @@ public:
     void add(Context& context, const Sharded& value, Sharded& sum) override;
     void copy(Context& context, const Sharded& value, Sharded& copy) override;
     void scale(Context& context, float factor, Sharded& tensor) override;
-    void putTogether(Context& context, const Sharded& value, Sharded& whole) override;
+    void assemble(Context& context, const Sharded& value, Sharded& whole) override;
     double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among) override;
     double meanSquare(Context& context, const Sharded& reference) override;
     void bringHere(const Sharded& value, Sharded& there) override;
@@ -56,7 +56,7 @@ private:
                     Sharded* zeroFirst);
 
     Runtime& m_runtime;
-    int m_place;
+    int m_rank;
     std::byte* m_heap = nullptr;
     std::int64_t m_heapBytes = 0;
     std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, double>, const float*> m_angles;

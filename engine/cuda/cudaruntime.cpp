@@ -3,7 +3,7 @@
 
 #include "engine/cuda/cublas.h"
 #include "engine/cuda/kernels.h"
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 #include <cuda_runtime_api.h>
 
@@ -255,8 +255,8 @@ const void* CudaRuntime::table(const void* bytes, std::int64_t size)
     std::byte* const memory = m_chunkNext;
     m_chunkNext += room;
     m_chunkLeft -= room;
-    const auto place = m_tables.emplace(std::move(key), memory).first;
-    check(cudaMemcpyAsync(memory, place->first.data(), static_cast<std::size_t>(size), cudaMemcpyHostToDevice, m_stream),
+    const auto entry = m_tables.emplace(std::move(key), memory).first;
+    check(cudaMemcpyAsync(memory, entry->first.data(), static_cast<std::size_t>(size), cudaMemcpyHostToDevice, m_stream),
           "uploading a table");
     return memory;
 }

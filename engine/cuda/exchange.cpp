@@ -33,12 +33,12 @@ Regions bySameRegion(const Sharded& before, const Box& target, std::int64_t devi
     for (const Transfer& transfer : transfers) {
         if (volumeOf(transfer.region) == 0)
             continue;
-        const auto [place, isNew] = known.emplace(key(transfer.region), regions.size());
+        const auto [entry, isNew] = known.emplace(key(transfer.region), regions.size());
         if (isNew) {
             regions.push_back({ transfer.region, {}, { device }, false });
             volume += volumeOf(transfer.region);
         }
-        Region& region = regions[place->second];
+        Region& region = regions[entry->second];
         if (!region.sources.empty() && before.box(transfer.from) != before.box(region.sources.front()))
             return {};
         region.sources.push_back(transfer.from);
@@ -48,7 +48,7 @@ Regions bySameRegion(const Sharded& before, const Box& target, std::int64_t devi
 
 int atOnceFor(std::size_t sources) { return sources <= 1 ? 1 : sources == 2 ? 2 : sources <= 4 ? 4 : 8; }
 
-/// How a region lies in both buffers, dims that are contiguous in both taken together.
+/// How a region lies in both buffers, with dims that are contiguous in both merged.
 void setGeometry(const Box& region, const Box& source, const Box& target, ExchangeEntry& entry, std::int64_t& sourceBase,
                  std::int64_t& targetBase)
 {
@@ -99,7 +99,7 @@ void setGeometry(const Box& region, const Box& source, const Box& target, Exchan
 std::vector<Regions> regionsOf(const Sharded& before, const Sharded& after, const std::vector<std::vector<Transfer>>& transfers,
                                bool onto)
 {
-    Regions together;
+    Regions shared;
     std::map<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>, std::size_t> known; // region and sources
     std::vector<Regions> apart;
     for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
@@ -118,18 +118,18 @@ std::vector<Regions> regionsOf(const Sharded& before, const Sharded& after, cons
         }
         for (Region& region : own) {
             region.onto = onto;
-            const auto [place, isNew] = known.emplace(std::pair { key(region.box), region.sources }, together.size());
-            if (isNew || onto || after.box(together[place->second].targets.front()) != after.box(device)) {
-                together.push_back(std::move(region));
-                place->second = together.size() - 1;
+            const auto [entry, isNew] = known.emplace(std::pair { key(region.box), region.sources }, shared.size());
+            if (isNew || onto || after.box(shared[entry->second].targets.front()) != after.box(device)) {
+                shared.push_back(std::move(region));
+                entry->second = shared.size() - 1;
             } else {
-                together[place->second].targets.push_back(device);
+                shared[entry->second].targets.push_back(device);
             }
         }
     }
     std::vector<Regions> out;
-    if (!together.empty())
-        out.push_back(std::move(together));
+    if (!shared.empty())
+        out.push_back(std::move(shared));
     for (Regions& each : apart)
         out.push_back(std::move(each));
     return out;

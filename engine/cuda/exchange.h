@@ -3,8 +3,8 @@
 // the transfers that the engine's own collectives use.
 #pragma once
 
-#include "engine/devices/collective.h"
 #include "engine/cuda/runtime.h"
+#include "engine/devices/collective.h"
 
 #include <cstdint>
 #include <string>

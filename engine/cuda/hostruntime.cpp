@@ -2,8 +2,8 @@
 #include "engine/cuda/hostruntime.h"
 
 #include "engine/devices/context.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/gemm.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
 
 #include <cstdint>
 #include <cstring>

@@ -55,7 +55,7 @@ public:
     SHARDBOARD_BOTH double sumOfDoubles(double value) const { return reduced(value, AddOf()); }
     SHARDBOARD_BOTH float highest(float value) const { return reduced(value, HighestOf()); }
     SHARDBOARD_BOTH Best best(const Best& mine) const { return reduced(mine, BetterOf()); }
-    SHARDBOARD_BOTH void meet() const
+    SHARDBOARD_BOTH void hostBarrier() const
     {
 #ifdef __CUDA_ARCH__
         if constexpr (N > kWarp)

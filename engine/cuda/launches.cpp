@@ -109,8 +109,8 @@ float* Launches::scratch(std::int64_t floats)
 {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 16;
     const std::int64_t count = std::min(std::max<std::int64_t>(floats, 0), kMost);
-    m_blocks.push_back(m_context.arena.allocateOn(m_place, count * static_cast<std::int64_t>(sizeof(float))));
-    return reinterpret_cast<float*>(m_blocks.back().memory(m_place));
+    m_blocks.push_back(m_context.arena.allocateOn(m_rank, count * static_cast<std::int64_t>(sizeof(float))));
+    return reinterpret_cast<float*>(m_blocks.back().memory(m_rank));
 }
 
 Sharded& Launches::like(const Sharded& tensor, Element element)
@@ -168,13 +168,13 @@ Timing Launches::run(std::int64_t devices)
     if (planning())
         return {};
     if (!m_context.serial)
-        return runTogether(m_runtime, devices, [&] { start(0, devices); });
+        return runAtOnce(m_runtime, devices, [&] { start(0, devices); });
     Timing timing;
     for (std::int64_t device = 0; device < devices; ++device) {
-        const Timing one = runTogether(m_runtime, 1, [&] { start(device, 1); });
+        const Timing one = runAtOnce(m_runtime, 1, [&] { start(device, 1); });
         timing.seconds.push_back(one.seconds.front());
         timing.spans.push_back(one.spans.front());
-        timing.together += one.together;
+        timing.combined += one.combined;
         timing.wall += one.wall;
     }
     return timing;
@@ -208,12 +208,12 @@ Timing runBeside(const Context& context, const std::vector<Launches*>& operation
             take(*operation);
     }
     for (const double seconds : timing.seconds)
-        timing.together = context.serial ? timing.together + seconds : std::max(timing.together, seconds);
-    timing.wall = timing.together;
+        timing.combined = context.serial ? timing.combined + seconds : std::max(timing.combined, seconds);
+    timing.wall = timing.combined;
     return timing;
 }
 
-Timing runTogether(Runtime& runtime, std::int64_t devices, const std::function<void()>& work)
+Timing runAtOnce(Runtime& runtime, std::int64_t devices, const std::function<void()>& work)
 {
     runtime.beginTimed();
     work();
@@ -222,7 +222,7 @@ Timing runTogether(Runtime& runtime, std::int64_t devices, const std::function<v
     Timing timing;
     timing.seconds.assign(at(devices), seconds);
     timing.spans.assign(at(devices), { end - seconds, end });
-    timing.together = seconds;
+    timing.combined = seconds;
     timing.wall = seconds;
     return timing;
 }

@@ -60,11 +60,11 @@ private:
 /// One operation on its way to the device.
 class Launches {
 public:
-    /// `place`: of the device's memory in the context's arena.
-    Launches(Runtime& runtime, Context& context, int place)
+    /// `rank`: of the device's memory in the context's arena.
+    Launches(Runtime& runtime, Context& context, int rank)
         : m_runtime(runtime)
         , m_context(context)
-        , m_place(place)
+        , m_rank(rank)
     {
     }
     Launches(const Launches&) = delete;
@@ -72,7 +72,7 @@ public:
 
     Runtime& runtime() { return m_runtime; }
     Context& context() { return m_context; }
-    int place() const { return m_place; }
+    int rank() const { return m_rank; }
     bool planning() const { return m_context.planning(); }
 
     /// Memory until the operation ends, in floats.
@@ -111,7 +111,7 @@ public:
 private:
     Runtime& m_runtime;
     Context& m_context;
-    int m_place;
+    int m_rank;
     std::vector<Block> m_blocks;
     std::vector<std::unique_ptr<Sharded>> m_tensors;
     std::vector<std::function<void(std::int64_t, std::int64_t)>> m_steps;
@@ -120,8 +120,8 @@ private:
 /// The same for operations that each work for the one device of a GPU: all GPUs at once, or in a serial context one after the
 /// other. Times are by number of the operation.
 Timing runBeside(const Context& context, const std::vector<Launches*>& operations);
-/// All shards at once: what is done for all devices together.
-Timing runTogether(Runtime& runtime, std::int64_t devices, const std::function<void()>& work);
+/// Work for the shards of all devices at once.
+Timing runAtOnce(Runtime& runtime, std::int64_t devices, const std::function<void()>& work);
 
 /// Fills shards with the values of a source, untimed.
 void fillShards(Runtime& runtime, const Source& source, Sharded& tensor);

@@ -45,8 +45,8 @@ public:
 /// One round, without anything from others.
 class SinglePrepared : public PreparedOp {
 public:
-    SinglePrepared(Runtime& runtime, Context& context, int place)
-        : m_launches(runtime, context, place)
+    SinglePrepared(Runtime& runtime, Context& context, int rank)
+        : m_launches(runtime, context, rank)
     {
     }
     Launches& round(std::size_t) override { return m_launches; }
@@ -63,7 +63,7 @@ struct PartOf {
 
 /// Attention or a gradient of it with parts that go around a ring. `part`: null for all devices on one GPU, whose copies are then
 /// told in the call's rings.
-std::unique_ptr<PreparedOp> prepareRingAttention(Runtime& runtime, Context& context, int place, const OpCall& call, Sharded& result,
+std::unique_ptr<PreparedOp> prepareRingAttention(Runtime& runtime, Context& context, int rank, const OpCall& call, Sharded& result,
                                                  const PartOf* part);
 
 } // namespace shardboard::engine::cuda

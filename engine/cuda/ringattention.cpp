@@ -19,13 +19,13 @@ std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 class Ring : public PreparedOp {
 public:
-    Ring(Runtime& runtime, Context& context, int place, const OpCall& call, Sharded& result, const PartOf* part)
+    Ring(Runtime& runtime, Context& context, int rank, const OpCall& call, Sharded& result, const PartOf* part)
         : m_runtime(runtime)
         , m_context(context)
         , m_all(part != nullptr ? part->all : call)
         , m_apart(part != nullptr)
         , m_result(result)
-        , m_base(runtime, context, place)
+        , m_base(runtime, context, rank)
         , m_attention(m_base, call, result)
         , m_first(m_attention.work().first)
     {
@@ -111,7 +111,7 @@ public:
     {
         if (number == 0)
             return m_base;
-        m_now.emplace(m_runtime, m_context, m_base.place());
+        m_now.emplace(m_runtime, m_context, m_base.rank());
         m_rounds[number].work();
         return *m_now;
     }
@@ -220,7 +220,7 @@ private:
     {
         for (Room& room : m_rooms) {
             const Sharded& tensor = *m_attention.call().operands[room.transfer->operand];
-            Launches copies(m_runtime, m_context, m_base.place());
+            Launches copies(m_runtime, m_context, m_base.rank());
             Table<EachBody::Entry> table;
             for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
                 const std::int64_t owner = m_members[at(device)][at(hop)];
@@ -505,10 +505,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<PreparedOp> prepareRingAttention(Runtime& runtime, Context& context, int place, const OpCall& call, Sharded& result,
+std::unique_ptr<PreparedOp> prepareRingAttention(Runtime& runtime, Context& context, int rank, const OpCall& call, Sharded& result,
                                                  const PartOf* part)
 {
-    return std::make_unique<Ring>(runtime, context, place, call, result, part);
+    return std::make_unique<Ring>(runtime, context, rank, call, result, part);
 }
 
 } // namespace shardboard::engine::cuda

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/arena.h"
 
-#include "engine/devices/failure.h"
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <sys/mman.h>
 
 namespace shardboard::engine {
 
@@ -24,32 +21,32 @@ Block& Block::operator=(Block&& other) noexcept
     return *this;
 }
 
-std::byte* Block::memory() const { return m_arena == nullptr ? nullptr : memory(m_arena->m_placement.own()); }
+std::byte* Block::memory() const { return m_arena == nullptr ? nullptr : memory(m_arena->m_deviceRanks.own()); }
 
-std::byte* Block::memory(int place) const
+std::byte* Block::memory(int rank) const
 {
     if (m_arena == nullptr)
         return nullptr;
-    std::byte* base = m_arena->m_ranges[static_cast<std::size_t>(place)].base;
-    return base == nullptr ? nullptr : base + m_pieces[static_cast<std::size_t>(place)].offset;
+    std::byte* base = m_arena->m_ranges[static_cast<std::size_t>(rank)].base;
+    return base == nullptr ? nullptr : base + m_pieces[static_cast<std::size_t>(rank)].offset;
 }
 
 std::int64_t Block::bytes() const
 {
-    return m_arena == nullptr ? 0 : m_pieces[static_cast<std::size_t>(m_arena->m_placement.own())].bytes;
+    return m_arena == nullptr ? 0 : m_pieces[static_cast<std::size_t>(m_arena->m_deviceRanks.own())].bytes;
 }
 
 void Block::release()
 {
-    for (std::size_t place = 0; m_arena != nullptr && place < m_pieces.size(); ++place)
-        if (m_pieces[place].bytes > 0)
-            Arena::giveBack(m_arena->m_ranges[place], m_pieces[place].offset, m_pieces[place].bytes);
+    for (std::size_t rank = 0; m_arena != nullptr && rank < m_pieces.size(); ++rank)
+        if (m_pieces[rank].bytes > 0)
+            Arena::giveBack(m_arena->m_ranges[rank], m_pieces[rank].offset, m_pieces[rank].bytes);
     m_arena = nullptr;
 }
 
-Arena::Arena(Placement placement)
-    : m_placement(std::move(placement))
-    , m_ranges(static_cast<std::size_t>(m_placement.places()))
+Arena::Arena(DeviceRanks deviceRanks)
+    : m_deviceRanks(std::move(deviceRanks))
+    , m_ranges(static_cast<std::size_t>(m_deviceRanks.rankCount()))
 {
 }
 
@@ -60,35 +57,23 @@ Arena::Arena(std::byte* memory, std::int64_t capacity)
     m_ranges.front().capacity = capacity;
 }
 
-Arena::Arena(Placement placement, const std::vector<Segment>& segments)
-    : m_placement(std::move(placement))
+Arena::Arena(DeviceRanks deviceRanks, const std::vector<Segment>& segments)
+    : m_deviceRanks(std::move(deviceRanks))
     , m_ranges(segments.size())
     , m_planning(false)
 {
-    for (std::size_t place = 0; place < segments.size(); ++place) {
-        m_ranges[place].base = segments[place].base;
-        m_ranges[place].capacity = segments[place].capacity;
+    for (std::size_t rank = 0; rank < segments.size(); ++rank) {
+        m_ranges[rank].base = segments[rank].base;
+        m_ranges[rank].capacity = segments[rank].capacity;
     }
 }
 
 Arena::Arena(std::int64_t capacity)
     : m_planning(false)
-    , m_owned(true)
 {
-    capacity = std::max<std::int64_t>(capacity, kAlignment);
-    void* memory = mmap(nullptr, static_cast<std::size_t>(capacity), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        throw Failure { "memory", "the system gives no room for " + std::to_string(capacity) + " bytes; " + kMoreMemory, "" };
-    madvise(memory, static_cast<std::size_t>(capacity), MADV_HUGEPAGE); // only an advice: without it, it is slower
-    m_ranges.front().base = static_cast<std::byte*>(memory);
-    m_ranges.front().capacity = capacity;
-}
-
-Arena::~Arena()
-{
-    if (m_owned)
-        munmap(m_ranges.front().base, static_cast<std::size_t>(m_ranges.front().capacity));
+    m_owned.emplace(std::max<std::int64_t>(capacity, kAlignment));
+    m_ranges.front().base = m_owned->memory();
+    m_ranges.front().capacity = m_owned->bytes();
 }
 
 std::int64_t Arena::highWater() const
@@ -104,35 +89,35 @@ Block Arena::allocate(std::int64_t bytes)
     return allocateAt(std::vector<std::int64_t>(m_ranges.size(), bytes == 0 ? kAlignment : bytes));
 }
 
-Block Arena::allocateOn(int place, std::int64_t bytes)
+Block Arena::allocateOn(int rank, std::int64_t bytes)
 {
     std::vector<std::int64_t> wanted(m_ranges.size(), 0);
-    wanted[static_cast<std::size_t>(place)] = bytes == 0 ? kAlignment : bytes;
+    wanted[static_cast<std::size_t>(rank)] = bytes == 0 ? kAlignment : bytes;
     return allocateAt(wanted);
 }
 
 Block Arena::allocateAt(const std::vector<std::int64_t>& bytes)
 {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
-    Range& mine = m_ranges[static_cast<std::size_t>(m_placement.own())];
+    Range& mine = m_ranges[static_cast<std::size_t>(m_deviceRanks.own())];
     const std::int64_t before = mine.highWater;
     Block block(
         this,
         std::vector<Block::Piece>(m_ranges.size())); // gives back what it has should there be no more, or touching it be cancelled
-    for (std::size_t place = 0; place < m_ranges.size(); ++place) {
-        if (bytes[place] < 0 || bytes[place] > kMost)
+    for (std::size_t rank = 0; rank < m_ranges.size(); ++rank) {
+        if (bytes[rank] < 0 || bytes[rank] > kMost)
             throw Failure { "memory", "the run needs more memory than can be counted", "" };
-        const std::int64_t rounded = (bytes[place] + kAlignment - 1) / kAlignment * kAlignment;
+        const std::int64_t rounded = (bytes[rank] + kAlignment - 1) / kAlignment * kAlignment;
         if (rounded > 0)
-            block.m_pieces[place] = { take(m_ranges[place], rounded), rounded };
+            block.m_pieces[rank] = { take(m_ranges[rank], rounded), rounded };
     }
     if (planning() && m_limit > 0 && highWater() > m_limit)
-        throw TooMuch { highWater() };
+        throw m_refusal(highWater());
     if (m_touch && !planning() && mine.highWater > before)
         m_touch(mine.base + before, mine.highWater - before);
-    for (std::size_t place = 0; m_poison && !planning() && place < m_ranges.size(); ++place)
-        if (const Block::Piece& piece = block.m_pieces[place]; piece.bytes > 0 && (m_poisonsAll || &m_ranges[place] == &mine))
-            m_poison(m_ranges[place].base + piece.offset, piece.bytes);
+    for (std::size_t rank = 0; m_poison && !planning() && rank < m_ranges.size(); ++rank)
+        if (const Block::Piece& piece = block.m_pieces[rank]; piece.bytes > 0 && (m_poisonsAll || &m_ranges[rank] == &mine))
+            m_poison(m_ranges[rank].base + piece.offset, piece.bytes);
     return block;
 }
 

@@ -3,15 +3,18 @@
 // used and then used again, because first touch is the slowest thing that memory does.
 // A planning arena hands out numbers without memory: the run is first walked through with one, and its high-water mark is
 // what the run announces and is held to.
-// Where several processes run a program together, each has a range of its own, and every one of them keeps the books of all
+// Where several processes run a program, each has a range of its own, and all of them keep the books of all
 // ranges: they go through the same allocations, so that each knows without asking where another has put something.
 #pragma once
 
-#include "engine/devices/placement.h"
+#include "engine/devices/deviceranks.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/reservedmemory.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,12 +23,12 @@ namespace shardboard::engine {
 class Arena;
 class DeviceMemory;
 
-/// A piece of an arena, or of the range of every place; gives itself back. Movable.
+/// A piece of an arena, or of the range of every rank; gives itself back. Movable.
 class Block {
 public:
     struct Piece {
         std::int64_t offset = 0;
-        std::int64_t bytes = 0; ///< 0: nothing at this place
+        std::int64_t bytes = 0; ///< 0: nothing at this rank
     };
 
     Block() = default;
@@ -45,20 +48,20 @@ public:
     /// What lies in the range of this process. Null in a planning arena.
     std::byte* memory() const;
     float* floats() const { return reinterpret_cast<float*>(memory()); }
-    /// What lies in the range of that place; null where its memory cannot be seen from here.
-    std::byte* memory(int place) const;
+    /// What lies in the range of that rank; null where its memory cannot be seen from here.
+    std::byte* memory(int rank) const;
     std::int64_t bytes() const; ///< in the range of this process
     void release();
 
 private:
     friend class Arena;
     Arena* m_arena = nullptr;
-    std::vector<Piece> m_pieces; ///< by place
+    std::vector<Piece> m_pieces; ///< by rank
 };
 
 class Arena {
 public:
-    /// The memory of a place, as it is seen from this process.
+    /// The memory of a rank, as it is seen from this process.
     struct Segment {
         std::byte* base = nullptr; ///< null: not to be seen from here
         std::int64_t capacity = 0; ///< bytes
@@ -66,31 +69,32 @@ public:
 
     /// A planning arena: without memory, unlimited unless it is limited.
     Arena() = default;
-    explicit Arena(Placement placement);
+    explicit Arena(DeviceRanks deviceRanks);
     /// Reserves `capacity` bytes of addresses; touches nothing. Throws Failure "memory" when there are none.
     explicit Arena(std::int64_t capacity);
     /// Hands out memory that is somebody else's.
     Arena(std::byte* memory, std::int64_t capacity);
-    /// The same for several places.
-    Arena(Placement placement, const std::vector<Segment>& segments);
-    ~Arena();
+    /// The same for several ranks.
+    Arena(DeviceRanks deviceRanks, const std::vector<Segment>& segments);
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
 
-    /// `bytes` rounded up to the alignment of a vector, at every place. Throws Failure "memory" when the capacity does not suffice.
+    /// `bytes` rounded up to the alignment of a vector, at every rank. Throws Failure "memory" when the capacity does not suffice.
     Block allocate(std::int64_t bytes);
     /// Of `count` floats.
     Block allocateFloats(std::int64_t count);
-    /// The same at one place alone.
-    Block allocateOn(int place, std::int64_t bytes);
-    /// `bytes[place]` at each place, possibly none.
+    /// The same at one rank alone.
+    Block allocateOn(int rank, std::int64_t bytes);
+    /// `bytes[rank]` at each rank, possibly none.
     Block allocateAt(const std::vector<std::int64_t>& bytes);
 
-    /// A planning arena refuses to hand out more than that: whoever plans has seen enough then. Throws TooMuch.
-    void limit(std::int64_t bytes) { m_limit = bytes; }
-    struct TooMuch {
-        std::int64_t bytes = 0; ///< that are needed at least, of all places together
-    };
+    /// A planning arena hands out no more than that: whoever plans has seen enough then. Throws what `refusal` says of the bytes
+    /// that all ranks need at least.
+    void limit(std::int64_t bytes, std::function<Failure(std::int64_t needed)> refusal)
+    {
+        m_limit = bytes;
+        m_refusal = std::move(refusal);
+    }
 
     /// Called with every stretch of memory of this process before it is handed out for the first time, to have its pages there
     /// before anything that is timed uses them.
@@ -98,7 +102,7 @@ public:
 
     /// From now on memory holds NaN when it is handed out.
     void poison(bool poisoned);
-    /// By somebody who can write there, at every place.
+    /// By somebody who can write there, at every rank.
     void poisonWith(std::function<void(std::byte* memory, std::int64_t bytes)> poison)
     {
         m_poison = std::move(poison);
@@ -109,11 +113,11 @@ public:
     void countDevices(DeviceMemory* memory) { m_devices = memory; }
     DeviceMemory* deviceMemory() const { return m_devices; }
 
-    const Placement& placement() const { return m_placement; }
+    const DeviceRanks& deviceRanks() const { return m_deviceRanks; }
     bool planning() const { return m_planning; }
-    /// Most bytes of the range that were ever handed out at once, holes between them included; of all places together.
+    /// Most bytes of the range that were ever handed out at once, holes between them included; of all ranks together.
     std::int64_t highWater() const;
-    std::int64_t highWater(int place) const { return m_ranges[static_cast<std::size_t>(place)].highWater; }
+    std::int64_t highWater(int rank) const { return m_ranges[static_cast<std::size_t>(rank)].highWater; }
 
 private:
     friend class Block;
@@ -133,11 +137,12 @@ private:
     /// Takes no memory, because destructors call it.
     static void giveBack(Range& range, std::int64_t offset, std::int64_t bytes) noexcept;
 
-    Placement m_placement;
-    std::vector<Range> m_ranges = std::vector<Range>(1); ///< by place
+    DeviceRanks m_deviceRanks;
+    std::vector<Range> m_ranges = std::vector<Range>(1); ///< by rank
     std::int64_t m_limit = 0; ///< 0: none
+    std::function<Failure(std::int64_t)> m_refusal;
     bool m_planning = true;
-    bool m_owned = false;
+    std::optional<ReservedMemory> m_owned;
     std::function<void(std::byte*, std::int64_t)> m_touch;
     std::function<void(std::byte*, std::int64_t)> m_poison;
     bool m_poisonsAll = false; ///< not this process's memory alone

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/collective.h"
 
-#include "engine/run/executor.h"
-#include "engine/devices/failure.h"
+#include "engine/devices/executor.h"
 #include "engine/devices/fusions.h"
 #include "engine/devices/regions.h"
 #include "engine/devices/team.h"
+#include "engine/machine/failure.h"
 
 #include <algorithm>
 #include <cstring>
@@ -103,17 +103,17 @@ std::vector<Delivery> neededBy(const Context& context, const Sharded& before, co
     for (std::size_t device = 0; device < transfers.size(); ++device)
         for (const Transfer& transfer : transfers[device])
             need(deliveries, context, before, transfer.from, transfer.region,
-                 context.arena.placement().of(before.mesh(), static_cast<std::int64_t>(device)));
+                 context.arena.deviceRanks().of(before.mesh(), static_cast<std::int64_t>(device)));
     return deliveries;
 }
 
 /// Whether no device reads anything of a device of another process.
 bool allStaysAtHome(const Context& context, const Mesh& mesh, const std::vector<std::vector<Transfer>>& transfers)
 {
-    const Placement& placement = context.arena.placement();
+    const DeviceRanks& deviceRanks = context.arena.deviceRanks();
     for (std::size_t device = 0; device < transfers.size(); ++device)
         for (const Transfer& transfer : transfers[device])
-            if (placement.of(mesh, transfer.from) != placement.of(mesh, static_cast<std::int64_t>(device)))
+            if (deviceRanks.of(mesh, transfer.from) != deviceRanks.of(mesh, static_cast<std::int64_t>(device)))
                 return false;
     return true;
 }
@@ -163,7 +163,7 @@ std::vector<Delivery> addendsFor(const Context& context, const std::vector<int>&
         const auto group = before.mesh().group(device, axes);
         for (const std::int64_t member : group)
             needElements(deliveries, context, before, member, partOfSum(before, group, device),
-                         context.arena.placement().of(before.mesh(), device));
+                         context.arena.deviceRanks().of(before.mesh(), device));
     }
     return deliveries;
 }
@@ -171,7 +171,7 @@ std::vector<Delivery> addendsFor(const Context& context, const std::vector<int>&
 /// The sums that a member has made, for the members on other hosts.
 std::vector<Delivery> sumsFor(const Context& context, const std::vector<int>& axes, const Sharded& after)
 {
-    const Placement& placement = context.arena.placement();
+    const DeviceRanks& deviceRanks = context.arena.deviceRanks();
     const Mesh& mesh = after.mesh();
     std::vector<Delivery> deliveries;
     for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
@@ -180,8 +180,8 @@ std::vector<Delivery> sumsFor(const Context& context, const std::vector<int>& ax
         const Box whole { { 0, after.elements(device) } };
         for (const std::int64_t member : group)
             if (part.size() > 0 && !sameHost(context, mesh, device, member))
-                deliveries.push_back({ placement.of(mesh, device),
-                                       placement.of(mesh, member),
+                deliveries.push_back({ deviceRanks.of(mesh, device),
+                                       deviceRanks.of(mesh, member),
                                        { part },
                                        whole,
                                        reinterpret_cast<float*>(after.address(device)),

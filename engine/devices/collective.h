@@ -5,7 +5,7 @@
 
 #include "engine/devices/context.h"
 #include "engine/devices/sharded.h"
-#include "model/plan/reshard.h"
+#include "model/plan/reshard/reshard.h"
 
 #include <string>
 

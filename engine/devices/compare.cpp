@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/compare.h"
 
-#include "engine/run/executor.h"
+#include "engine/devices/executor.h"
 #include "engine/devices/team.h"
 
 #include <algorithm>
@@ -87,7 +87,8 @@ std::vector<Delivery> neededOf(const Context& context, const Sharded& y, const s
     std::vector<Delivery> deliveries;
     for (std::size_t i = 0; context.team != nullptr && i < pieces.size(); ++i)
         for (const std::int64_t member : addendsOf(y, pieces[i].device))
-            need(deliveries, context, y, member, pieces[i].box, context.team->helpers()[i % context.team->helpers().size()]);
+            need(deliveries, context, y, member, pieces[i].box,
+                 context.team->referenceRanks()[i % context.team->referenceRanks().size()]);
     return deliveries;
 }
 
@@ -133,7 +134,7 @@ double relativeError(Context& context, const Sharded& y, const Sharded& referenc
         context.work.generated += static_cast<double>(y.totalElements());
     const Block scratch = context.scratch(scratchFloats);
     // Several processes share the work, and the first one sums up.
-    std::vector<std::int64_t> bytes(static_cast<std::size_t>(context.arena.placement().places()), 0);
+    std::vector<std::int64_t> bytes(static_cast<std::size_t>(context.arena.deviceRanks().rankCount()), 0);
     bytes.front() = countToCompare(y) * static_cast<std::int64_t>(sizeof(SquareSums));
     const Block room = context.arena.allocateAt(bytes);
     if (context.planning() && context.team == nullptr)
@@ -142,13 +143,13 @@ double relativeError(Context& context, const Sharded& y, const Sharded& referenc
     beginReading(context, neededOf(context, y, pieces));
     if (context.planning())
         return 0;
-    const Together together(context);
+    const SharedReference shared(context);
     auto* sums = reinterpret_cast<SquareSums*>(room.memory(0));
     runTasks(context, reference.mesh(), std::vector<std::int64_t>(pieces.size(), 0), [&](std::size_t i, int worker) {
         sums[i] = comparePiece(y, reference, pieces[i], scratch.floats() + worker * Context::scratchStride(scratchFloats));
     });
     endReading(context);
-    if (context.team != nullptr && context.team->helper() != 0)
+    if (context.team != nullptr && context.team->referenceRank() != 0)
         return 0;
 
     std::vector<SquareSums> devices(static_cast<std::size_t>(y.deviceCount()));
@@ -170,7 +171,7 @@ double meanSquare(Context& context, const Sharded& reference)
     if (context.planning() || count == 0)
         return 0;
     std::vector<double> sums(static_cast<std::size_t>((count + kPieceElements - 1) / kPieceElements), 0.0);
-    if (context.team != nullptr && context.team->helper() != 0)
+    if (context.team != nullptr && context.team->referenceRank() != 0)
         return 0;
     context.pool->run(static_cast<std::int64_t>(sums.size()), [&](std::int64_t piece, int) {
         const std::int64_t end = std::min(count, (piece + 1) * kPieceElements);

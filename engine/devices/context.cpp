@@ -4,20 +4,9 @@
 #include "engine/devices/team.h"
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <utility>
 
 namespace shardboard::engine {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double coreSeconds()
-{
-    timespec time {};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 double Timing::slowest() const { return seconds.empty() ? 0 : *std::max_element(seconds.begin(), seconds.end()); }
 
@@ -39,7 +28,7 @@ Timing& Timing::operator+=(const Timing& more)
         else if (other.worked())
             spans[i] = { std::min(spans[i].start, other.start), std::max(spans[i].end, other.end) };
     }
-    together += more.together;
+    combined += more.combined;
     wall += more.wall;
     brought.insert(brought.end(), more.brought.begin(), more.brought.end());
     return *this;
@@ -50,33 +39,34 @@ Timing Timing::share(double part) const
     Timing out = *this;
     for (double& value : out.seconds)
         value *= part;
-    out.together *= part;
+    out.combined *= part;
     out.wall *= part;
     for (Brought& message : out.brought)
         message.part *= part;
     return out;
 }
 
-void Context::meet() const
+void Context::hostBarrier() const
 {
     if (team != nullptr)
-        team->meet();
+        team->hostBarrier();
 }
 
 bool Context::does(std::size_t task, const Mesh& mesh, std::int64_t position) const
 {
     if (team == nullptr)
         return true;
-    if (together)
-        return team->helper() >= 0 && task % team->helpers().size() == static_cast<std::size_t>(team->helper());
-    return arena.placement().isOwn(mesh, position);
+    if (sharesReference)
+        return team->referenceRank() >= 0
+            && task % team->referenceRanks().size() == static_cast<std::size_t>(team->referenceRank());
+    return arena.deviceRanks().isOwn(mesh, position);
 }
 
-Together::Together(Context& context)
+SharedReference::SharedReference(Context& context)
     : m_context(context)
-    , m_before(std::exchange(context.together, true))
+    , m_before(std::exchange(context.sharesReference, true))
 {
-    context.meet();
+    context.hostBarrier();
 }
 
 namespace {
@@ -104,13 +94,13 @@ void runOneAfterTheOther(Context& context, std::vector<std::size_t>& tasks, cons
             }
         });
     };
-    if (context.team == nullptr || context.together)
+    if (context.team == nullptr || context.sharesReference)
         return runAll();
-    for (int place = 0; place < context.arena.placement().places(); ++place) {
-        if (place == context.arena.placement().own())
+    for (int rank = 0; rank < context.arena.deviceRanks().rankCount(); ++rank) {
+        if (rank == context.arena.deviceRanks().own())
             runAll();
-        if (context.team->sameHost(place, context.arena.placement().own()))
-            context.meet();
+        if (context.team->sameHost(rank, context.arena.deviceRanks().own()))
+            context.hostBarrier();
     }
 }
 
@@ -120,12 +110,12 @@ void runTasks(Context& context, const Mesh& mesh, const std::vector<std::int64_t
               const std::function<void(std::size_t, int)>& task)
 {
     const auto tasks = tasksHere(context, mesh, devices);
-    if (context.together)
-        context.meet(); // the memory that is written to is ready at its place
+    if (context.sharesReference)
+        context.hostBarrier(); // the memory that is written to is ready at its rank
     context.pool->run(static_cast<std::int64_t>(tasks.size()),
                       [&](std::int64_t index, int worker) { task(tasks[static_cast<std::size_t>(index)], worker); });
-    if (context.together)
-        context.meet();
+    if (context.sharesReference)
+        context.hostBarrier();
 }
 
 Timing runTimed(Context& context, const Mesh& mesh, const std::vector<std::int64_t>& devices,
@@ -150,14 +140,14 @@ Timing runTimed(Context& context, const Mesh& mesh, const std::vector<std::int64
     };
     std::vector<std::size_t> tasks = tasksHere(context, mesh, devices);
     const auto count = static_cast<std::int64_t>(tasks.size());
-    if (context.together)
-        context.meet();
+    if (context.sharesReference)
+        context.hostBarrier();
     if (context.serial)
         runOneAfterTheOther(context, tasks, devices, runOne);
     else
         context.pool->run(count, [&](std::int64_t index, int worker) { runOne(tasks[static_cast<std::size_t>(index)], worker); });
-    if (context.together)
-        context.meet();
+    if (context.sharesReference)
+        context.hostBarrier();
 
     Timing timing;
     timing.seconds.assign(static_cast<std::size_t>(mesh.deviceCount()), 0.0);
@@ -169,12 +159,12 @@ Timing runTimed(Context& context, const Mesh& mesh, const std::vector<std::int64
         span = span.worked() ? Timing::Span { std::min(span.start, spent[i].span.start), std::max(span.end, spent[i].span.end) }
                              : spent[i].span;
         timing.seconds[device] += spent[i].seconds;
-        timing.together += spent[i].seconds;
+        timing.combined += spent[i].seconds;
         byWorker[static_cast<std::size_t>(spent[i].worker)] += spent[i].wall;
     }
     timing.wall = *std::max_element(byWorker.begin(), byWorker.end());
     if (!context.serial && count > 0)
-        timing.together /= static_cast<double>(std::min<std::int64_t>(context.pool->workers(), count));
+        timing.combined /= static_cast<double>(std::min<std::int64_t>(context.pool->workers(), count));
     return timing;
 }
 

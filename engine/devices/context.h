@@ -4,8 +4,9 @@
 #pragma once
 
 #include "engine/devices/arena.h"
-#include "engine/devices/cacheshare.h"
-#include "engine/devices/taskpool.h"
+#include "engine/machine/cacheshare.h"
+#include "engine/machine/clock.h"
+#include "engine/machine/taskpool.h"
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +33,7 @@ struct Context {
     bool serial = false; ///< one device's work after the other, on one worker, for times that nothing else disturbs
     Executor* executor = nullptr; ///< who does the work; null: the workers of the pool
     Team* team = nullptr; ///< the processes that run the program together; null: this one alone, or planning
-    bool together = false; ///< they share what is to be done for device 0: the work on the unsharded reference
+    bool sharesReference = false; ///< the processes divide the work on the unsharded reference, which is that of device 0
     std::int64_t cacheShare = kUsualCacheShare; ///< bytes, as measured in cacheshare.h
 
     /// Whether a step that reads and writes so many bytes in all should write past the caches.
@@ -43,18 +44,18 @@ struct Context {
     static std::int64_t scratchStride(std::int64_t floats) { return (floats + 63) / 64 * 64; }
     /// Waits for the other processes on this host, if there are any: what they wrote before can be read, and what was read
     /// before may be overwritten.
-    void meet() const;
+    void hostBarrier() const;
     /// Whether this process does a task (one of several, counted from 0) of the device at a mesh position.
     bool does(std::size_t task, const Mesh& mesh, std::int64_t position) const;
 };
 
-/// For as long as it lives, the processes share the tasks of the reference. They meet when it begins.
-class Together {
+/// As long as it lives, the processes divide the tasks of the unsharded reference among them. Begins with a barrier.
+class SharedReference {
 public:
-    explicit Together(Context& context);
-    ~Together() { m_context.together = m_before; }
-    Together(const Together&) = delete;
-    Together& operator=(const Together&) = delete;
+    explicit SharedReference(Context& context);
+    ~SharedReference() { m_context.sharesReference = m_before; }
+    SharedReference(const SharedReference&) = delete;
+    SharedReference& operator=(const SharedReference&) = delete;
 
 private:
     Context& m_context;
@@ -71,7 +72,7 @@ struct Timing {
     };
     std::vector<double> seconds; ///< of one core, by device
     std::vector<Span> spans; ///< by device
-    double together = 0; ///< seconds of one core of all devices, by the workers that they were spread over
+    double combined = 0; ///< seconds of one core of all devices, by the workers that they were spread over
     double wall = 0; ///< by now(), of the worker that had most to do
     /// Messages between hosts that the work waits for. All processes have as many of them, in the same order; where none of a
     /// message goes to or comes from this process, the span has not worked.
@@ -96,10 +97,5 @@ Timing runTimed(Context& context, const Mesh& mesh, const std::vector<std::int64
 /// The same untimed and without an order.
 void runTasks(Context& context, const Mesh& mesh, const std::vector<std::int64_t>& devices,
               const std::function<void(std::size_t index, int worker)>& task);
-
-/// Seconds on a clock that only goes forward.
-double now();
-/// Seconds that the calling thread has had a core: what a task takes, also on a machine that has other things to do.
-double coreSeconds();
 
 } // namespace shardboard::engine

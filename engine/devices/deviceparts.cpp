@@ -11,15 +11,15 @@ std::int64_t DeviceParts::roundedUp(std::int64_t elements)
 
 void DeviceParts::allocate(Arena& arena, const Mesh& mesh, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement)
 {
-    std::vector<int> places;
+    std::vector<int> ranks;
     for (std::size_t p = 0; p < elements.size(); ++p)
-        places.push_back(arena.placement().of(mesh, static_cast<std::int64_t>(p)));
-    take(arena, places, elements, bytesOfElement);
+        ranks.push_back(arena.deviceRanks().of(mesh, static_cast<std::int64_t>(p)));
+    take(arena, ranks, elements, bytesOfElement);
 }
 
-void DeviceParts::allocateAt(Arena& arena, int place, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement)
+void DeviceParts::allocateAt(Arena& arena, int rank, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement)
 {
-    take(arena, std::vector<int>(elements.size(), place), elements, bytesOfElement);
+    take(arena, std::vector<int>(elements.size(), rank), elements, bytesOfElement);
 }
 
 DeviceParts DeviceParts::partOf(std::int64_t position) const
@@ -30,21 +30,21 @@ DeviceParts DeviceParts::partOf(std::int64_t position) const
     return out;
 }
 
-/// `places` by part.
-void DeviceParts::take(Arena& arena, const std::vector<int>& places, const std::vector<std::int64_t>& elements,
+/// `ranks` by part.
+void DeviceParts::take(Arena& arena, const std::vector<int>& ranks, const std::vector<std::int64_t>& elements,
                        std::int64_t bytesOfElement)
 {
-    std::vector<std::int64_t> ends(static_cast<std::size_t>(arena.placement().places()), 0); // in bytes
+    std::vector<std::int64_t> ends(static_cast<std::size_t>(arena.deviceRanks().rankCount()), 0); // in bytes
     std::vector<std::int64_t> offsets;
     for (std::size_t p = 0; p < elements.size(); ++p) {
-        std::int64_t& end = ends[static_cast<std::size_t>(places[p])];
+        std::int64_t& end = ends[static_cast<std::size_t>(ranks[p])];
         offsets.push_back(end);
         end += roundedUp(elements[p]) * bytesOfElement;
     }
     m_block = arena.allocateAt(ends);
     m_addresses.clear();
     for (std::size_t p = 0; p < elements.size(); ++p) {
-        std::byte* base = m_block.memory(places[p]);
+        std::byte* base = m_block.memory(ranks[p]);
         m_addresses.push_back(base != nullptr || arena.planning() ? base + offsets[p] : nullptr);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for all logical devices of a mesh: the part of each lies at the place of its device, one behind the other there.
+// Memory for all logical devices of a mesh: the part of each lies in the memory of its rank, one after another.
 #pragma once
 
 #include "engine/devices/arena.h"
@@ -17,8 +17,8 @@ public:
     /// line.
     void allocate(Arena& arena, const Mesh& mesh, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
 
-    /// The same at one place.
-    void allocateAt(Arena& arena, int place, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
+    /// The same at one rank.
+    void allocateAt(Arena& arena, int rank, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
     /// The part at a mesh position as the only one. The memory stays theirs.
     DeviceParts partOf(std::int64_t position) const;
 
@@ -33,7 +33,7 @@ public:
     static std::int64_t roundedUp(std::int64_t elements);
 
 private:
-    void take(Arena& arena, const std::vector<int>& places, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
+    void take(Arena& arena, const std::vector<int>& ranks, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
 
     Block m_block;
     std::vector<std::byte*> m_addresses;

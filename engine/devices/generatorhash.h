@@ -2,7 +2,7 @@
 // The hash behind made-up data, for every processor that makes some: the same bits everywhere.
 #pragma once
 
-#include "engine/devices/portable.h"
+#include "engine/machine/portable.h"
 
 #include <cstdint>
 

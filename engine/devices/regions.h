@@ -2,8 +2,8 @@
 // A region of a tensor in several row-major buffers at once, each of which holds a box of the tensor.
 #pragma once
 
-#include "engine/ops/kernels/fusedrun.h"
 #include "engine/devices/sharded.h"
+#include "engine/machine/fusedrun.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/sharded.h"
 
-#include "engine/ops/kernels.h"
+#include "engine/machine/vectors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -204,7 +204,7 @@ void Sharded::allocate(Arena& arena)
     for (const Box& box : m_boxes)
         counts.push_back(volumeOf(box));
     if (m_only)
-        m_parts.allocateAt(arena, arena.placement().of(*m_mesh, *m_only), counts, bytesOf(m_element));
+        m_parts.allocateAt(arena, arena.deviceRanks().of(*m_mesh, *m_only), counts, bytesOf(m_element));
     else
         m_parts.allocate(arena, *m_mesh, counts, bytesOf(m_element));
     m_allocated = true;
@@ -217,12 +217,12 @@ void Sharded::allocate(Arena& arena)
     }
 }
 
-void Sharded::allocateAt(Arena& arena, int place)
+void Sharded::allocateAt(Arena& arena, int rank)
 {
     std::vector<std::int64_t> counts;
     for (const Box& box : m_boxes)
         counts.push_back(volumeOf(box));
-    m_parts.allocateAt(arena, place, counts, bytesOf(m_element));
+    m_parts.allocateAt(arena, rank, counts, bytesOf(m_element));
     m_allocated = true;
 }
 

@@ -69,8 +69,8 @@ public:
 
     /// Takes memory for all shards.
     void allocate(Arena& arena);
-    /// Takes it at one place, whatever devices the shards are of.
-    void allocateAt(Arena& arena, int place);
+    /// Takes it at one rank, whatever devices the shards are of.
+    void allocateAt(Arena& arena, int rank);
     bool allocated() const { return m_allocated; }
     /// This tensor with the memory of another one whose shards are the same.
     Sharded withMemoryOf(Sharded&& other) &&;

@@ -25,24 +25,24 @@ bool PlanningTeam::deliver(const std::vector<Delivery>& deliveries)
     std::vector<std::int64_t> bytes(m_most.size(), 0);
     for (const Delivery& delivery : deliveries)
         bytes[static_cast<std::size_t>(delivery.to)] += broughtBytes(delivery);
-    for (std::size_t place = 0; place < m_most.size(); ++place)
-        m_most[place] = std::max(m_most[place], bytes[place]);
+    for (std::size_t rank = 0; rank < m_most.size(); ++rank)
+        m_most[rank] = std::max(m_most[rank], bytes[rank]);
     return false;
 }
 
-std::int64_t PlanningTeam::mostBrought(int place) const
+std::int64_t PlanningTeam::mostBrought(int rank) const
 {
-    const std::int64_t most = m_most[static_cast<std::size_t>(place)];
+    const std::int64_t most = m_most[static_cast<std::size_t>(rank)];
     return most == 0 ? 0 : most + kKeptBrought;
 }
 
 namespace {
 
 void needRegion(std::vector<Delivery>& deliveries, const Context& context, int from, float* values, const Box& box,
-                const Box& region, int place)
+                const Box& region, int rank)
 {
-    if (volumeOf(region) > 0 && !context.team->sameHost(from, place))
-        deliveries.push_back({ from, place, region, box, values, box, values }); // at the same place in the memory of both
+    if (volumeOf(region) > 0 && !context.team->sameHost(from, rank))
+        deliveries.push_back({ from, rank, region, box, values, box, values }); // at the same rank in the memory of both
 }
 
 bool nobodyIsFar(const Context& context) { return context.team == nullptr || !context.team->spansHosts(); }
@@ -50,33 +50,33 @@ bool nobodyIsFar(const Context& context) { return context.team == nullptr || !co
 } // namespace
 
 void need(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
-          const Box& region, int place)
+          const Box& region, int rank)
 {
     if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.placement().of(tensor.mesh(), position),
-                   reinterpret_cast<float*>(tensor.address(position)), tensor.box(position), region, place);
+        needRegion(deliveries, context, context.arena.deviceRanks().of(tensor.mesh(), position),
+                   reinterpret_cast<float*>(tensor.address(position)), tensor.box(position), region, rank);
 }
 
 void needElements(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
-                  const Range& elements, int place)
+                  const Range& elements, int rank)
 {
     if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.placement().of(tensor.mesh(), position),
-                   reinterpret_cast<float*>(tensor.address(position)), { { 0, tensor.elements(position) } }, { elements }, place);
+        needRegion(deliveries, context, context.arena.deviceRanks().of(tensor.mesh(), position),
+                   reinterpret_cast<float*>(tensor.address(position)), { { 0, tensor.elements(position) } }, { elements }, rank);
 }
 
 void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position, float* values,
-                std::int64_t count, int place)
+                std::int64_t count, int rank)
 {
     if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.placement().of(mesh, position), values, { { 0, count } }, { { 0, count } },
-                   place);
+        needRegion(deliveries, context, context.arena.deviceRanks().of(mesh, position), values, { { 0, count } }, { { 0, count } },
+                   rank);
 }
 
 bool sameHost(const Context& context, const Mesh& mesh, std::int64_t a, std::int64_t b)
 {
-    const Placement& placement = context.arena.placement();
-    return nobodyIsFar(context) || context.team->sameHost(placement.of(mesh, a), placement.of(mesh, b));
+    const DeviceRanks& deviceRanks = context.arena.deviceRanks();
+    return nobodyIsFar(context) || context.team->sameHost(deviceRanks.of(mesh, a), deviceRanks.of(mesh, b));
 }
 
 Timing::Span bring(Context& context, const std::vector<Delivery>& deliveries)
@@ -89,7 +89,7 @@ Timing::Span bring(Context& context, const std::vector<Delivery>& deliveries)
 
 Timing::Span beginReading(Context& context, const std::vector<Delivery>& deliveries)
 {
-    context.meet();
+    context.hostBarrier();
     return bring(context, deliveries);
 }
 
@@ -97,7 +97,7 @@ void endReading(Context& context)
 {
     if (context.team == nullptr)
         return;
-    context.team->meet();
+    context.team->hostBarrier();
     context.team->forgetBrought();
 }
 

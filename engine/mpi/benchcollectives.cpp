@@ -2,8 +2,8 @@
 #include "engine/mpi/benchcollectives.h"
 
 #include "engine/devices/collective.h"
-#include "engine/devices/failure.h"
-#include "engine/calibrate/limits.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/limits.h"
 #include "engine/mpi/mpiteam.h"
 #include "model/core/statistics.h"
 
@@ -125,20 +125,20 @@ double worstError(const Sharded& result, std::int64_t position, bool summed, std
 void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape& shape, int rounds, double copies,
              std::size_t hosts)
 {
-    const int place = context.team->place();
+    const int rank = context.team->rank();
     const std::int64_t n = mesh.deviceCount();
     const std::vector<float> values { 1, 2, 3, 5, 8, 13, 21 };
     Sharded before(shape, which.step.before, mesh);
     before.allocate(context.arena);
     const bool summed = !which.step.before.partial.empty();
-    const Box& box = before.box(place);
+    const Box& box = before.box(rank);
     for (std::int64_t r = box[0].lo, i = 0; r < box[0].hi; ++r)
         for (std::int64_t c = box[1].lo; c < box[1].hi; ++c, ++i)
-            before.data(place)[i] = values[static_cast<std::size_t>((r * shape[1] + c) % static_cast<std::int64_t>(values.size()))]
-                + (summed ? static_cast<float>(place) : 0.0f);
+            before.data(rank)[i] = values[static_cast<std::size_t>((r * shape[1] + c) % static_cast<std::int64_t>(values.size()))]
+                + (summed ? static_cast<float>(rank) : 0.0f);
     Sharded theirs(shape, which.step.after, mesh);
     theirs.allocate(context.arena);
-    which.library(before.data(place), theirs.data(place)); // connections, buffers
+    which.library(before.data(rank), theirs.data(rank)); // connections, buffers
     std::vector<double> ours;
     std::vector<double> library;
     std::vector<double> libraryReshard;
@@ -147,24 +147,24 @@ void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape&
         std::optional<Resharded> result;
         const double mine = secondsOf([&] { result = executeStep(context, which.step, before, false, which.name); });
         if (round == 0) // first touch; and the numbers
-            worst = worstError(result->tensor, place, summed, n, values);
+            worst = worstError(result->tensor, rank, summed, n, values);
         result.reset();
-        context.meet();
+        context.hostBarrier();
         if (round > 0)
             ours.push_back(mine);
         if (round > 0)
-            library.push_back(secondsOf([&] { which.library(before.data(place), theirs.data(place)); }));
+            library.push_back(secondsOf([&] { which.library(before.data(rank), theirs.data(rank)); }));
         if (which.libraryReshard) {
-            const double seconds = secondsOf([&] { which.libraryReshard(before.data(place), theirs.data(place)); });
+            const double seconds = secondsOf([&] { which.libraryReshard(before.data(rank), theirs.data(rank)); });
             if (round == 0)
-                worst = std::max(worst, worstError(theirs, place, summed, n, values));
+                worst = std::max(worst, worstError(theirs, rank, summed, n, values));
             else
                 libraryReshard.push_back(seconds);
         }
     }
     double worstOfAll = 0;
     MPI_Allreduce(&worst, &worstOfAll, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (place != 0)
+    if (rank != 0)
         return;
     const Spread spread = spreadOf(ours);
     const Spread other = spreadOf(library);
@@ -211,7 +211,7 @@ int benchCollectives(int mib, int rounds)
         MpiTeam team(*world, 1, false);
         TaskPool pool(1, &team.stopped());
         const std::int64_t room = 3 * rows * columns * static_cast<std::int64_t>(sizeof(float)) + (1 << 20);
-        Arena arena(Placement(mesh.value(), team.places(), team.place()),
+        Arena arena(DeviceRanks(mesh.value(), team.rankCount(), team.rank()),
                     team.reserve(std::vector<std::int64_t>(static_cast<std::size_t>(n), room)));
         arena.onFirstUse([](std::byte* memory, std::int64_t bytes) { std::memset(memory, 0, static_cast<std::size_t>(bytes)); });
         Context context { arena, &pool, 1, {} };
@@ -227,7 +227,7 @@ int benchCollectives(int mib, int rounds)
             copies = copyRate(from.floats(), to.floats(), rows * columns, n);
         }
         for (const Case& which : casesFor(n, shape)) {
-            context.meet();
+            context.hostBarrier();
             runCase(which, context, mesh.value(), shape, rounds, copies, hosts.size());
         }
         MPI_Barrier(MPI_COMM_WORLD);

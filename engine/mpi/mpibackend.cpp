@@ -2,9 +2,9 @@
 #include "engine/mpi/mpibackend.h"
 
 #include "engine/calibrate/calibrate.h"
-#include "engine/devices/machine.h"
+#include "engine/machine/gemm.h"
+#include "engine/machine/machine.h"
 #include "engine/mpi/mpiteam.h"
-#include "engine/ops/gemm.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/wire/planjson.h"
 
@@ -214,19 +214,19 @@ struct Lead {
     std::string broken; ///< why nothing can be run any more
 };
 
-json requestOf(const std::string& backend, const Program& program, const RunOptions& options, const RunLimits& limits,
-               bool showsValues, std::int64_t number, const json& extra)
+/// What the first process sends to the others: the request, its number, the backend and what the first one has decided.
+json messageOf(const RunRequest& request, std::int64_t number, const std::string& backend, const json& extra)
 {
     return { { "type", "run" },
              { "backend", backend },
              { "extra", extra },
              { "number", number },
-             { "plan", planToJson(program.graph, program.plan) },
-             { "options", toJson(options) },
-             { "workers", limits.workers },
-             { "available_bytes", limits.availableBytes },
-             { "poison", limits.poison },
-             { "shows_values", showsValues } };
+             { "plan", planToJson(request.program.graph, request.program.plan) },
+             { "options", toJson(request.options) },
+             { "workers", request.limits.workers },
+             { "available_bytes", request.limits.availableBytes },
+             { "poison", request.limits.poison },
+             { "shows_values", static_cast<bool>(request.hooks.value) } };
 }
 
 /// The failure that made the others stop, with the name of the process where it happened.
@@ -241,11 +241,10 @@ Failure causeOf(const World& world, const Failure& own, const std::vector<Report
     return { "internal", "the run was stopped, and no process says why", "" };
 }
 
-RunOutcome doPart(const mpi::Part& part, MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
-                  const RunLimits& limits, const json& extra)
+RunOutcome runHere(const mpi::ProcessBackend& backend, MpiTeam& team, const RunRequest& request, const json& extra)
 {
     try {
-        return part.run(team, program, options, hooks, limits, extra);
+        return backend.run(team, request, extra);
     } catch (const Failure& failure) {
         return failure;
     } catch (const Stopped&) {
@@ -302,18 +301,16 @@ RunOutcome leadAll(Lead& lead, const std::function<json(std::int64_t number)>& r
     }
 }
 
-RunOutcome lead(Lead& lead, const std::string& backend, const mpi::Part& part, const Program& program, const RunOptions& options,
-                const RunHooks& hooks, RunLimits limits, const json& extra)
+RunOutcome lead(Lead& lead, const std::string& name, const mpi::ProcessBackend& backend, RunRequest request, const json& extra)
 {
-    limits.workers = limits.workers > 0 ? limits.workers : workersFor(lead.world);
-    const bool showsValues = static_cast<bool>(hooks.value);
+    request.limits.workers = request.limits.workers > 0 ? request.limits.workers : workersFor(lead.world);
     return leadAll(
-        lead, [&](std::int64_t number) { return requestOf(backend, program, options, limits, showsValues, number, extra); },
-        showsValues, hooks.cancel,
+        lead, [&](std::int64_t number) { return messageOf(request, number, name, extra); }, static_cast<bool>(request.hooks.value),
+        request.hooks.cancel,
         [&](MpiTeam& team) {
-            RunHooks mine = hooks;
-            mine.cancel = &team.stopped();
-            return doPart(part, team, program, options, mine, limits, extra);
+            RunRequest mine = request;
+            mine.hooks.cancel = &team.stopped();
+            return runHere(backend, team, mine, extra);
         });
 }
 
@@ -323,7 +320,7 @@ RunOutcome calibrateInTeam(MpiTeam& team, const CalibrationOptions& options, con
 {
     CalibrateHooks mine = hooks;
     mine.cancel = &team.stopped();
-    auto outcome = calibrateTogether(team, options, mine, workers);
+    auto outcome = calibrateOn(team, options, mine, workers);
     if (auto* failure = std::get_if<Failure>(&outcome))
         return std::move(*failure);
     result = std::get<Calibration>(std::move(outcome));
@@ -357,9 +354,9 @@ std::variant<Calibration, Failure> leadCalibration(Lead& lead, const Calibration
 /// One of the other processes.
 class Follower {
 public:
-    Follower(World& world, mpi::Parts parts)
+    Follower(World& world, mpi::ProcessBackends backends)
         : m_world(world)
-        , m_parts(std::move(parts))
+        , m_backends(std::move(backends))
     {
     }
 
@@ -422,8 +419,8 @@ private:
     void tellFacts(const std::string& backend)
     {
         json answer { { "type", "facts" }, { "backend", backend } };
-        if (const auto part = m_parts.find(backend); part != m_parts.end() && part->second.facts)
-            answer["facts"] = part->second.facts();
+        if (const auto found = m_backends.find(backend); found != m_backends.end() && found->second.facts)
+            answer["facts"] = found->second.facts();
         m_world.post(0, jsonText(answer));
     }
 
@@ -510,17 +507,17 @@ private:
         limits.workers = request.value("workers", 1);
         limits.availableBytes = request.value("available_bytes", std::int64_t { 0 });
         limits.poison = request.value("poison", false);
-        const auto part = m_parts.find(request.value("backend", ""));
-        if (part == m_parts.end())
+        const auto backend = m_backends.find(request.value("backend", ""));
+        if (backend == m_backends.end())
             return Failure { "backend",
                              "this process was built without the backend '" + request.value("backend", "")
                                  + "'; start the same worker everywhere",
                              "options.backend" };
-        return doPart(part->second, team, program.value(), options.value(), hooks, limits, request.value("extra", json()));
+        return runHere(backend->second, team, { program.value(), options.value(), hooks, limits }, request.value("extra", json()));
     }
 
     World& m_world;
-    const mpi::Parts m_parts;
+    const mpi::ProcessBackends m_backends;
     std::thread m_thread;
     std::atomic<bool> m_running { false };
     std::atomic<std::int64_t> m_number { 0 };
@@ -536,12 +533,11 @@ Lead& leadOf(World& world)
     return lead;
 }
 
-mpi::Part mpiPart()
+mpi::ProcessBackend mpiProcessBackend()
 {
-    mpi::Part part;
-    part.run = [](MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits,
-                  const json&) { return runProgramTogether(team, program, options, hooks, limits); };
-    return part;
+    mpi::ProcessBackend backend;
+    backend.run = [](MpiTeam& team, const RunRequest& request, const json&) { return runProgramOn(team, request); };
+    return backend;
 }
 
 } // namespace
@@ -565,28 +561,29 @@ Backend mpiBackend()
         backend.devices.push_back({ { "name", member.host + ", " + gemmName() },
                                     { "threads", workersFor(*world) },
                                     { "memory_bytes", member.memoryBytes } });
-    backend.run = leading("mpi", mpiPart(), {});
+    backend.run = leading("mpi", mpiProcessBackend(), {});
     backend.calibrate = [world](const CalibrationOptions& options, const CalibrateHooks& hooks) {
         return leadCalibration(leadOf(*world), options, hooks);
     };
     return backend;
 }
 
-Backend::Run leading(std::string backend, mpi::Part part, std::function<std::variant<json, Failure>(const Program&)> extra)
+Backend::Run leading(std::string name, mpi::ProcessBackend backend,
+                     std::function<std::variant<json, Failure>(const Program&)> extra)
 {
     Lead& state = leadOf(*World::ofThisProcess());
-    return [&state, backend = std::move(backend), part = std::move(part), extra = std::move(extra)](
-               const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits) -> RunOutcome {
+    return [&state, name = std::move(name), backend = std::move(backend),
+            extra = std::move(extra)](const RunRequest& request) -> RunOutcome {
         std::variant<json, Failure> decided;
         if (extra)
-            decided = extra(program);
+            decided = extra(request.program);
         if (auto* failure = std::get_if<Failure>(&decided))
             return std::move(*failure);
-        return lead(state, backend, part, program, options, hooks, limits, std::get<json>(decided));
+        return lead(state, name, backend, request, std::get<json>(decided));
     };
 }
 
-std::variant<std::vector<ProcessFacts>, Failure> factsOfAll(const std::string& backend, const mpi::Part& part)
+std::variant<std::vector<ProcessFacts>, Failure> factsOfAll(const std::string& name, const mpi::ProcessBackend& backend)
 {
     World& world = *World::ofThisProcess();
     std::vector<ProcessFacts> all;
@@ -594,14 +591,14 @@ std::variant<std::vector<ProcessFacts>, Failure> factsOfAll(const std::string& b
         all.emplace_back(world.nameOf(rank), json());
     try {
         for (int other = 1; other < world.size(); ++other)
-            world.post(other, jsonText(json { { "type", "facts" }, { "backend", backend } }));
-        all.front().second = part.facts();
+            world.post(other, jsonText(json { { "type", "facts" }, { "backend", name } }));
+        all.front().second = backend.facts();
         int missing = world.size() - 1;
         const auto end = std::chrono::steady_clock::now() + kMostSilence;
         while (missing > 0) {
             if (auto message = world.take()) {
                 const json read = json::parse(message->text);
-                if (read.value("type", "") == "facts" && read.value("backend", "") == backend) {
+                if (read.value("type", "") == "facts" && read.value("backend", "") == name) {
                     all[static_cast<std::size_t>(message->from)].second = read.value("facts", json());
                     --missing;
                 }
@@ -620,13 +617,13 @@ std::variant<std::vector<ProcessFacts>, Failure> factsOfAll(const std::string& b
     return all;
 }
 
-void followIfNotFirst(const mpi::Parts& parts)
+void followIfNotFirst(const mpi::ProcessBackends& backends)
 {
     World* world = World::ofThisProcess();
     if (world == nullptr || world->rank() == 0)
         return;
-    mpi::Parts all = parts;
-    all.emplace("mpi", mpiPart());
+    mpi::ProcessBackends all = backends;
+    all.emplace("mpi", mpiProcessBackend());
     Follower(*world, std::move(all)).follow();
 }
 
@@ -638,7 +635,7 @@ int processCount()
     return world == nullptr ? 1 : world->size();
 }
 
-void leaveTogether()
+void leaveProcesses()
 {
     World* world = World::ofThisProcess();
     if (world == nullptr)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mpi/mpiteam.h"
 
-#include "engine/devices/failure.h"
-#include "engine/devices/machine.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/machine.h"
 
 #include <algorithm>
 #include <chrono>
@@ -145,35 +145,35 @@ MpiTeam::MpiTeam(World& world, std::int64_t number, bool showsValues)
     , m_tag(static_cast<int>(number % 30000))
     , m_showsValues(showsValues)
 {
-    for (int rank = 0; rank < places(); ++rank) {
-        m_spansHosts = m_spansHosts || !sameHost(rank, 0);
-        if (sameHost(rank, 0)) {
-            if (rank == place())
-                m_helper = static_cast<int>(m_helpers.size());
-            m_helpers.push_back(rank);
+    for (int other = 0; other < rankCount(); ++other) {
+        m_spansHosts = m_spansHosts || !sameHost(other, 0);
+        if (sameHost(other, 0)) {
+            if (other == rank())
+                m_referenceRank = static_cast<int>(m_referenceRanks.size());
+            m_referenceRanks.push_back(other);
         }
     }
-    // The first process of a host makes the memory in which all of them meet.
+    // The first process of a host makes the memory of their barrier.
     int first = 0;
     std::uint32_t processes = 0;
     std::int64_t cores = 1;
-    for (int rank = places() - 1; rank >= 0; --rank)
-        if (sameHost(rank, place())) {
-            first = rank;
+    for (int other = rankCount() - 1; other >= 0; --other)
+        if (sameHost(other, rank())) {
+            first = other;
             ++processes;
-            cores = std::max(cores, m_world.members()[at(rank)].cores);
+            cores = std::max(cores, m_world.members()[at(other)].cores);
         }
-    constexpr auto kBytes = static_cast<std::int64_t>(sizeof(Meeting::Shared));
-    if (first == place())
+    constexpr auto kBytes = static_cast<std::int64_t>(sizeof(Barrier::Shared));
+    if (first == rank())
         m_control = SharedSegment::make(kBytes);
-    const auto told = tellAll({ m_control ? static_cast<double>(m_control->descriptor()) : -1.0 });
-    if (first != place())
+    const auto told = allGather({ m_control ? static_cast<double>(m_control->descriptor()) : -1.0 });
+    if (first != rank())
         m_control = SharedSegment::of(m_world.members()[at(first)].process, static_cast<int>(told[at(first)][0]), kBytes);
     if (!m_control)
         throw Failure { "memory", "the system gives no memory that processes share", "" };
     const int spins = static_cast<std::int64_t>(processes) > cores ? 0 : 2000;
-    m_meeting.emplace(*reinterpret_cast<Meeting::Shared*>(m_control->memory()), processes, spins);
-    tellAll({}); // until all have mapped it; one that is quick may have failed by then
+    m_barrier.emplace(*reinterpret_cast<Barrier::Shared*>(m_control->memory()), processes, spins);
+    allGather({}); // until all have mapped it; one that is quick may have failed by then
     m_ready = true;
 }
 
@@ -183,27 +183,27 @@ void MpiTeam::lookForLost() const
         throw Failure { "lost", m_world.nameOf(lost) + " has ended, and the run with it; start the worker again", "" };
 }
 
-void MpiTeam::meet()
+void MpiTeam::hostBarrier()
 {
-    m_meeting->wait([this] { lookForLost(); });
+    m_barrier->wait([this] { lookForLost(); });
 }
 
-void MpiTeam::meetAll()
+void MpiTeam::barrier()
 {
     if (m_spansHosts)
-        (void)tellAll({});
+        (void)allGather({});
     else
-        meet();
+        hostBarrier();
 }
 
-std::vector<std::vector<double>> MpiTeam::tellAll(const std::vector<double>& said)
+std::vector<std::vector<double>> MpiTeam::allGather(const std::vector<double>& said)
 {
     // Doubles as pairs of floats: the bits are what counts. Sizes are the same everywhere.
-    std::vector<std::vector<double>> all(at(places()), said);
+    std::vector<std::vector<double>> all(at(rankCount()), said);
     Traffic traffic(*this);
     const auto floats = static_cast<std::int64_t>(std::max<std::size_t>(1, said.size()) * 2);
-    for (int other = 0; other < places(); ++other) {
-        if (other == place())
+    for (int other = 0; other < rankCount(); ++other) {
+        if (other == rank())
             continue;
         traffic.add(
             { true, other, floats, [&](float* buffer) { std::memcpy(buffer, said.data(), said.size() * sizeof(double)); }, {} });
@@ -218,22 +218,22 @@ std::vector<std::vector<double>> MpiTeam::tellAll(const std::vector<double>& sai
 std::vector<std::vector<double>> MpiTeam::gather(const std::vector<double>& said)
 {
     std::vector<std::vector<double>> all;
-    if (place() == 0)
-        all.assign(at(places()), said);
+    if (rank() == 0)
+        all.assign(at(rankCount()), said);
     Traffic traffic(*this);
     constexpr std::size_t kDoubles = kChunkFloats / 2;
-    for (int other = 1; other < places(); ++other)
+    for (int other = 1; other < rankCount(); ++other)
         for (std::size_t first = 0; first < said.size(); first += kDoubles) {
             const std::size_t count = std::min(kDoubles, said.size() - first);
             const auto floats = static_cast<std::int64_t>(2 * count);
-            if (place() == other)
+            if (rank() == other)
                 traffic.add(
                     { true,
                       0,
                       floats,
                       [&said, first, count](float* buffer) { std::memcpy(buffer, said.data() + first, count * sizeof(double)); },
                       {} });
-            else if (place() == 0)
+            else if (rank() == 0)
                 traffic.add({ false, other, floats, {}, [&all, other, first, count](const float* buffer) {
                                  std::memcpy(all[at(other)].data() + first, buffer, count * sizeof(double));
                              } });
@@ -245,23 +245,23 @@ std::vector<std::vector<double>> MpiTeam::gather(const std::vector<double>& said
 std::vector<Arena::Segment> MpiTeam::reserve(const std::vector<std::int64_t>& bytes)
 {
     m_segments.clear();
-    m_segments.resize(at(places()));
-    auto& own = m_segments[at(place())];
-    own = SharedSegment::make(bytes[at(place())]);
-    const auto told = tellAll({ own ? static_cast<double>(own->descriptor()) : -1.0 });
+    m_segments.resize(at(rankCount()));
+    auto& own = m_segments[at(rank())];
+    own = SharedSegment::make(bytes[at(rank())]);
+    const auto told = allGather({ own ? static_cast<double>(own->descriptor()) : -1.0 });
     std::vector<Arena::Segment> out;
-    for (int other = 0; other < places(); ++other) {
+    for (int other = 0; other < rankCount(); ++other) {
         auto& segment = m_segments[at(other)];
         const std::int64_t size = bytes[at(other)];
-        if (other != place())
-            segment = sameHost(other, place())
+        if (other != rank())
+            segment = sameHost(other, rank())
                 ? SharedSegment::of(m_world.members()[at(other)].process, static_cast<int>(told[at(other)][0]), size)
                 : SharedSegment::own(size);
         if (!segment)
             throw Failure { "memory", "the system gives no room for " + std::to_string(size) + " bytes that processes share", "" };
         out.push_back({ segment->memory(), size });
     }
-    tellAll({});
+    allGather({});
     return out;
 }
 
@@ -270,8 +270,8 @@ bool MpiTeam::deliver(const std::vector<Delivery>& deliveries)
     Traffic traffic(*this);
     bool any = false;
     for (const Delivery& delivery : deliveries) {
-        const bool sends = delivery.from == place();
-        if ((!sends && delivery.to != place()) || sameHost(delivery.from, delivery.to))
+        const bool sends = delivery.from == rank();
+        if ((!sends && delivery.to != rank()) || sameHost(delivery.from, delivery.to))
             continue;
         any = true;
         if (!sends) {
@@ -305,8 +305,8 @@ std::vector<double> MpiTeam::clocks()
 {
     constexpr int kRounds = 8;
     constexpr std::int64_t kFloats = sizeof(double) / sizeof(float);
-    std::vector<double> seemsBehind(at(places()), 0.0); // by place: from its clock when it sent to ours when that came; at place 0
-    std::vector<double> seemsAhead { 0.0 }; // the same of place 0's messages; at the others
+    std::vector<double> seemsBehind(at(rankCount()), 0.0); // by rank: from its clock when it sent to ours when that came; at rank 0
+    std::vector<double> seemsAhead { 0.0 }; // the same of rank 0's messages; at the others
     for (int round = 0; round < kRounds && m_spansHosts; ++round) {
         Traffic traffic(*this);
         const auto exchange = [&](int other, double& least) {
@@ -321,10 +321,10 @@ std::vector<double> MpiTeam::clocks()
                              least = round == 0 ? now() - sent : std::min(least, now() - sent);
                          } });
         };
-        for (int other = 1; other < places() && place() == 0; ++other)
+        for (int other = 1; other < rankCount() && rank() == 0; ++other)
             if (!sameHost(other, 0))
                 exchange(other, seemsBehind[at(other)]);
-        if (!sameHost(place(), 0))
+        if (!sameHost(rank(), 0))
             exchange(0, seemsAhead[0]);
         traffic.run();
     }
@@ -332,8 +332,8 @@ std::vector<double> MpiTeam::clocks()
     if (m_spansHosts)
         for (const auto& said : gather(seemsAhead))
             out.push_back((said[0] - seemsBehind[out.size()]) / 2);
-    else if (place() == 0)
-        out.assign(at(places()), 0.0);
+    else if (rank() == 0)
+        out.assign(at(rankCount()), 0.0);
     return out;
 }
 
@@ -344,9 +344,9 @@ void MpiTeam::forgetBrought()
     // Only what lies in the stand-ins for the memory of other hosts: results are delivered into our own.
     constexpr std::uintptr_t kPage = 4096;
     for (const Brought& brought : m_brought)
-        for (int other = 0; other < places(); ++other) {
+        for (int other = 0; other < rankCount(); ++other) {
             const auto& segment = m_segments[at(other)];
-            if (sameHost(other, place()) || brought.memory < segment->memory()
+            if (sameHost(other, rank()) || brought.memory < segment->memory()
                 || brought.memory >= segment->memory() + segment->bytes())
                 continue;
             const auto from = reinterpret_cast<std::uintptr_t>(brought.memory) / kPage * kPage;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mpi/world.h"
 
-#include "engine/devices/failure.h"
-#include "engine/devices/machine.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/machine.h"
 #include "engine/mpi/sharedsegment.h"
 
 #include <atomic>

@@ -3,16 +3,15 @@
 
 #include "engine/cuda/cudaruntime.h"
 #include "engine/nccl/functions.h"
+#include "engine/nccl/gpuassignment.h"
 #include "engine/nccl/ncclexecutor.h"
-#include "engine/nccl/seats.h"
-#include "model/io/wire/planjson.h"
+#include "model/plan/program.h"
 #ifdef SHARDBOARD_NCCL
 #include "engine/nccl/library.h"
 #endif
 #ifdef SHARDBOARD_MPI
 #include "engine/mpi/mpibackend.h"
-#include "engine/nccl/together.h"
-#include "engine/worker/backendparts.h"
+#include "engine/nccl/multiprocess.h"
 #endif
 
 #include <cstdlib>
@@ -38,7 +37,7 @@ std::string whatIsMissing()
 #endif
 }
 
-int processesTogether()
+int launchedProcesses()
 {
 #ifdef SHARDBOARD_MPI
     return processCount();
@@ -49,9 +48,9 @@ int processesTogether()
 
 #ifdef SHARDBOARD_NCCL
 /// All GPUs that the processes of a launcher see, if there are any.
-std::vector<nccl::SeenGpu> seenGpus()
+std::vector<nccl::GpuInfo> gpusHere()
 {
-    std::vector<nccl::SeenGpu> out;
+    std::vector<nccl::GpuInfo> out;
     for (int device = 0; device < cuda::gpuCount(); ++device) {
         const cuda::GpuFacts facts = cuda::gpuFacts(device);
         out.push_back({ facts.id, facts.name, facts.multiprocessors, facts.memoryBytes });
@@ -81,10 +80,10 @@ struct Machine {
     std::unique_ptr<nccl::NcclExecutor> executor;
 };
 
-RunOutcome runOnGpus(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+RunOutcome runOnGpus(const RunRequest& request)
 {
     static std::unique_ptr<Machine> machine; // one run at a time: the worker sees to that
-    const std::int64_t devices = program.plan.mesh.deviceCount();
+    const std::int64_t devices = request.program.plan.mesh.deviceCount();
     if (std::string missing = nccl::whyTooFew(devices, cuda::gpuCount()); !missing.empty())
         return Failure { "backend", std::move(missing), "options.backend" };
     try {
@@ -95,7 +94,7 @@ RunOutcome runOnGpus(const Program& program, const RunOptions& options, const Ru
     } catch (const Failure& failure) {
         return failure;
     }
-    RunOutcome outcome = runProgramOn(*machine->executor, program, options, hooks, limits);
+    RunOutcome outcome = runProgramOn(*machine->executor, request);
     if (const auto* failure = std::get_if<Failure>(&outcome); failure != nullptr && failure->code == "internal") {
         machine->library->abandon(); // after an error nothing of it can be used again
         machine.reset();
@@ -105,20 +104,20 @@ RunOutcome runOnGpus(const Program& program, const RunOptions& options, const Ru
 
 #ifdef SHARDBOARD_MPI
 /// The GPUs of this process as ranks among those of others.
-class RealJoint : public nccl::Joint {
+class RealLocalRanks : public nccl::LocalRanks {
 public:
-    explicit RealJoint(const nccl::OwnGpus::Joining& joining)
+    explicit RealLocalRanks(const nccl::LocalGpus::JoinRequest& request)
     {
-        for (const int device : joining.gpus) {
+        for (const int device : request.gpus) {
             m_runtimes.push_back(cuda::makeCudaRuntime(device));
             m_gpus.push_back(m_runtimes.back().get());
         }
         nccl::Library::Among among;
-        among.ranks = static_cast<std::size_t>(joining.ranks);
-        among.first = static_cast<std::size_t>(joining.first);
-        among.choose = [gpus = joining.gpus](std::size_t own) { return cuda::chooseGpu(gpus[own]); };
-        among.id = joining.id;
-        m_library = std::make_unique<nccl::Library>(m_gpus, among, joining.stopped);
+        among.ranks = static_cast<std::size_t>(request.ranks);
+        among.first = static_cast<std::size_t>(request.first);
+        among.choose = [gpus = request.gpus](std::size_t own) { return cuda::chooseGpu(gpus[own]); };
+        among.id = request.id;
+        m_library = std::make_unique<nccl::Library>(m_gpus, among, request.stopped);
     }
     const std::vector<cuda::Runtime*>& gpus() const override { return m_gpus; }
     std::vector<nccl::Functions> functions() override { return m_library->functions(); }
@@ -131,15 +130,15 @@ private:
     std::unique_ptr<nccl::Library> m_library;
 };
 
-class RealGpus : public nccl::OwnGpus {
+class RealGpus : public nccl::LocalGpus {
 public:
-    nccl::Seen seen() override
+    nccl::ProcessGpus visibleGpus() override
     {
-        nccl::Seen out;
+        nccl::ProcessGpus out;
         out.missing = whatIsMissing();
         try {
             if (out.missing.empty())
-                out.gpus = seenGpus();
+                out.gpus = gpusHere();
         } catch (const Failure& failure) { // a GPU that is broken here is not the end of all processes
             out.missing = failure.message;
         }
@@ -150,7 +149,10 @@ public:
         return out;
     }
     std::vector<std::byte> uniqueId() override { return nccl::Library::uniqueId(); }
-    std::unique_ptr<nccl::Joint> join(const Joining& joining) override { return std::make_unique<RealJoint>(joining); }
+    std::unique_ptr<nccl::LocalRanks> join(const JoinRequest& request) override
+    {
+        return std::make_unique<RealLocalRanks>(request);
+    }
 };
 #endif
 #endif
@@ -158,7 +160,11 @@ public:
 } // namespace
 
 #if defined(SHARDBOARD_MPI) && defined(SHARDBOARD_NCCL)
-mpi::Part ncclPart() { return nccl::ncclPart(std::make_shared<RealGpus>()); }
+mpi::ProcessBackend ncclProcessBackend()
+{
+    static const mpi::ProcessBackend backend = nccl::ncclProcessBackend(std::make_shared<RealGpus>());
+    return backend;
+}
 #endif
 
 Backend ncclBackend()
@@ -168,15 +174,15 @@ Backend ncclBackend()
     nccl.claims = { DType::F32, DType::BF16, DType::F16 };
     nccl.unusable = whatIsMissing();
     if (nccl.usable())
-        nccl.unusable = nccl::whyNotTogether(processesTogether(), [](const char* name) { return std::getenv(name); });
+        nccl.unusable = nccl::whyProcessesAreApart(launchedProcesses(), [](const char* name) { return std::getenv(name); });
 #ifdef SHARDBOARD_NCCL
     if (!nccl.usable())
         return nccl;
 #ifdef SHARDBOARD_MPI
-    if (processesTogether() > 1)
-        return nccl::ncclTogether("nccl", backendParts().at("nccl"));
+    if (launchedProcesses() > 1)
+        return nccl::multiProcessBackend("nccl", ncclProcessBackend());
 #endif
-    for (const nccl::SeenGpu& gpu : seenGpus())
+    for (const nccl::GpuInfo& gpu : gpusHere())
         nccl.devices.push_back({ { "name", gpu.name }, { "threads", gpu.multiprocessors }, { "memory_bytes", gpu.memoryBytes } });
     nccl.mostDevices = cuda::gpuCount();
     nccl.run = runOnGpus;

@@ -4,7 +4,7 @@
 
 #include "engine/run/backend.h"
 #ifdef SHARDBOARD_MPI
-#include "engine/mpi/parts.h"
+#include "engine/mpi/processbackend.h"
 #endif
 
 namespace shardboard::engine {
@@ -14,8 +14,8 @@ namespace shardboard::engine {
 Backend ncclBackend();
 
 #if defined(SHARDBOARD_MPI) && defined(SHARDBOARD_NCCL)
-/// What each of several processes does, with the GPUs that it sees.
-mpi::Part ncclPart();
+/// What each of several processes does, with the GPUs that it sees. Every copy shares what is kept from run to run.
+mpi::ProcessBackend ncclProcessBackend();
 #endif
 
 } // namespace shardboard::engine

@@ -27,7 +27,8 @@ bool sameAxes(std::vector<int> a, std::vector<int> b)
     return a == b;
 }
 
-Call localCopy(const Box& region, Place from, const Box& fromBox, Place to, const Box& toBox, Combine combine = Combine::Copy)
+Call localCopy(const Box& region, BufferOffset from, const Box& fromBox, BufferOffset to, const Box& toBox,
+               Combine combine = Combine::Copy)
 {
     Call call;
     call.from = from;
@@ -93,7 +94,7 @@ private:
     }
     std::vector<std::int64_t> groupOf(std::int64_t rank) const { return m_before.mesh().group(rank, m_step.axes); }
     std::vector<Call>& callsOf(std::int64_t rank) { return m_plan.ranks[at(rank)].calls; }
-    Call collective(What what, std::int64_t count, Place from, Place to)
+    Call collective(What what, std::int64_t count, BufferOffset from, BufferOffset to)
     {
         Call call;
         call.what = what;
@@ -141,7 +142,7 @@ private:
         return true;
     }
 
-    /// All parts of a group are parts of what each member holds before, and together they are it.
+    /// All parts of a group are parts of what each member holds before, and cover it.
     bool cutsEvenly(const Sharded& whole, const Sharded& parts) const
     {
         return everyRank([&](std::int64_t rank) {
@@ -162,7 +163,7 @@ private:
         for (std::int64_t rank = 0; rank < m_before.deviceCount(); ++rank) {
             const auto group = groupOf(rank);
             const Box& whole = m_before.box(rank);
-            Place from { Buffer::Before, 0 };
+            BufferOffset from { Buffer::Before, 0 };
             if (!followEachOther(whole, boxesOf(m_after, group))) {
                 std::int64_t offset = 0;
                 for (const std::int64_t member : group) {
@@ -233,7 +234,7 @@ private:
         return true;
     }
 
-    /// Every region is sent on its own: packed, all sends and receives in one group, and put in its place in the order of the
+    /// Every region is sent on its own: packed, all sends and receives in one group, and put where it belongs in the order of the
     /// addends.
     void sends()
     {
@@ -257,9 +258,9 @@ private:
                 const std::int64_t count = volumeOf(transfer.region);
                 RankPlan& sender = m_plan.ranks[at(transfer.from)];
                 RankPlan& receiver = m_plan.ranks[at(rank)];
-                const Place packed { Buffer::Staging, sender.staging };
+                const BufferOffset packed { Buffer::Staging, sender.staging };
                 sender.staging += count;
-                const Place arrived { Buffer::Staging, receiver.staging };
+                const BufferOffset arrived { Buffer::Staging, receiver.staging };
                 receiver.staging += count;
                 sender.calls.push_back(localCopy(transfer.region, { Buffer::Before, 0 }, source, packed, transfer.region));
                 Call send = collective(What::Send, count, packed, {});
@@ -304,10 +305,10 @@ Communicator communicatorOf(const Mesh& mesh, const std::vector<int>& axes)
     std::map<std::vector<std::int64_t>, int> colors;
     for (std::int64_t rank = 0; rank < mesh.deviceCount(); ++rank) {
         auto group = mesh.group(rank, axes);
-        const auto [place, isNew] = colors.emplace(group, static_cast<int>(out.groups.size()));
+        const auto [entry, isNew] = colors.emplace(group, static_cast<int>(out.groups.size()));
         if (isNew)
             out.groups.push_back(group);
-        out.color.push_back(place->second);
+        out.color.push_back(entry->second);
         out.key.push_back(static_cast<int>(std::find(group.begin(), group.end(), rank) - group.begin()));
     }
     return out;

@@ -12,7 +12,7 @@
 
 namespace shardboard::engine::nccl {
 
-/// One ncclCommSplit of all ranks: ranks with the same color are together, in the order of their keys.
+/// One ncclCommSplit of all ranks: ranks with the same color form a group, in the order of their keys.
 struct Communicator {
     std::vector<int> axes; ///< mesh axes along which it spans
     std::vector<int> color; ///< by rank
@@ -29,7 +29,7 @@ Communicator communicatorOf(const Mesh& mesh, const std::vector<int>& axes);
 /// Which buffer of a rank: its shard before the step, the one after it, or memory for what is on its way.
 enum class Buffer { Before, After, Staging };
 
-struct Place {
+struct BufferOffset {
     Buffer buffer = Buffer::Before;
     std::int64_t offset = 0; ///< elements
 };
@@ -42,8 +42,8 @@ struct Call {
     std::int64_t count = 0; ///< as NCCL counts: of AllGather what a rank sends, of ReduceScatter what a rank gets
     ReduceOp op = ReduceOp::Sum;
     int peer = -1; ///< of Send and Receive, or the root of Reduce: a key
-    Place from;
-    Place to;
+    BufferOffset from;
+    BufferOffset to;
     // Local: the region is copied (or added, or its maximum taken) from a row-major buffer of `fromBox` to one of `toBox`.
     Box region;
     Box fromBox;

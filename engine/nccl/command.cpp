@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/command.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"
 #ifdef SHARDBOARD_NCCL
 #include "engine/cuda/cudaruntime.h"
+#include "engine/nccl/gpuassignment.h"
 #include "engine/nccl/library.h"
-#include "engine/nccl/seats.h"
 #endif
 
 #include <cstdio>
@@ -25,7 +25,7 @@ int check(int count)
 {
     if (const std::string missing = cuda::whyNoGpu(); !missing.empty())
         throw Failure { "backend", missing, "nccl" };
-    if (!whyNotTogether(1, [](const char* name) { return std::getenv(name); }).empty())
+    if (!whyProcessesAreApart(1, [](const char* name) { return std::getenv(name); }).empty())
         throw Failure {
             "backend",
             "it drives all GPUs of a machine from one process, and a launcher has started several; start it without mpirun or "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/functions.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 #include <array>
 #include <dlfcn.h>
@@ -47,11 +47,11 @@ std::string make(const Call& call, const Functions& f, const void* from, void* t
 
 void execute(const RankPlan& plan, const Functions& functions, const Buffers& buffers)
 {
-    const auto address = [&](const Place& place) {
-        std::byte* const base = place.buffer == Buffer::Before ? buffers.before
-            : place.buffer == Buffer::After                    ? buffers.after
-                                                               : buffers.staging;
-        return base + place.offset * bytesOf(buffers.element);
+    const auto address = [&](const BufferOffset& location) {
+        std::byte* const base = location.buffer == Buffer::Before ? buffers.before
+            : location.buffer == Buffer::After                    ? buffers.after
+                                                                  : buffers.staging;
+        return base + location.offset * bytesOf(buffers.element);
     };
     for (const Call& call : plan.calls)
         if (const std::string error = make(call, functions, address(call.from), address(call.to), buffers.element); !error.empty())

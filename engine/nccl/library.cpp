@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/library.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "engine/nccl/ranks.h"
 
 #include <cuda_runtime_api.h>

@@ -2,11 +2,11 @@
 #include "engine/nccl/ncclexecutor.h"
 
 #include "engine/devices/compare.h"
-#include "engine/devices/failure.h"
 #include "engine/devices/team.h"
+#include "engine/machine/failure.h"
 #include "engine/ops/ringexchange.h"
-#include "model/io/wire/planjson.h"
-#include "model/plan/memory/memorysettings.h"
+#include "model/plan/memorysettings.h"
+#include "model/plan/program.h"
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +33,7 @@ std::string whyTooFew(std::int64_t devices, std::int64_t gpus)
     return "nccl takes a GPU for every logical device: the mesh has " + counted(devices, "device") + " and there "
         + (gpus == 1 ? "is " : "are ") + counted(gpus, "GPU") + " here, so " + std::to_string(devices - gpus)
         + (devices - gpus == 1 ? " is" : " are")
-        + " missing; use the backend cuda, which plays all devices on one GPU, or a mesh of at most " + counted(gpus, "device");
+        + " missing; use the backend cuda, which runs all devices on one GPU, or a mesh of at most " + counted(gpus, "device");
 }
 
 /// The part of an operation that the GPU of a device does.
@@ -61,11 +61,11 @@ void NcclExecutor::check(const Program& program, const RunOptions&) const
     cuda::checkForKernels(program);
 }
 
-Placement NcclExecutor::placementOf(const Mesh& mesh) const { return Placement(mesh, static_cast<int>(m_gpus.size()), 0); }
+DeviceRanks NcclExecutor::deviceRanksOf(const Mesh& mesh) const { return DeviceRanks(mesh, static_cast<int>(m_gpus.size()), 0); }
 
-std::string NcclExecutor::nameOf(int place) const
+std::string NcclExecutor::nameOf(int rank) const
 {
-    return "GPU " + std::to_string(place) + (m_others.team == nullptr ? "" : " (process " + std::to_string(processOf(place)) + ")");
+    return "GPU " + std::to_string(rank) + (m_others.team == nullptr ? "" : " (process " + std::to_string(processOf(rank)) + ")");
 }
 
 std::int64_t NcclExecutor::availableBytes() const
@@ -76,10 +76,9 @@ std::int64_t NcclExecutor::availableBytes() const
     return least;
 }
 
-std::int64_t NcclExecutor::availableBytesAt(int place) const
+std::int64_t NcclExecutor::availableBytesAt(int rank) const
 {
-    const auto rank = static_cast<std::size_t>(place);
-    return m_others.team == nullptr ? m_gpus[rank]->availableBytes() : m_others.availableBytes[rank];
+    return m_others.team == nullptr ? m_gpus[at(rank)]->availableBytes() : m_others.availableBytes[at(rank)];
 }
 
 std::int64_t NcclExecutor::availableOnOwn(std::size_t rank, int sharing) const
@@ -103,7 +102,7 @@ std::vector<Arena::Segment> NcclExecutor::reserveAll(const std::vector<std::int6
 
 cuda::CudaExecutor& NcclExecutor::gpuOf(const Context& context, const Sharded& tensor, std::int64_t position) const
 {
-    return *m_gpus[at(context.arena.placement().of(tensor.mesh(), position))];
+    return *m_gpus[at(context.arena.deviceRanks().of(tensor.mesh(), position))];
 }
 
 std::size_t NcclExecutor::rankOf(const std::byte* memory) const
@@ -149,7 +148,7 @@ Timing NcclExecutor::timed(const std::vector<int>& ranks, const std::string& whe
 {
     Timing timing;
     if (m_others.team != nullptr)
-        m_others.team->meetAll(); // or a process that is early would count the time until the others are here
+        m_others.team->barrier(); // or a process that is early would count the time until the others are here
     try {
         for (const int rank : ranks)
             m_gpus[at(rank)]->runtime().beginTimedUnheld();
@@ -162,12 +161,12 @@ Timing NcclExecutor::timed(const std::vector<int>& ranks, const std::string& whe
             const double end = now();
             timing.seconds.push_back(seconds);
             timing.spans.push_back({ end - seconds, end });
-            timing.together = std::max(timing.together, seconds);
+            timing.combined = std::max(timing.combined, seconds);
         }
     } catch (const Failure& failure) {
         throw Failure { failure.code, failure.message, where };
     }
-    timing.wall = timing.together;
+    timing.wall = timing.combined;
     return timing;
 }
 
@@ -200,7 +199,7 @@ Timing NcclExecutor::op(Context& context, const OpCall& call, Sharded& result)
     }
     Timing timing;
     if (call.rings != nullptr && !call.rings->empty())
-        expect(ringsOf(call, context.arena.placement()));
+        expect(ringsOf(call, context.arena.deviceRanks()));
     if (context.planning())
         return timing;
     for (std::size_t round = 0; round < parts.front()->prepared->rounds(); ++round) {
@@ -216,7 +215,7 @@ Timing NcclExecutor::op(Context& context, const OpCall& call, Sharded& result)
 }
 
 /// The communicator over the mesh axes of all rings of an operation.
-Communicator NcclExecutor::ringsOf(const OpCall& call, const Placement& placement) const
+Communicator NcclExecutor::ringsOf(const OpCall& call, const DeviceRanks& deviceRanks) const
 {
     std::vector<int> axes;
     for (const RingTransfer& transfer : *call.rings)
@@ -224,7 +223,7 @@ Communicator NcclExecutor::ringsOf(const OpCall& call, const Placement& placemen
             if (std::find(axes.begin(), axes.end(), axis) == axes.end())
                 axes.push_back(axis);
     const Mesh& mesh = call.operands.front()->mesh();
-    return spread(communicatorOf(mesh, axes), ranksOf(mesh, placement), m_gpus.size());
+    return onRanks(communicatorOf(mesh, axes), ranksOf(mesh, deviceRanks), m_gpus.size());
 }
 
 /// Hop by hop every device gets the part of the next member of its ring, from the GPU that has it.
@@ -237,8 +236,8 @@ void NcclExecutor::arrive(Context& context, const OpCall& call, const std::vecto
     Context planning { none, nullptr, 1, {} };
     const RingExchange ring(planning, call, { arrival.operands.front() }, RingExchange::Reading::InPlace);
     const Mesh& mesh = call.operands.front()->mesh();
-    const std::vector<int> ranks = ranksOf(mesh, context.arena.placement());
-    const Communicator among = ringsOf(call, context.arena.placement());
+    const std::vector<int> ranks = ranksOf(mesh, context.arena.deviceRanks());
+    const Communicator among = ringsOf(call, context.arena.deviceRanks());
     const auto owner = [&](std::size_t position) { return at(ring.memberAt(static_cast<std::int64_t>(position), arrival.hop)); };
     for (const std::size_t operand : arrival.operands) {
         std::vector<Move> moves;
@@ -277,13 +276,13 @@ Timing NcclExecutor::reshard(Context& context, const ReshardStep& step, const Sh
 {
     context.work.touched += static_cast<double>(before.totalElements() + after.totalElements());
     StepPlan plan = planStep(step, before, after, where);
-    const std::vector<int> ranks = ranksOf(before.mesh(), context.arena.placement());
+    const std::vector<int> ranks = ranksOf(before.mesh(), context.arena.deviceRanks());
     std::vector<std::int64_t> staging(m_gpus.size(), 0);
     for (std::size_t position = 0; position < ranks.size(); ++position)
         staging[at(ranks[position])] = plan.ranks[position].staging * bytesOf(before.element());
     const Block room = context.arena.allocateAt(staging);
     for (const Communicator& communicator : plan.communicators)
-        expect(spread(communicator, ranks, m_gpus.size()));
+        expect(onRanks(communicator, ranks, m_gpus.size()));
     if (context.planning())
         return {};
     std::vector<Buffers> buffers(m_gpus.size());
@@ -292,7 +291,7 @@ Timing NcclExecutor::reshard(Context& context, const ReshardStep& step, const Sh
         buffers[at(ranks[position])] = { before.address(device), after.address(device), room.memory(ranks[position]),
                                          before.element() };
     }
-    plan = spread(std::move(plan), ranks, m_gpus.size());
+    plan = onRanks(std::move(plan), ranks, m_gpus.size());
     Timing timing = timed(ranks, where, [&] { m_process.reshard(plan, buffers); });
     for (std::int64_t device = 0; device < after.deviceCount() && broken; ++device) // nothing of what NCCL brought
         if (after.elements(device) > 0)
@@ -307,8 +306,8 @@ Timing NcclExecutor::send(Context& context, const Sharded& value, bool broken, S
     expect(everyone(m_gpus.size()));
     if (context.planning())
         return {};
-    const std::vector<int> from = ranksOf(value.mesh(), context.arena.placement());
-    const std::vector<int> to = ranksOf(there.mesh(), context.arena.placement());
+    const std::vector<int> from = ranksOf(value.mesh(), context.arena.deviceRanks());
+    const std::vector<int> to = ranksOf(there.mesh(), context.arena.deviceRanks());
     std::vector<Move> moves;
     for (std::int64_t device = 0; device < value.deviceCount(); ++device)
         moves.push_back({ from[at(device)], to[at(device)], value.address(device), there.address(device), value.elements(device) });
@@ -365,7 +364,7 @@ Sharded NcclExecutor::broughtToFirst(Context& context, const Sharded& value)
     expect(everyone(m_gpus.size()));
     if (context.planning())
         return out;
-    const std::vector<int> ranks = ranksOf(value.mesh(), context.arena.placement());
+    const std::vector<int> ranks = ranksOf(value.mesh(), context.arena.deviceRanks());
     std::vector<Move> moves;
     for (std::int64_t device = 0; device < value.deviceCount(); ++device)
         moves.push_back({ ranks[at(device)], 0, value.address(device), out.address(device), value.elements(device) });
@@ -373,10 +372,10 @@ Sharded NcclExecutor::broughtToFirst(Context& context, const Sharded& value)
     return out;
 }
 
-void NcclExecutor::putTogether(Context& context, const Sharded& value, Sharded& whole)
+void NcclExecutor::assemble(Context& context, const Sharded& value, Sharded& whole)
 {
     const Sharded brought = broughtToFirst(context, value);
-    m_gpus.front()->putTogether(context, brought, whole);
+    m_gpus.front()->assemble(context, brought, whole);
 }
 
 double NcclExecutor::relativeError(Context& context, const Sharded& y, const Sharded& reference, double among)

@@ -7,7 +7,7 @@
 
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/nccl/process.h"
-#include "engine/nccl/spread.h"
+#include "engine/nccl/rankplans.h"
 
 #include <atomic>
 #include <functional>
@@ -45,15 +45,15 @@ public:
     std::int64_t availableOnOwn(std::size_t rank, int sharing) const;
 
     void check(const Program& program, const RunOptions& options) const override;
-    Placement placementOf(const Mesh& mesh) const override;
+    DeviceRanks deviceRanksOf(const Mesh& mesh) const override;
     /// As `GPU 2`, and of another process `GPU 2 (process 1)`.
-    std::string nameOf(int place) const override;
-    int processOf(int place) const override
+    std::string nameOf(int rank) const override;
+    int processOf(int rank) const override
     {
-        return m_others.team == nullptr ? 0 : m_others.processes[static_cast<std::size_t>(place)];
+        return m_others.team == nullptr ? 0 : m_others.processes[static_cast<std::size_t>(rank)];
     }
     std::int64_t availableBytes() const override;
-    std::int64_t availableBytesAt(int place) const override;
+    std::int64_t availableBytesAt(int rank) const override;
     /// With the buffers of the communicators that the programs so far were planned with: NCCL keeps them.
     std::int64_t overheadBytes() const override;
     std::byte* reserve(std::int64_t bytes) override { return m_gpus.front()->reserve(bytes); }
@@ -73,7 +73,7 @@ public:
     void add(Context& context, const Sharded& value, Sharded& sum) override;
     void copy(Context& context, const Sharded& value, Sharded& copy) override;
     void scale(Context& context, float factor, Sharded& tensor) override;
-    void putTogether(Context& context, const Sharded& value, Sharded& whole) override;
+    void assemble(Context& context, const Sharded& value, Sharded& whole) override;
     double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among) override;
     double meanSquare(Context& context, const Sharded& reference) override
     {
@@ -92,7 +92,7 @@ private:
     Timing move(const Communicator& among, const std::vector<Move>& moves, Element element, const std::vector<int>& ranks,
                 const std::string& where);
     void arrive(Context& context, const OpCall& call, const std::vector<std::unique_ptr<Part>>& parts, std::size_t round);
-    Communicator ringsOf(const OpCall& call, const Placement& placement) const;
+    Communicator ringsOf(const OpCall& call, const DeviceRanks& deviceRanks) const;
     /// Counts one that will be split.
     void expect(const Communicator& communicator) { m_planned.insert(communicator.groups); }
     Sharded broughtToFirst(Context& context, const Sharded& value);

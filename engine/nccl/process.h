@@ -15,7 +15,7 @@
 
 namespace shardboard::engine::nccl {
 
-/// What is asked for together: copies on GPUs, or calls of NCCL in one group (without the brackets of the ranks' own groups).
+/// What is issued at once: copies on GPUs, or calls of NCCL in one group (without the brackets of the ranks' own groups).
 struct Turn {
     bool grouped = false;
     std::vector<std::pair<std::int64_t, Call>> calls; ///< with their rank

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/rankcheck.h"
 
+#include "engine/machine/taskpool.h"
 #include "engine/nccl/ranks.h"
-#include "engine/devices/taskpool.h"
 
 #include <random>
 

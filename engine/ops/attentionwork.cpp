@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/attentionwork.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 #include <algorithm>
 

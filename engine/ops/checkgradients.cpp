@@ -21,7 +21,7 @@ Op forward(const Op& op, OpKind kind)
 bool fitsForward(const Op& op, OpKind kind, const std::vector<Shape>& in, const Shape& y, std::size_t ofOperand)
 {
     const std::vector<Shape> operands(in.begin() + 1, in.end());
-    return ofOperand < operands.size() && y == operands[ofOperand] && misfitOfParts(forward(op, kind), operands, in[0]).empty();
+    return ofOperand < operands.size() && y == operands[ofOperand] && shapeErrorOfParts(forward(op, kind), operands, in[0]).empty();
 }
 
 bool fitsExperts(OpKind kind, const std::vector<Shape>& in, const Shape& y)
@@ -76,11 +76,11 @@ bool fits(const Op& op, const std::vector<Shape>& in, const Shape& y)
     case OpKind::LayerNormGradW:
         return in[1] == dy && !dy.empty() && y == Shape { dy.back() };
     case OpKind::PadLast:
-        return misfitOfParts(forward(op, OpKind::SliceLast), { y }, dy).empty();
+        return shapeErrorOfParts(forward(op, OpKind::SliceLast), { y }, dy).empty();
     case OpKind::SpreadOther:
-        return misfitOfParts(forward(op, OpKind::EveryOther), { y }, dy).empty();
+        return shapeErrorOfParts(forward(op, OpKind::EveryOther), { y }, dy).empty();
     case OpKind::MergeGroups:
-        return y.size() == 4 && misfitOfParts(forward(op, OpKind::SplitGroups), { y }, dy).empty();
+        return y.size() == 4 && shapeErrorOfParts(forward(op, OpKind::SplitGroups), { y }, dy).empty();
     case OpKind::SumHeads:
         return dy.size() == 4 && y == Shape { dy[0], dy[1], 1, y.back() } && first >= 0 && first + y.back() <= dy[3];
     case OpKind::DispatchGrad:
@@ -96,7 +96,7 @@ bool fits(const Op& op, const std::vector<Shape>& in, const Shape& y)
 
 } // namespace
 
-std::string misfitOfGradients(const Op& op, const std::vector<Shape>& operands, const Shape& result)
+std::string shapeErrorOfGradients(const Op& op, const std::vector<Shape>& operands, const Shape& result)
 {
     return fits(op, operands, result) ? std::string() : "the shapes of its operands and its result do not fit";
 }

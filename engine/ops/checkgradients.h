@@ -11,6 +11,6 @@ namespace shardboard::engine {
 
 /// For gradients of attention, layer norms, activations with limits, parts of the last dim and experts: an empty text when they
 /// fit, else what is wrong. Other kinds always fit here.
-std::string misfitOfGradients(const Op& op, const std::vector<Shape>& operands, const Shape& result);
+std::string shapeErrorOfGradients(const Op& op, const std::vector<Shape>& operands, const Shape& result);
 
 } // namespace shardboard::engine

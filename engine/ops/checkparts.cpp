@@ -86,7 +86,7 @@ std::string text(bool fits) { return fits ? std::string() : kShapes; }
 
 } // namespace
 
-std::string misfitOfParts(const Op& op, const std::vector<Shape>& in, const Shape& y)
+std::string shapeErrorOfParts(const Op& op, const std::vector<Shape>& in, const Shape& y)
 {
     const Shape& x = in.front();
     switch (op.kind) {

@@ -10,6 +10,6 @@ namespace shardboard::engine {
 
 /// For experts, parts of the last dim, latent attention, and attention: an empty text when they fit, else what is wrong. Other
 /// kinds always fit here.
-std::string misfitOfParts(const Op& op, const std::vector<Shape>& operands, const Shape& result);
+std::string shapeErrorOfParts(const Op& op, const std::vector<Shape>& operands, const Shape& result);
 
 } // namespace shardboard::engine

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/execute.h"
 
-#include "engine/run/executor.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/kernels.h"
+#include "engine/devices/executor.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/activations.h"
 #include "engine/ops/kernels/capped.h"
 #include "engine/ops/kernels/norms.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/devices/context.h"
-#include "engine/ops/kernels/optimizer.h"
 #include "engine/devices/sharded.h"
+#include "engine/ops/kernels/optimizer.h"
 #include "model/ops/graph.h"
 
 #include <string>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rope with its gradient, KvAppend and Attention.
+#include "engine/machine/failure.h"
 #include "engine/ops/execute.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/kernels.h"
 #include "engine/ops/kernels/attention.h"
 #include "engine/ops/kernels/rotary.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 #include <cstring>

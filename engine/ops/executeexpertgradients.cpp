@@ -2,9 +2,9 @@
 // Gradients of mixtures of experts in the dense form. Rows of tokens that an expert did not get are zeros and are skipped. A
 // device that has some of the experts makes a part of the sums over experts, one that has some of the tokens a part of the
 // sums over tokens.
+#include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
 #include "engine/ops/expertwork.h"
-#include "engine/ops/gemm.h"
 #include "engine/ops/kernels/dispatch.h"
 #include "engine/ops/kernels/reduce.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixtures of experts in the dense form: tensors [experts, batch, sequence, n] whose rows are zeros where the router did not
 // choose the expert. Such rows are skipped.
+#include "engine/machine/gemm.h"
 #include "engine/ops/expertwork.h"
-#include "engine/ops/gemm.h"
-#include "engine/ops/kernels.h"
 #include "engine/ops/kernels/dispatch.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear and Embedding: the operations with large weights, which are made up in row chunks and never whole in memory.
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/gemm.h"
 
 #include <algorithm>
 #include <cstring>

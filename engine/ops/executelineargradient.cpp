@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradients of Linear and Embedding. Their weights are as large as those of the forward pass and are made up in pieces
 // just so.
+#include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "engine/ops/gemm.h"
 #include "engine/ops/kernels/embeddinggradient.h"
 #include "engine/ops/kernels/lineargradient.h"
 

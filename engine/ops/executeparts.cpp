@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of the last dim, what joins them again, and latent attention's products with the heads of a weight.
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/gemm.h"
 
 #include <algorithm>
 #include <cstring>

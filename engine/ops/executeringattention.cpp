@@ -2,8 +2,8 @@
 // Attention and its gradients where every device has a range of the sequence. For the result and the gradients of queries and
 // sinks the keys and values of the other devices come around the ring, and a running softmax stands for those that were there
 // already; for the gradients of keys and values the queries come, with the gradients of their results.
+#include "engine/machine/failure.h"
 #include "engine/ops/attentionwork.h"
-#include "engine/devices/failure.h"
 #include "engine/ops/ringstates.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ std::vector<Delivery> statesOfOwners(const Context& context, const RingExchange&
 {
     std::vector<Delivery> out;
     for (std::int64_t device = 0; device < result.deviceCount(); ++device)
-        states.need(out, context, ring.memberAt(device, hop), context.arena.placement().of(result.mesh(), device));
+        states.need(out, context, ring.memberAt(device, hop), context.arena.deviceRanks().of(result.mesh(), device));
     return out;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/ringexchange.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 #include <algorithm>
 #include <cstring>
@@ -113,7 +113,7 @@ void RingExchange::addNeeds(std::vector<Delivery>& deliveries) const
         const Sharded& tensor = *m_call.operands[room.operand];
         for (std::int64_t device = 0; device < tensor.deviceCount(); ++device)
             need(deliveries, m_context, tensor, owner(device), tensor.box(owner(device)),
-                 m_context.arena.placement().of(tensor.mesh(), device));
+                 m_context.arena.deviceRanks().of(tensor.mesh(), device));
     }
 }
 

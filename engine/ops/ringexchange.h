@@ -3,10 +3,10 @@
 // member of its device group. It never has more than two parts of an operand, its own and the one it works on.
 #pragma once
 
-#include "engine/ops/attentionwork.h"
 #include "engine/devices/context.h"
 #include "engine/devices/deviceparts.h"
 #include "engine/devices/team.h"
+#include "engine/ops/attentionwork.h"
 
 #include <cstdint>
 #include <vector>

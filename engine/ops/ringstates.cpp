@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/ringstates.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 #include <algorithm>
 #include <cstring>
@@ -62,10 +62,10 @@ float* RingStates::at(std::int64_t which, std::int64_t device, std::int64_t batc
     return m_parts.floats(device) + row * box[1].size();
 }
 
-void RingStates::need(std::vector<Delivery>& deliveries, const Context& context, std::int64_t device, int place) const
+void RingStates::need(std::vector<Delivery>& deliveries, const Context& context, std::int64_t device, int rank) const
 {
     needFloats(deliveries, context, m_queries.mesh(), device, m_parts.floats(device), m_sizes[static_cast<std::size_t>(device)],
-               place);
+               rank);
 }
 
 std::int64_t mostTokens(const Sharded& tensor)

@@ -35,8 +35,8 @@ public:
     float* sum(std::int64_t device, std::int64_t batch, std::int64_t head) const { return at(1, device, batch, head); }
     /// For the gradients: of each query the sum of dy * result.
     float* dots(std::int64_t device, std::int64_t batch, std::int64_t head) const { return at(2, device, batch, head); }
-    /// All of a device, for the devices at a place.
-    void need(std::vector<Delivery>& deliveries, const Context& context, std::int64_t device, int place) const;
+    /// All of a device, for the devices at a rank.
+    void need(std::vector<Delivery>& deliveries, const Context& context, std::int64_t device, int rank) const;
 
 private:
     float* at(std::int64_t which, std::int64_t device, std::int64_t batch, std::int64_t head) const;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can run a program: the seam between the worker (and the conformance suite) and the machines and libraries below it.
 // A backend is a value in the list of backends(). To add one, write a function that makes it beside its own sources and name
-// it in engine/worker/backends.cpp under the definition that its build sets; protocol, hello message, `run --backend` and the
+// it in engine/backends/backends.cpp under the definition that its build sets; protocol, hello message, `run --backend` and the
 // conformance suite then know it.
 #pragma once
 
-#include "engine/calibrate/calibrate.h"
 #include "engine/run/runner.h"
 #include "model/core/tensor.h"
+#include "model/io/wire/calibration.h"
 
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <variant>
@@ -18,13 +19,19 @@
 
 namespace shardboard::engine {
 
+/// Called on the thread that calibrates; any may be empty.
+struct CalibrateHooks {
+    std::function<void(std::int64_t bytes, double seconds)> announce; ///< before anything large is touched
+    std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress;
+    const std::atomic<bool>* cancel = nullptr;
+};
+
 struct Backend {
     /// As for runProgram: never throws, checks the program before it takes memory, announces before anything large is
     /// touched, keeps to the limits, ends soon after hooks.cancel is set. Values come from the generator (ValueMaker), so
     /// that every backend computes the same numbers. hooks.value gets every result with the shards of all devices in
     /// host memory; with several processes the hooks are called in the one that leads, and the others return the same result.
-    using Run = std::function<RunOutcome(const Program& program, const RunOptions& options, const RunHooks& hooks,
-                                         const RunLimits& limits)>;
+    using Run = std::function<RunOutcome(const RunRequest& request)>;
     using Calibrate =
         std::function<std::variant<Calibration, Failure>(const CalibrationOptions& options, const CalibrateHooks& hooks)>;
 
@@ -41,17 +48,5 @@ struct Backend {
 
     bool usable() const { return unusable.empty(); }
 };
-
-/// All that this build knows, the cpu first. Made when first asked for: looking for devices takes a moment.
-const std::vector<Backend>& backends();
-
-/// The usable backend of that name, or Failure "backend" that says why there is none.
-std::variant<const Backend*, Failure> backendNamed(const std::string& name, const std::string& where);
-
-/// Runs on the backend that the options name. Never throws.
-RunOutcome runOnBackend(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);
-
-/// The logical devices as tasks on the cores of this machine.
-Backend cpuBackend();
 
 } // namespace shardboard::engine

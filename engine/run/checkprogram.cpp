@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/checkprogram.h"
 
+#include "engine/devices/rounding.h"
+#include "engine/machine/failure.h"
 #include "engine/ops/checkgradients.h"
 #include "engine/ops/checkparts.h"
-#include "engine/devices/failure.h"
-#include "engine/devices/rounding.h"
 #include "model/ops/opdefinition.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ private:
             require(size > 0, "a tensor without elements cannot be run");
         if (m_options.designDtype)
             require(roundingOf(spec.dtype).has_value(),
-                    "values of dtype " + dtypeName(spec.dtype) + " cannot be imitated; run with dtype f32");
+                    "values of dtype " + dtypeName(spec.dtype) + " cannot be emulated; run with dtype f32");
     }
 
     void checkSegment(const Segment& segment)
@@ -136,10 +136,10 @@ private:
         std::vector<Shape> operands;
         for (const TensorId operand : op.operands)
             operands.push_back(shape(operand));
-        if (const std::string misfit = misfitOfParts(op, operands, y); !misfit.empty())
-            failPlan(misfit, m_where);
-        if (const std::string misfit = misfitOfGradients(op, operands, y); !misfit.empty())
-            failPlan(misfit, m_where);
+        if (const std::string error = shapeErrorOfParts(op, operands, y); !error.empty())
+            failPlan(error, m_where);
+        if (const std::string error = shapeErrorOfGradients(op, operands, y); !error.empty())
+            failPlan(error, m_where);
         if (wanted >= 2)
             require(fits(op, x, shape(op.operands[1]), y), "the shapes of its operands do not fit");
         switch (op.kind) {

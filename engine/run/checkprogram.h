@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/io/wire/messages.h"
-#include "model/io/wire/planjson.h"
+#include "model/plan/program.h"
 
 namespace shardboard::engine {
 

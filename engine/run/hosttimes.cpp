@@ -24,15 +24,15 @@ Span merged(const Span& a, const Span& b)
 
 } // namespace
 
-Timing timingOfAll(const std::vector<Timing>& byPlace, const std::vector<double>& clocks)
+Timing timingOfAll(const std::vector<Timing>& byRank, const std::vector<double>& clocks)
 {
-    std::vector<Timing> places = byPlace;
-    const std::size_t messages = places.front().brought.size();
-    for (std::size_t place = 0; place < places.size(); ++place) {
-        for (Span& span : places[place].spans)
-            span = shifted(span, clocks[place]);
-        for (Timing::Brought& message : places[place].brought)
-            message.span = shifted(message.span, clocks[place]);
+    std::vector<Timing> ranks = byRank;
+    const std::size_t messages = ranks.front().brought.size();
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        for (Span& span : ranks[rank].spans)
+            span = shifted(span, clocks[rank]);
+        for (Timing::Brought& message : ranks[rank].brought)
+            message.span = shifted(message.span, clocks[rank]);
     }
     double brought = 0;
     for (std::size_t m = 0; m < messages; ++m) {
@@ -41,7 +41,7 @@ Timing timingOfAll(const std::vector<Timing>& byPlace, const std::vector<double>
         double over = -kNever;
         double shortest = kNever;
         double longest = 0;
-        for (const Timing& timing : places)
+        for (const Timing& timing : ranks)
             if (const Span& span = timing.brought[m].span; span.worked()) {
                 allThere = std::max(allThere, span.start);
                 over = std::max(over, span.end);
@@ -49,22 +49,22 @@ Timing timingOfAll(const std::vector<Timing>& byPlace, const std::vector<double>
                 longest = std::max(longest, span.end - span.start);
             }
         if (longest > 0)
-            brought += std::clamp(over - allThere, shortest, longest) * places.front().brought[m].part;
-        for (Timing& timing : places)
+            brought += std::clamp(over - allThere, shortest, longest) * ranks.front().brought[m].part;
+        for (Timing& timing : ranks)
             if (const Span& span = timing.brought[m].span; span.worked())
                 for (Span& device : timing.spans)
                     if (device.worked())
                         device = merged(device, { std::max(span.start, allThere), span.end });
     }
     Timing out;
-    double together = 0;
+    double combined = 0;
     double wall = 0;
-    for (const Timing& timing : places) {
-        together = std::max(together, timing.together);
+    for (const Timing& timing : ranks) {
+        combined = std::max(combined, timing.combined);
         wall = std::max(wall, timing.wall);
         out += timing;
     }
-    out.together = together + brought;
+    out.combined = combined + brought;
     out.wall = wall + brought;
     out.brought.clear();
     return out;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/profiler.h"
 
-#include "engine/ops/gemm.h"
-#include "engine/devices/machine.h"
+#include "engine/machine/gemm.h"
+#include "engine/machine/machine.h"
 
 #include <algorithm>
 
@@ -59,7 +59,8 @@ void Profiler::beginMeasuring()
     m_step = -1;
 }
 
-void Profiler::add(const RunOperation& what, const PlannedOp& planned, const Place& place, const Mesh& mesh, const Timing& timing)
+void Profiler::add(const RunOperation& what, const PlannedOp& planned, const SegmentPass& pass, const Mesh& mesh,
+                   const Timing& timing)
 {
     const auto [entry, isNew] = m_index.emplace(what.id, m_profile.operations.size());
     if (isNew) {
@@ -71,10 +72,10 @@ void Profiler::add(const RunOperation& what, const PlannedOp& planned, const Pla
         out.predictedSeconds = what.predictedSeconds;
         m_profile.operations.push_back(std::move(out));
     }
-    addEvent(entry->second, place, mesh, timing);
+    addEvent(entry->second, pass, mesh, timing);
 }
 
-void Profiler::add(const RunOperation& what, const Collective& collective, const Place& place, const Mesh& mesh,
+void Profiler::add(const RunOperation& what, const Collective& collective, const SegmentPass& pass, const Mesh& mesh,
                    const Timing& timing)
 {
     const auto [entry, isNew] = m_index.emplace(what.id, m_profile.operations.size());
@@ -92,16 +93,16 @@ void Profiler::add(const RunOperation& what, const Collective& collective, const
         out.predictedSeconds = what.predictedSeconds;
         m_profile.operations.push_back(std::move(out));
     }
-    addEvent(entry->second, place, mesh, timing);
+    addEvent(entry->second, pass, mesh, timing);
 }
 
-void Profiler::addEvent(std::size_t operation, const Place& place, const Mesh& mesh, const Timing& timing)
+void Profiler::addEvent(std::size_t operation, const SegmentPass& pass, const Mesh& mesh, const Timing& timing)
 {
     ProfileEvent event { static_cast<std::int64_t>(operation),
                          std::max<std::int64_t>(0, m_step),
-                         place.layer,
-                         place.microBatch,
-                         timing.together,
+                         pass.layer,
+                         pass.microBatch,
+                         timing.combined,
                          timing.wall,
                          {} };
     for (std::size_t position = 0; position < timing.spans.size(); ++position) {

@@ -4,9 +4,10 @@
 
 #include "engine/devices/context.h"
 #include "engine/devices/devicememory.h"
+#include "engine/run/schedule.h"
 #include "model/io/wire/messages.h"
-#include "model/io/wire/planjson.h"
 #include "model/io/wire/profile.h"
+#include "model/plan/program.h"
 
 #include <map>
 #include <string>
@@ -18,26 +19,21 @@ double executedBytes(double plannedBytes, DType planned);
 
 class Profiler {
 public:
-    /// Where in the run something happens.
-    struct Place {
-        std::int64_t layer = 0;
-        std::int64_t microBatch = 0;
-    };
-
     /// Both must outlive it. Times are told from `begin`, on the clock of now().
     Profiler(const Program& program, DeviceMemory& memory, double begin);
 
     /// Nothing before is kept: the warm-up is over.
     void beginMeasuring();
     void beginStep() { ++m_step; }
-    /// One execution on a mesh of the run. `what` is its entry in the result.
-    void add(const RunOperation& what, const PlannedOp& planned, const Place& place, const Mesh& mesh, const Timing& timing);
-    void add(const RunOperation& what, const Collective& collective, const Place& place, const Mesh& mesh, const Timing& timing);
+    /// One execution of a pass, on a mesh of the run. `what` is its entry in the result.
+    void add(const RunOperation& what, const PlannedOp& planned, const SegmentPass& pass, const Mesh& mesh, const Timing& timing);
+    void add(const RunOperation& what, const Collective& collective, const SegmentPass& pass, const Mesh& mesh,
+             const Timing& timing);
 
     RunProfile take(ProfileMode mode, int workers);
 
 private:
-    void addEvent(std::size_t operation, const Place& place, const Mesh& mesh, const Timing& timing);
+    void addEvent(std::size_t operation, const SegmentPass& pass, const Mesh& mesh, const Timing& timing);
 
     const Program& m_program;
     DeviceMemory& m_memory;

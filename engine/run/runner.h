@@ -3,9 +3,9 @@
 // the same operations unsharded. Weights exist only while the operation that reads them runs.
 #pragma once
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "model/io/wire/messages.h"
-#include "model/io/wire/planjson.h"
+#include "model/plan/program.h"
 
 #include <atomic>
 #include <cstdint>
@@ -53,6 +53,14 @@ struct RunLimits {
     bool poison = false; ///< all memory holds NaN when it is handed out, so that what is not written shows
 };
 
+/// A program and how it is to be run.
+struct RunRequest {
+    const Program& program; ///< outlives the run, as the options do
+    const RunOptions& options;
+    RunHooks hooks = {};
+    RunLimits limits = {};
+};
+
 /// The result, or why there is none (code `cancelled` when it was).
 using RunOutcome = std::variant<RunResult, Failure>;
 
@@ -68,21 +76,18 @@ double toleranceOf(Phase phase, bool rounded);
 
 /// On the CPU, whatever else the build has (engine/run/backend.h). Never throws. The result depends on the program and the options
 /// alone, not on the number of threads.
-RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);
+RunOutcome runProgram(const RunRequest& request);
 
 class Team;
 /// The same by several processes, each of which calls this and does its part on its CPU. limits.workers must be the same for
 /// all, hooks be set in the first one only (`cancel` in all). What it returns elsewhere tells nothing but whether it went well.
-RunOutcome runProgramTogether(Team& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
-                              const RunLimits& limits);
+RunOutcome runProgramOn(Team& team, const RunRequest& request);
 
 class Executor;
 /// The same with all work done by an executor in its memory.
-RunOutcome runProgramOn(Executor& executor, const Program& program, const RunOptions& options, const RunHooks& hooks,
-                        const RunLimits& limits);
+RunOutcome runProgramOn(Executor& executor, const RunRequest& request);
 /// The same by several processes, each of which calls this with an executor that knows the others and does the work of its own
-/// places. Hooks as for runProgramTogether.
-RunOutcome runProgramOn(Executor& executor, Team& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
-                        const RunLimits& limits);
+/// ranks. Hooks as for several processes on their CPUs.
+RunOutcome runProgramOn(Executor& executor, Team& team, const RunRequest& request);
 
 } // namespace shardboard::engine

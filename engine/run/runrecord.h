@@ -14,7 +14,7 @@ class RunRecord {
 public:
     /// One execution of an operation or collective. `what` holds id, kind, predicted seconds and bytes.
     void addTime(const RunOperation& what, double seconds);
-    /// One whose time comes later: it has its place in the order now, and can have errors.
+    /// One whose time comes later: it has its rank in the order now, and can have errors.
     void expect(const RunOperation& what) { entry(what); }
     void addError(const std::string& id, double error, double tolerance);
     /// Closes a step.

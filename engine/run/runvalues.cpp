@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/runvalues.h"
 
-#include "engine/run/executor.h"
-#include "engine/ops/kernels.h"
+#include "engine/devices/executor.h"
+#include "engine/machine/vectors.h"
 
 #include <algorithm>
 #include <cstring>

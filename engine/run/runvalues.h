@@ -6,7 +6,7 @@
 #include "engine/devices/context.h"
 #include "engine/devices/sharded.h"
 #include "model/io/wire/messages.h"
-#include "model/io/wire/planjson.h"
+#include "model/plan/program.h"
 
 #include <list>
 #include <map>
@@ -53,13 +53,13 @@ private:
 
 /// Takes memory and fills all shards from the tensor's source. Where the value is partial every device gets an equal share.
 void materialize(Context& context, Sharded& tensor);
-/// Rounds all shards in place.
+/// Rounds all shards in rank.
 void roundSharded(Context& context, Rounding rounding, Sharded& tensor);
 /// sum += value, shard by shard; both lie alike.
 void addSharded(Context& context, const Sharded& value, Sharded& sum);
 /// The same values in memory of their own.
 Sharded copyOf(Context& context, const Sharded& value);
-/// Multiplies all shards in place.
+/// Multiplies all shards in rank.
 void scaleSharded(Context& context, float factor, Sharded& tensor);
 /// Number of devices over which a value of this layout is partial.
 std::int64_t partialDevices(const Layout& layout, const Mesh& mesh);

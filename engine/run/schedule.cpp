@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/schedule.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "engine/run/stages.h"
 #include "model/core/shards.h"
 
@@ -13,7 +13,7 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::size_t kMostPassages = 100000;
+constexpr std::size_t kMostPasses = 100000;
 
 class Scheduler {
 public:
@@ -25,18 +25,18 @@ public:
         m_hasLayers = std::any_of(segments.begin(), segments.end(), [](const Segment& s) { return s.isLayer; });
     }
 
-    std::vector<Passage> schedule()
+    std::vector<SegmentPass> schedule()
     {
         chooseLayers();
-        spreadOverStages();
+        divideAmongStages();
         for (std::int64_t microBatch = 0; microBatch < m_program.plan.microBatches; ++microBatch) {
             add(Phase::Forward, microBatch);
             add(Phase::Backward, microBatch);
-            if (m_passages.empty())
+            if (m_passes.empty())
                 failPlan("there is nothing to run", "plan.layers");
         }
         add(Phase::Update, 0);
-        return std::move(m_passages);
+        return std::move(m_passes);
     }
 
 private:
@@ -56,7 +56,7 @@ private:
             for (std::int64_t i = 0; i < planned.count; ++i) {
                 if (segment.isLayer && m_options.layers > 0 && static_cast<std::int64_t>(layers.size()) >= m_options.layers)
                     break;
-                if (layers.size() >= kMostPassages)
+                if (layers.size() >= kMostPasses)
                     failPlan("the model has too many layers to be run; run fewer with --layers", planned.name);
                 layers.insert(planned.firstLayer + i);
             }
@@ -64,10 +64,10 @@ private:
     }
 
     /// In the order in which they run forward.
-    void spreadOverStages()
+    void divideAmongStages()
     {
         std::vector<std::pair<int, std::int64_t>> layers;
-        const std::int64_t runs = Stages::runsOf(m_program.plan);
+        const std::int64_t stages = Stages::virtualStageCount(m_program.plan);
         for (const PlannedSegment& planned : m_program.plan.segments) {
             const auto chosen = m_layers.find(planned.segment);
             if (planned.phase != Phase::Forward || chosen == m_layers.end())
@@ -79,13 +79,13 @@ private:
                 if (isLayer)
                     layers.emplace_back(planned.segment, i);
                 else
-                    m_runs[{ planned.segment, i }] = layers.empty() ? 0 : runs - 1;
+                    m_virtualStages[{ planned.segment, i }] = layers.empty() ? 0 : stages - 1;
             }
         }
-        for (std::int64_t run = 0; run < runs; ++run) {
-            const Range part = balancedPart(static_cast<std::int64_t>(layers.size()), runs, run);
+        for (std::int64_t stage = 0; stage < stages; ++stage) {
+            const Range part = balancedPart(static_cast<std::int64_t>(layers.size()), stages, stage);
             for (std::int64_t i = part.lo; i < part.hi; ++i)
-                m_runs[layers[static_cast<std::size_t>(i)]] = run;
+                m_virtualStages[layers[static_cast<std::size_t>(i)]] = stage;
         }
     }
 
@@ -102,9 +102,9 @@ private:
             if (phase == Phase::Backward)
                 std::reverse(order.begin(), order.end());
             for (const std::int64_t layer : order) {
-                if (m_passages.size() >= kMostPassages)
+                if (m_passes.size() >= kMostPasses)
                     failPlan("the step has too many layers and micro-batches to be run; run fewer with --layers", planned.name);
-                m_passages.push_back({ &planned, &segment, layer, microBatch, m_runs[{ layers->first, layer }] });
+                m_passes.push_back({ &planned, &segment, layer, microBatch, m_virtualStages[{ layers->first, layer }] });
             }
         }
     }
@@ -113,20 +113,20 @@ private:
     const RunOptions& m_options;
     bool m_hasLayers = false;
     std::map<int, std::set<std::int64_t>> m_layers;
-    std::map<std::pair<int, std::int64_t>, std::int64_t> m_runs; ///< by forward segment of the graph and layer
-    std::vector<Passage> m_passages;
+    std::map<std::pair<int, std::int64_t>, std::int64_t> m_virtualStages; ///< by forward segment of the graph and layer
+    std::vector<SegmentPass> m_passes;
 };
 
 } // namespace
 
-std::vector<Passage> scheduleOf(const Program& program, const RunOptions& options)
+std::vector<SegmentPass> scheduleOf(const Program& program, const RunOptions& options)
 {
     return Scheduler(program, options).schedule();
 }
 
-std::int64_t layersIn(const std::vector<Passage>& passages)
+std::int64_t layersIn(const std::vector<SegmentPass>& passes)
 {
-    return std::count_if(passages.begin(), passages.end(), [](const Passage& p) {
+    return std::count_if(passes.begin(), passes.end(), [](const SegmentPass& p) {
         return p.segment->isLayer && p.segment->phase == Phase::Forward && p.microBatch == 0;
     });
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/stages.h"
 
-#include "engine/run/executor.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/kernels/fusedrun.h"
+#include "engine/devices/executor.h"
 #include "engine/devices/team.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/fusedrun.h"
 
 #include <algorithm>
 #include <cstring>
@@ -50,7 +50,7 @@ Stages::Stages(const Program& program)
         m_meshes.push_back(meshOfStage(plan.mesh, plan.pipeline->axis, stage));
 }
 
-std::int64_t Stages::runsOf(const Plan& plan)
+std::int64_t Stages::virtualStageCount(const Plan& plan)
 {
     return plan.pipeline ? plan.mesh.axis(plan.pipeline->axis).size * plan.pipeline->chunks : 1;
 }
@@ -87,7 +87,7 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
     }
     std::vector<Delivery> deliveries;
     for (std::int64_t device = 0; device < value.deviceCount(); ++device)
-        need(deliveries, context, value, device, value.box(device), context.arena.placement().of(target, device));
+        need(deliveries, context, value, device, value.box(device), context.arena.deviceRanks().of(target, device));
     const Timing::Span brought = beginReading(context, deliveries);
     if (context.planning())
         return out;

@@ -6,7 +6,7 @@
 #include "engine/devices/collective.h"
 #include "engine/devices/context.h"
 #include "engine/devices/sharded.h"
-#include "model/io/wire/planjson.h"
+#include "model/plan/program.h"
 
 #include <cstdint>
 #include <vector>
@@ -18,10 +18,11 @@ public:
     /// `program` must outlive it. Without a pipeline there is one stage, on the mesh of the plan.
     explicit Stages(const Program& program);
 
-    /// Runs of layers: stages times chunks. Run r lies on stage r modulo the number of stages.
-    static std::int64_t runsOf(const Plan& plan);
-    /// Of the stage of a run: the plan's mesh with one device along the axis of the stages, under the same device ids.
-    const Mesh& mesh(std::int64_t run) const { return m_meshes[static_cast<std::size_t>(run) % m_meshes.size()]; }
+    /// Stages times chunks: virtual stage v, in the order in which a micro-batch goes through them, lies on stage v modulo the
+    /// number of stages.
+    static std::int64_t virtualStageCount(const Plan& plan);
+    /// Of the stage of a virtual stage: the plan's mesh with one device along the axis of the stages, under the same device ids.
+    const Mesh& mesh(std::int64_t virtualStage) const { return m_meshes[static_cast<std::size_t>(virtualStage) % m_meshes.size()]; }
     const std::vector<Mesh>& meshes() const { return m_meshes; }
     /// Whether it takes a value from one stage to another, and not around a ring of devices that all work on it.
     bool isSend(const Collective& collective) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that wait between the passages of a training step: activations kept for the backward pass, addends of gradients
+// Values that wait between the passes of a training step: activations kept for the backward pass, addends of gradients
 // that another segment adds up, and the gradients of weights until the update.
 #pragma once
 

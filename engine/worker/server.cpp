@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/worker/server.h"
 
-#include "engine/run/backend.h"
-#include "engine/devices/context.h"
+#include "engine/backends/backends.h"
+#include "engine/machine/clock.h"
 #include "model/core/visibletext.h"
 #include "model/io/wire/jsonline.h"
+#include "model/io/wire/planjson.h"
 
 #include <cerrno>
 #include <chrono>
@@ -263,7 +264,7 @@ void Server::run(std::int64_t id, const Program& program, const RunOptions& opti
     };
     json profile;
     hooks.profile = [&](const RunProfile& measured) { profile = profileToJson(measured); };
-    const RunOutcome outcome = runOnBackend(program, options, hooks, {});
+    const RunOutcome outcome = runOnBackend({ program, options, hooks });
     const bool silent = m_silent;
     m_running = false; // before the answer, so that the next run can follow it at once
     if (silent)

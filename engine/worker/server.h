@@ -3,8 +3,8 @@
 // stays able to answer while it does.
 #pragma once
 
-#include "engine/worker/outbox.h"
 #include "engine/run/runner.h"
+#include "engine/worker/outbox.h"
 #include "model/io/wire/calibration.h"
 
 #include <nlohmann/json.hpp>

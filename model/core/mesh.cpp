@@ -47,7 +47,7 @@ Result<Mesh> Mesh::make(std::vector<MeshAxis> axes, std::vector<std::int64_t> de
                               "begin with a letter and use letters, digits, _ and -");
         for (std::size_t j = 0; j < i; ++j)
             if (axes[j].name == axis.name)
-                return inputError(where, "mesh axis '" + axis.name + "' is there twice", "give each axis its own name");
+                return inputError(where, "mesh axis '" + axis.name + "' appears twice", "give each axis its own name");
         if (axis.size < 1)
             return inputError(where, "mesh axis '" + axis.name + "' has size " + std::to_string(axis.size), "sizes are at least 1");
         const auto count = checkedMultiply(mesh.m_deviceCount, axis.size);

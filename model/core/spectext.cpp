@@ -212,7 +212,7 @@ private:
     Status set(const std::string& name, bool& given, std::vector<AxisRef>& out)
     {
         if (given)
-            return fail(name + " is there twice");
+            return fail(name + " appears twice");
         given = true;
         if (!token('=') || !token('{'))
             return fail(name + " wants a set, " + name + "={'axis'}");
@@ -259,7 +259,7 @@ private:
             const auto rule = cutRuleFromName(name.value().substr(0, colon));
             const auto unit = colon == std::string_view::npos ? 1 : parseInteger(name.value().substr(colon + 1)).value_or(0);
             if (!rule || unit < 1)
-                return fail("'" + std::string(name.value()) + "' is no cut rule");
+                return fail("'" + std::string(name.value()) + "' is not a cut rule");
             m_cuttings.emplace_back(static_cast<std::size_t>(*dim), Cutting { *rule, unit });
         }
         return done();

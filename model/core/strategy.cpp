@@ -201,7 +201,7 @@ Result<StrategySegment> parseSegment(std::string_view text, const std::string& w
         return StrategySegment { numbers[0], 0, 0 };
     if (valid && words.front() == "heads" && numbers.size() == 2 && numbers[0] > 0 && numbers[1] > 0)
         return StrategySegment { 0, numbers[0], numbers[1] };
-    return inputError(where, "'" + copy + "' is no segment", "write even:SIZE or heads:NUMBER:HEAD_DIM");
+    return inputError(where, "'" + copy + "' is not a segment", "write even:SIZE or heads:NUMBER:HEAD_DIM");
 }
 
 std::string Strategy::text() const

@@ -94,7 +94,7 @@ Error tooFew(const std::string& where, std::size_t count)
 
 Error notPositive(const std::string& where, std::size_t index)
 {
-    return inputError(where, "point " + std::to_string(index) + " has a value that is no positive number",
+    return inputError(where, "point " + std::to_string(index) + " has a value that is not a positive number",
                       "measure it again, or leave it out");
 }
 

@@ -38,7 +38,7 @@ double recomputingOf(const Graph& graph, const Plan& plan)
         for (const PlannedOp& op : segment.ops) {
             const double flops = static_cast<double>(op.count) * op.work.flops;
             all += flops;
-            if (graph.tensors[static_cast<std::size_t>(graph.op(op.op).result)].again != kNoTensor)
+            if (graph.entry(graph.op(op.op).result).again != kNoTensor)
                 again += flops;
         }
     return all > again ? all / (all - again) : 1;

@@ -2,7 +2,7 @@
 // Whether an edit of strategies can be made, without planning: what a view asks for each of the many edits that it could offer.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 // from two evaluations; programs print them and the window shows them.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <cstdint>
 #include <string>

@@ -5,13 +5,13 @@
 
 #include "model/core/mesh.h"
 #include "model/core/strategy.h"
+#include "model/families/modelspec.h"
+#include "model/hardware/hardware.h"
+#include "model/ops/workload.h"
+#include "model/picker/pickeroptions.h"
+#include "model/plan/memorysettings.h"
 #include "model/plan/pin.h"
 #include "model/plan/pipelinespec.h"
-#include "model/families/modelspec.h"
-#include "model/families/workload.h"
-#include "model/hardware/hardware.h"
-#include "model/picker/pickeroptions.h"
-#include "model/plan/memory/memorysettings.h"
 #include "model/rules/logicalrules.h"
 
 #include <optional>
@@ -57,9 +57,5 @@ struct Design {
 void setHardware(Design& design, Hardware hardware);
 /// Its own hardware or the preset. Errors as of findHardware.
 Result<Hardware> hardwareOf(const Design& design, const std::string& where = "hardware");
-
-/// Glob match of a whole name: `*` any run of characters, `?` one, `[abc]`, `[a-z]`, `[!…]`. Linear in practice and
-/// bounded: never exponential.
-bool globMatch(std::string_view pattern, std::string_view name);
 
 } // namespace shardboard

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/entryindex.h"
 
+#include "model/core/glob.h"
+
 #include <algorithm>
 #include <set>
 

@@ -2,7 +2,7 @@
 // On which devices the shards of a weight are, as the plan has it: of a pipeline only on those of its stages.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <cstdint>
 #include <vector>

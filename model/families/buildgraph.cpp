@@ -2,8 +2,8 @@
 #include "model/families/buildgraph.h"
 
 #include "model/families/decoder.h"
-#include "model/ops/differentiate.h"
 #include "model/families/moduleblock.h"
+#include "model/ops/differentiate.h"
 
 namespace shardboard {
 
@@ -11,7 +11,7 @@ Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const
 {
     if (model.kind == ModelKind::ColumnParallelLinear)
         return workload.kind == WorkloadKind::Train
-            ? Result<Graph>(inputError("workload", "a module alone has no loss to be trained with", "use prefill or decode"))
+            ? Result<Graph>(inputError("workload", "a single module has no loss to train with", "use prefill or decode"))
             : buildColumnParallelLinear(model, workload);
     auto forward = buildDecoder(model, workload, splitBefore);
     if (!forward.ok() || workload.kind != WorkloadKind::Train)

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "model/core/result.h"
-#include "model/ops/graph.h"
 #include "model/families/modelspec.h"
-#include "model/families/workload.h"
+#include "model/ops/graph.h"
+#include "model/ops/workload.h"
 
 #include <string>
 #include <vector>

@@ -3,9 +3,9 @@
 // over it, in files of their own.
 #pragma once
 
-#include "model/ops/graph.h"
 #include "model/families/modelspec.h"
-#include "model/families/workload.h"
+#include "model/ops/graph.h"
+#include "model/ops/workload.h"
 
 #include <string>
 #include <vector>
@@ -48,7 +48,7 @@ public:
 
     /// Dim `dim` of a tensor is made of units of so many elements, which belong together (heads).
     void inUnits(TensorId id, std::size_t dim, std::int64_t elements);
-    GraphTensor& entry(TensorId id) { return m_graph.tensors[static_cast<std::size_t>(id)]; }
+    GraphTensor& entry(TensorId id) { return m_graph.entry(id); }
 
     /// One side of a linear layer: its size, what it means, its logical name, and the elements of its units if it has any.
     struct Side {

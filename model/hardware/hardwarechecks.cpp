@@ -144,7 +144,7 @@ void checkTorus(const Level& level, const std::string& place, Checker& check)
         return check.fail(place + ".wraps",
                           "has " + std::to_string(level.wraps.size()) + " entries for " + std::to_string(level.shape.size())
                               + " dims",
-                          "say true or false for each dim of the shape");
+                          "give true or false for each dim of the shape");
     if (level.size != product)
         check.fail(place + ".size",
                    "is " + std::to_string(level.size) + ", but the shape has " + std::to_string(product) + " chips",
@@ -177,7 +177,7 @@ Status checkHardware(const Hardware& hardware, const std::string& where)
                        "use 1 to " + std::to_string(kMaxDevices) + ", or 0 for all the rest");
         else if (level.size == 0 && !last)
             check.fail(place + ".size", "0 stands for all the rest, so no level can be outside of it",
-                       "say how many members a unit has");
+                       "give the number of members of a unit");
         devices *= std::max<std::int64_t>(1, level.size);
         if (devices > kMaxDevices) {
             check.fail(place + ".size", "together with the levels inside there would be " + std::to_string(devices) + " devices",
@@ -195,7 +195,7 @@ Status checkHardware(const Hardware& hardware, const std::string& where)
                        level.link.shared ? "use \"fabric\": \"shared-memory\", or a link of each device's own"
                                          : "use \"shared\": true");
         if (level.fabric == Fabric::SharedMemory && hardware.levels.size() > 1)
-            check.fail(place + ".fabric", "one memory that plays all devices has no other level", "leave the other levels out");
+            check.fail(place + ".fabric", "one memory that simulates all devices has no other level", "leave the other levels out");
     }
     return check.status();
 }

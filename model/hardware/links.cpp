@@ -132,7 +132,7 @@ const std::vector<LinkSpec>& linkPresets()
         dcn("dcn-v5p", "TPU v5p data-centre network, per chip", 6.25, "docs.cloud.google.com/tpu/docs/tpu7x: 50 Gb/s a chip"),
         dcn("dcn-v6e-tpu7x", "TPU v6e and TPU7x data-centre network, per chip", 12.5,
             "docs.cloud.google.com/tpu/docs/tpu7x: 100 Gb/s a chip"),
-        memory("hbm-virtual-h200", "Memory of one H200 that plays all devices", 5.5, 4800, 4300,
+        memory("hbm-virtual-h200", "Memory of one H200 that simulates all devices", 5.5, 4800, 4300,
                "device-to-device copy, bytes read and written, measured on an H200; the step is one kernel launch"),
         memory("shm-cpu-dev", "Memory of two CPU cores that play all devices", 10, 57, 48,
                "fused all-reduces, bytes read and written, 44 to 58 GB/s measured; the step is one wake-up of a thread"),

@@ -103,7 +103,7 @@ const std::vector<Hardware>& hardwarePresets()
              "scaling-book tpus.md; docs.cloud.google.com/tpu/docs/v6e; a dim closes to a ring where it has 16 chips"),
         tpus("tpu7x-4x4x4", "TPU7x slice, 4 x 4 x 4", "tpu7x", { 4, 4, 4 }, true, "ici-tpu7x", "dcn-v6e-tpu7x",
              "docs.cloud.google.com/tpu/docs/tpu7x: 3-D torus like the v5p's"),
-        virtualMesh("h200-virtual", "One H200 that plays all devices", "h200-sxm", "hbm-virtual-h200",
+        virtualMesh("h200-virtual", "One H200 that simulates all devices", "h200-sxm", "hbm-virtual-h200",
                     "all devices share its rates, so runs take longer with more devices"),
         virtualMesh("cpu-virtual", "Two CPU cores that play all devices", "cpu-dev-2core", "shm-cpu-dev",
                     "all devices share their rates, so runs take longer with more devices"),

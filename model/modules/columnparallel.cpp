@@ -13,7 +13,7 @@ Status checkColumnParallel(const ColumnParallelParameters& parameters, const std
         return refusedBy("ValueError", where + ".tied_weight", "a tied weight cannot be used together with a bias",
                          "leave out the bias, or give the layer a weight of its own");
     if (parameters.tiedWeight && parameters.scaledQuantization)
-        return refusedBy("ValueError", where + ".tied_weight", "a tied weight cannot be used together with scaled quantisation",
+        return refusedBy("ValueError", where + ".tied_weight", "a tied weight cannot be used together with scaled quantization",
                          "leave out the scales, or give the layer a weight of its own");
     return done();
 }

@@ -126,7 +126,7 @@ Status addPlacement(Layout& layout, const TorchPlacement& placement, int axis, c
             return inputError(where,
                               "split factor " + std::to_string(placement.factor) + " on mesh axis '" + mesh.axis(axis).name
                                   + "' stands for no order of the mesh axes on dim " + std::to_string(placement.dim),
-                              "it must be the product of later mesh axes on that dim; fused segments are no partition spec");
+                              "it must be the product of later mesh axes on that dim; fused segments are not a partition spec");
         order.insert(order.begin() + static_cast<std::ptrdiff_t>(place.value_or(0)), AxisRef { axis });
     }
     return done();

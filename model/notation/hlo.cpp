@@ -129,7 +129,7 @@ Result<std::string> writeHlo(const Layout& written, const Mesh& mesh)
         digits = digitsOf(deviceIds(tiling, mesh));
     const auto iota = digits ? iotaOf(*digits) : std::nullopt;
     if (!iota)
-        return inputError("HloSharding V2", "the device ids of the edited device order are no iota",
+        return inputError("HloSharding V2", "the device ids of the edited device order are not an iota",
                           "use hlo-v1, which lists them");
     return "{devices=[" + numbersText(tiling.dims) + "]<=" + iotaText(*iota) + tiling.suffix + "}";
 }

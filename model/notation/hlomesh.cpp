@@ -113,7 +113,7 @@ private:
             if (found == byId.end() || m_mesh.deviceId(*found) != id)
                 return inputError(m_where, "the mesh has no device " + std::to_string(id), "use the device ids of the mesh");
             if (seen[static_cast<std::size_t>(*found)])
-                return inputError(m_where, "device " + std::to_string(id) + " is there twice", "list each device once");
+                return inputError(m_where, "device " + std::to_string(id) + " appears twice", "list each device once");
             seen[static_cast<std::size_t>(*found)] = true;
             m_positions.push_back(*found);
         }

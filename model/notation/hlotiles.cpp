@@ -41,7 +41,7 @@ Result<std::vector<HloGroup>> groupsOf(Scanner& scanner)
         if (!group.ok())
             return group.error();
         if (std::find(groups.begin(), groups.end(), group.value()) != groups.end())
-            return scanner.fail("a kind of device group is there twice");
+            return scanner.fail("a kind of device group appears twice");
         groups.push_back(group.value());
     } while (scanner.take(","));
     if (!scanner.take("}"))

@@ -67,7 +67,7 @@ Result<Layout> readAnyLayout(std::string_view text, const Mesh& mesh, std::size_
     const auto notation = detectNotation(text);
     if (!notation)
         return inputError(
-            where, "'" + shortened(text, 60) + "' is no layout in JAX, Shardy, HloSharding, DTensor or MAX notation",
+            where, "'" + shortened(text, 60) + "' is not a layout in JAX, Shardy, HloSharding, DTensor or MAX notation",
             "write it like P('data', None), [{\"data\"}, {}], {devices=[2,1]<=[2]}, S(0), R or Sharded(0), Replicated");
     return readLayout(*notation, text, mesh, rank, where);
 }

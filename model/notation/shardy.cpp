@@ -147,7 +147,7 @@ private:
                 if (auto status = set("unreduced", m_layout.partial); !status.ok())
                     return status;
             } else {
-                return m_scanner.fail("replicated={…} or unreduced={…} is missing after the comma, or is there twice");
+                return m_scanner.fail("replicated={…} or unreduced={…} is missing after the comma, or appears twice");
             }
         }
         return done();

@@ -37,7 +37,7 @@ OpId GradientBuilder::append(const std::string& name, OpKind kind, std::vector<T
 
 TensorId GradientBuilder::make(const std::string& name, TensorId like, bool gradient)
 {
-    GraphTensor tensor = m_graph.tensors[static_cast<std::size_t>(like)];
+    GraphTensor tensor = m_graph.entry(like);
     tensor.spec.name = name;
     tensor.spec.role = TensorRole::Activation;
     tensor.segment = static_cast<int>(m_graph.segments.size()) - 1;
@@ -75,7 +75,7 @@ void GradientBuilder::giveTo(TensorId tensor, TensorId gradient)
 /// Whether a tensor is laid out as the residual stream is, which is where partial sums meet whole values.
 bool GradientBuilder::isStream(TensorId tensor) const
 {
-    const Segment& segment = m_graph.segments[static_cast<std::size_t>(m_graph.tensors[static_cast<std::size_t>(tensor)].segment)];
+    const Segment& segment = m_graph.segment(m_graph.entry(tensor).segment);
     const TensorId stream = segment.carryIn != kNoTensor ? segment.carryIn : segment.carryOut;
     return stream == kNoTensor
         || (m_graph.tensor(tensor).shape == m_graph.tensor(stream).shape
@@ -116,7 +116,7 @@ TensorId GradientBuilder::total(TensorId of)
         append(m_graph.tensor(of).name + ".grad", OpKind::Output, { result }, settled, {});
         result = settled;
     } else if (!single || addends.front().own) {
-        GraphTensor& tensor = m_graph.tensors[static_cast<std::size_t>(result)];
+        GraphTensor& tensor = m_graph.entry(result);
         tensor.spec.name = name;
         tensor.gradientOf = of;
         tensor.addendOf = kNoTensor;
@@ -180,7 +180,7 @@ std::vector<OpId> GradientBuilder::repeated(int forward, const Segment& segment,
     std::set<TensorId> needed;
     for (const OpId id : segment.ops)
         needed.insert(m_graph.op(id).operands.begin(), m_graph.op(id).operands.end());
-    const std::vector<OpId>& done = m_graph.segments[static_cast<std::size_t>(forward)].ops;
+    const std::vector<OpId>& done = m_graph.segment(forward).ops;
     std::vector<OpId> chosen;
     if (recompute == Recompute::Full) {
         for (auto id = done.rbegin(); id != done.rend(); ++id) {
@@ -221,7 +221,7 @@ void GradientBuilder::computeAgain(int forward, Segment& segment, Recompute reco
             if (const auto found = again.find(operand); found != again.end())
                 operand = found->second;
         const TensorId result = make(m_graph.tensor(op.result).name + " again", op.result, false);
-        m_graph.tensors[static_cast<std::size_t>(result)].again = op.result;
+        m_graph.entry(result).again = op.result;
         append(op.name + ".again", op.kind, std::move(operands), result, op.attributes);
         again[op.result] = result;
     }
@@ -234,7 +234,7 @@ void GradientBuilder::computeAgain(int forward, Segment& segment, Recompute reco
 
 void GradientBuilder::backward(int index, Recompute recompute)
 {
-    const Segment forward = m_graph.segments[static_cast<std::size_t>(index)];
+    const Segment forward = m_graph.segment(index);
     Segment segment;
     segment.name = forward.name;
     segment.firstLayer = forward.firstLayer;
@@ -262,7 +262,7 @@ void GradientBuilder::backward(int index, Recompute recompute)
 
 void GradientBuilder::update(int index, bool gather)
 {
-    const Segment forward = m_graph.segments[static_cast<std::size_t>(index)];
+    const Segment forward = m_graph.segment(index);
     Segment segment;
     segment.name = forward.name;
     segment.firstLayer = forward.firstLayer;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/ops/graph.h"
-#include "model/families/workload.h"
+#include "model/ops/workload.h"
 
 #include <map>
 #include <set>

@@ -270,8 +270,12 @@ struct Graph {
     std::vector<Op> ops;
     std::vector<Segment> segments;
 
-    const TensorSpec& tensor(TensorId id) const { return tensors[static_cast<std::size_t>(id)].spec; }
+    const GraphTensor& entry(TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
+    GraphTensor& entry(TensorId id) { return tensors[static_cast<std::size_t>(id)]; }
+    const TensorSpec& tensor(TensorId id) const { return entry(id).spec; }
     const Op& op(OpId id) const { return ops[static_cast<std::size_t>(id)]; }
+    const Segment& segment(int index) const { return segments[static_cast<std::size_t>(index)]; }
+    Segment& segment(int index) { return segments[static_cast<std::size_t>(index)]; }
     /// Parameters of the model: elements of all weights, each repeated layer counted, a tied weight once.
     std::int64_t parameterCount() const;
     /// Number of weight tensors in a checkpoint of this model.

@@ -106,7 +106,7 @@ Result<ShardingRule::Written> ShardingRule::parseRow(std::string_view text, std:
     for (; at < all.size() && all[at] != "->"; ++at) {
         const auto code = placement(all[at]);
         if (!code)
-            return mistake(text, "'" + all[at] + "' is no placement");
+            return mistake(text, "'" + all[at] + "' is not a placement");
         written.row.operands.push_back(*code);
     }
     if (written.row.operands.size() != operands)

@@ -21,7 +21,8 @@
 #pragma once
 
 #include "model/core/result.h"
-#include "model/picker/rules.h"
+#include "model/core/tensor.h"
+#include "model/ops/row.h"
 
 #include <string>
 #include <string_view>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/picker/askpicker.h"
 
+#include "model/picker/menu/transition.h"
 #include "model/picker/picktask.h"
 #include "model/picker/rulemenu.h"
-#include "model/picker/transition.h"
 
 #include <algorithm>
 

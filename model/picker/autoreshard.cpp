@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The picker of G2 and G3 (max-sharding 3.4), and of our own profile: mesh axes one after the other, each given what the
 // earlier ones committed. A row is cheap first, and among equals the one that moves fewer operands.
+#include "model/picker/menu/transition.h"
 #include "model/picker/pickaction.h"
 #include "model/picker/pickers.h"
-#include "model/picker/transition.h"
 
 namespace shardboard {
 

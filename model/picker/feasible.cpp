@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/picker/feasible.h"
 
-#include "model/picker/transition.h"
+#include "model/picker/menu/transition.h"
 
 #include <algorithm>
 

@@ -56,22 +56,21 @@ struct AxisChoice {
 
 class GreedyPick {
 public:
-    GreedyPick(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-               const PickerOptions& options, const std::vector<AxisPin>& pins, const LinkPrice* links)
-        : m_operands(operands)
-        , m_resultShape(result)
-        , m_mesh(mesh)
-        , m_options(options)
-        , m_pins(pins)
-        , m_links(options.profile == PickerProfile::Shardboard ? links : nullptr)
+    explicit GreedyPick(const GreedyRequest& request)
+        : m_operands(request.operands)
+        , m_resultShape(request.result)
+        , m_mesh(request.mesh)
+        , m_options(request.options)
+        , m_pins(request.pins)
+        , m_links(request.options.profile == PickerProfile::Shardboard ? request.links : nullptr)
     {
         std::vector<Shape> shapes;
-        for (const PickOperand& operand : operands) {
+        for (const PickOperand& operand : m_operands) {
             shapes.push_back(operand.shape);
             m_bytes.push_back(static_cast<double>(shardboard::bytesOf(elementCount(operand.shape).value_or(0), operand.dtype))
                               * operand.density);
         }
-        m_rows = rowsFor(kind, shapes, result, options.profile);
+        m_rows = rowsFor(request.kind, shapes, m_resultShape, m_options.profile);
     }
 
     Result<Pick> pick(const std::string& where)
@@ -606,19 +605,12 @@ double transitionCost(const Placement& from, const Placement& to, double bytes, 
     return kInfinite;
 }
 
-Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-                        const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where,
-                        const LinkPrice* links)
-{
-    return GreedyPick(kind, operands, result, mesh, options, pins, links).pick(where);
-}
+Result<Pick> pickGreedy(const GreedyRequest& request) { return GreedyPick(request).pick(request.where); }
 
-Result<std::vector<JudgedRow>> judgeRows(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
-                                         const Mesh& mesh, const PickerOptions& options, const std::vector<AxisPin>& pins,
-                                         const std::string& where, const LinkPrice* links)
+Result<std::vector<JudgedRow>> judgeRows(const GreedyRequest& request)
 {
-    GreedyPick greedy(kind, operands, result, mesh, options, pins, links);
-    if (auto pick = greedy.pick(where); !pick.ok())
+    GreedyPick greedy(request);
+    if (auto pick = greedy.pick(request.where); !pick.ok())
         return pick.error();
     return greedy.judge();
 }

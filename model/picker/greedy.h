@@ -3,8 +3,11 @@
 // the cheapest row per mesh axis by the bytes that its operands' reshards move. No look-ahead.
 #pragma once
 
+#include "model/core/layout.h"
+#include "model/core/mesh.h"
+#include "model/cost/collectivekind.h"
+#include "model/picker/candidate.h"
 #include "model/picker/rules.h"
-#include "model/plan/plan.h"
 
 #include <functional>
 #include <optional>
@@ -88,17 +91,25 @@ struct JudgedRow {
 /// Seconds of a collective over one mesh axis; `bytes` is its large side on one device (performance 1.1).
 using LinkPrice = std::function<double(CollectiveKind kind, int axis, double bytes)>;
 
+/// What the picker is asked. It refers to what it was made from, which must outlive the call.
+struct GreedyRequest {
+    OpKind kind;
+    const std::vector<PickOperand>& operands;
+    const Shape& result;
+    const Mesh& mesh;
+    const PickerOptions& options;
+    const std::vector<AxisPin>& pins;
+    const std::string& where; ///< names the operation, for errors
+    /// In profile shardboard rows are ranked by the seconds of their reshards on the links that they go over, with the bytes that
+    /// a device holds; without it, and in other profiles, by global bytes, as MAX counts them.
+    const LinkPrice* links = nullptr;
+};
+
 /// All rows of an operation per mesh axis: those that are possible cheapest first, then the others in the rule's order. It picks
 /// as pickGreedy() does, and is slower.
-Result<std::vector<JudgedRow>> judgeRows(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
-                                         const Mesh& mesh, const PickerOptions& options, const std::vector<AxisPin>& pins,
-                                         const std::string& where, const LinkPrice* links = nullptr);
+Result<std::vector<JudgedRow>> judgeRows(const GreedyRequest& request);
 
-/// With `links`, in profile shardboard, rows are ranked by the seconds of their reshards on the links that they go over, with
-/// the bytes that a device holds; else by global bytes, as MAX counts them.
-/// Errors: no row can be used. `where` names the operation.
-Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-                        const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where,
-                        const LinkPrice* links = nullptr);
+/// Errors: no row can be used.
+Result<Pick> pickGreedy(const GreedyRequest& request);
 
 } // namespace shardboard

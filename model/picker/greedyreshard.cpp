@@ -2,9 +2,9 @@
 // The pickers of G0 and G1 (max-sharding 3.3). GreedyReshard takes the cheapest of all combinations of rows over the mesh
 // axes; every row is judged against what the operands are at first, on all mesh axes. Without a budget mesh axes are
 // independent of each other, so that combinations need not be listed.
+#include "model/picker/menu/transition.h"
 #include "model/picker/pickaction.h"
 #include "model/picker/pickers.h"
-#include "model/picker/transition.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include "model/core/checked.h"
 #include "model/picker/feasible.h"
-#include "model/picker/transition.h"
+#include "model/picker/menu/transition.h"
 
 #include <algorithm>
 

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "model/core/mesh.h"
-#include "model/picker/menu.h"
-#include "model/picker/refusal.h"
-#include "model/picker/reshardpolicy.h"
-#include "model/picker/ruleprofile.h"
+#include "model/picker/menu/menu.h"
+#include "model/picker/menu/refusal.h"
+#include "model/picker/menu/reshardpolicy.h"
+#include "model/picker/menu/ruleprofile.h"
 
 #include <array>
 #include <memory>

@@ -4,7 +4,7 @@
 
 #include "model/core/layout.h"
 #include "model/core/mesh.h"
-#include "model/picker/placement.h"
+#include "model/core/placement.h"
 
 #include <vector>
 

@@ -15,7 +15,7 @@ std::string howItMoves(const Plan& plan, const OperandUse& use, std::int64_t& by
 {
     std::string text;
     for (const int index : use.collectives) {
-        const Collective& collective = plan.collectives[static_cast<std::size_t>(index)];
+        const Collective& collective = plan.collective(index);
         std::vector<std::string> names;
         for (const int axis : collective.axes)
             names.push_back(plan.mesh.axis(axis).name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/pin.h"
 
+#include "model/core/placement.h"
 #include "model/core/text.h"
-#include "model/picker/placement.h"
 
 #include <algorithm>
 
@@ -42,7 +42,7 @@ Result<Pin> parseRow(std::string_view match, std::string_view rest, const std::s
         return inputError(where, "a pin of a row names operations, a mesh axis and the row", kForms);
     pin.row = rowText(rest.substr(equals + 1));
     if (pin.row.empty())
-        return inputError(where, "'" + std::string(trimmed(rest.substr(equals + 1))) + "' is no row",
+        return inputError(where, "'" + std::string(trimmed(rest.substr(equals + 1))) + "' is not a row",
                           "give a placement (R, S0, S1, …, P) for each operand, an arrow and the result's: S1 R R -> S1");
     return pin;
 }
@@ -70,7 +70,7 @@ Result<Pin> parsePin(std::string_view text, const std::string& where)
     if (at != std::string_view::npos && (colon == std::string_view::npos || colon < at))
         return parseRow(trimmed(text.substr(0, at)), text.substr(at + 1), where);
     if (equals == std::string_view::npos || colon == std::string_view::npos)
-        return inputError(where, "'" + std::string(text) + "' is no pin", kForms);
+        return inputError(where, "'" + std::string(text) + "' is not a pin", kForms);
     Pin pin;
     pin.match = trimmed(text.substr(0, colon));
     if (pin.match.empty())

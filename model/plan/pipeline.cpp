@@ -2,7 +2,8 @@
 #include "model/plan/pipeline.h"
 
 #include "model/core/shards.h"
-#include "model/plan/buildplan.h"
+#include "model/plan/collectiveprice.h"
+#include "model/plan/largestshard.h"
 
 #include <algorithm>
 #include <set>
@@ -13,10 +14,7 @@ namespace shardboard {
 
 namespace {
 
-const Segment& segmentOf(const Graph& graph, const PlannedSegment& planned)
-{
-    return graph.segments[static_cast<std::size_t>(planned.segment)];
-}
+const Segment& segmentOf(const Graph& graph, const PlannedSegment& planned) { return graph.segment(planned.segment); }
 
 bool isCutOver(const Layout& layout, int axis)
 {
@@ -25,10 +23,20 @@ bool isCutOver(const Layout& layout, int axis)
     });
 }
 
+/// To where an operand of a planned operation is sent, how often in a step, and why.
+struct StageSend {
+    std::size_t segment; ///< index into Plan::segments
+    PlannedOp& op;
+    std::size_t operand;
+    std::int64_t count;
+    std::string target; ///< next, first, last
+    std::string reason;
+};
+
 /// A send of an operand, as it arrives at its operation, and in front of what else happens to it there.
-void addSend(const Graph& graph, CollectivePrices& prices, std::size_t segment, PlannedOp& op, std::size_t operand,
-             std::int64_t count, const std::string& target, const std::string& reason, Plan& plan)
+void addSend(const Graph& graph, CollectivePrices& prices, const StageSend& what, Plan& plan)
 {
+    const auto& [segment, op, operand, count, target, reason] = what;
     OperandUse& use = op.operands[operand];
     const TensorSpec& spec = graph.tensor(use.tensor);
     const PlannedPipeline& pipeline = *plan.pipeline;
@@ -72,8 +80,9 @@ void addSends(const Graph& graph, CollectivePrices& prices, Plan& plan)
                                               [&](const OperandUse& u) { return u.tensor == segment.carryIn; });
                 if (use == op.operands.end())
                     continue;
-                addSend(graph, prices, s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches,
-                        "next", reason, plan);
+                addSend(graph, prices,
+                        { s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches, "next", reason },
+                        plan);
                 break;
             }
             break; // the borders are counted once, however many kinds of layers there are
@@ -112,14 +121,14 @@ void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& pla
             for (std::size_t i = 0; i < op.operands.size(); ++i) {
                 const TensorId tensor = op.operands[i].tensor;
                 const int from = madeIn[static_cast<std::size_t>(tensor)];
-                if (from < 0 || tensor == segment.carryIn || graph.segments[static_cast<std::size_t>(from)].isLayer
-                    || graph.segments[static_cast<std::size_t>(from)].phase == Phase::Forward
-                    || ends[static_cast<std::size_t>(from)] == end || !sent.insert(tensor).second)
+                if (from < 0 || tensor == segment.carryIn || graph.segment(from).isLayer
+                    || graph.segment(from).phase == Phase::Forward || ends[static_cast<std::size_t>(from)] == end
+                    || !sent.insert(tensor).second)
                     continue;
-                addSend(graph, prices, s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches,
-                        end == 0 ? "first" : "last",
-                        "embedding and head share a weight and lie on the first and the last stage: what one adds to its gradient "
-                        "goes to the other",
+                addSend(graph, prices,
+                        { s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches, end == 0 ? "first" : "last",
+                          "embedding and head share a weight and lie on the first and the last stage: what one adds to its "
+                          "gradient goes to the other" },
                         plan);
             }
     }

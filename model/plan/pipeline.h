@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/core/shards.h"
-#include "model/plan/pipelinespec.h"
 #include "model/hardware/hardware.h"
+#include "model/plan/pipelinespec.h"
 #include "model/plan/plan.h"
 
 namespace shardboard {

@@ -6,11 +6,12 @@
 #include "model/core/layout.h"
 #include "model/cost/kernelwork.h"
 #include "model/ops/graph.h"
-#include "model/families/workload.h"
-#include "model/plan/memory/memorybytes.h"
-#include "model/plan/memory/memorysettings.h"
+#include "model/ops/workload.h"
+#include "model/picker/candidate.h"
+#include "model/plan/memorybytes.h"
+#include "model/plan/memorysettings.h"
 #include "model/plan/performance.h"
-#include "model/plan/reshard.h"
+#include "model/plan/reshard/reshard.h"
 
 #include <cstdint>
 #include <memory>
@@ -19,20 +20,6 @@
 #include <vector>
 
 namespace shardboard {
-
-/// A way to run an operation that the picker weighed, on one mesh axis: what each operand and the result would be.
-/// Placement codes are R, S<dim>, P.
-struct Candidate {
-    int axis = 0; ///< mesh axis
-    std::vector<std::string> operands;
-    std::string result;
-    double cost = 0; ///< bytes moved by the operands' reshards, as the profile prices them (max-sharding 4.1)
-    double seconds = 0; ///< of these reshards one after the other on their links; 0 where the profile counts bytes alone
-    bool allowed = true;
-    bool picked = false;
-    std::string refusal; ///< why it is not allowed, for people
-    bool sound = true; ///< whether the result is the unsharded one cut up; all rows of the op tables are (tests run them)
-};
 
 /// An operation that the picker refused. It is planned with greedy, as if nothing were refused.
 struct RefusedPick {
@@ -144,6 +131,13 @@ struct Plan {
     double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + exposedSeconds; }
     /// Sum of count x bytes.
     std::int64_t collectiveBytes() const;
+    const PlannedSegment& segment(int index) const { return segments[static_cast<std::size_t>(index)]; }
+    PlannedSegment& segment(int index) { return segments[static_cast<std::size_t>(index)]; }
+    const Collective& collective(int index) const { return collectives[static_cast<std::size_t>(index)]; }
+    Collective& collective(int index) { return collectives[static_cast<std::size_t>(index)]; }
 };
+
+/// Names of the activations that a backward segment computes again.
+std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment);
 
 } // namespace shardboard

@@ -55,7 +55,7 @@ Result<std::vector<std::int64_t>> filled(const RuleSetup& setup, std::string_vie
         if (target % product != 0)
             return inputError(setup.name,
                               option + " is -1 and cannot be filled: " + std::to_string(target) + " " + what
-                                  + " are no multiple of " + std::to_string(product) + ", the product of the others",
+                                  + " are not a multiple of " + std::to_string(product) + ", the product of the others",
                               "change " + productText(setup, kind));
         values[static_cast<std::size_t>(open)] = target / product;
         product = target;
@@ -132,7 +132,7 @@ Result<std::int64_t> devicesPerSlice(const std::string& topology, const std::str
         return inputError(where, "there is no accelerator '" + topology + "'", form);
     const auto count = parseInteger(std::string_view(topology).substr(dash + 1));
     if (!count || *count < 1 || *count > kMaxDevices || (cores && *count % 2 != 0))
-        return inputError(where, "'" + topology + "' is no size of a " + family, form);
+        return inputError(where, "'" + topology + "' is not a size of a " + family, form);
     return cores ? *count / 2 : *count;
 }
 

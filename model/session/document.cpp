@@ -2,9 +2,11 @@
 #include "model/session/document.h"
 
 #include "model/design/checkstrategies.h"
-#include "model/design/layoutstrategy.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/explain/explain.h"
+#include "model/design/layoutstrategy.h"
 #include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/session/editcommand.h"
 #include "model/session/selection.h"
 

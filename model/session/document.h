@@ -5,7 +5,7 @@
 
 #include "model/core/result.h"
 #include "model/design/design.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/notation/notation.h"
 #include "model/session/fileidentity.h"
 #include "model/session/keptevaluations.h"

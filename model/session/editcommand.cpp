@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/editcommand.h"
 
+#include "model/design/evaluate/evaluate.h"
+
 #include <utility>
 
 namespace shardboard {

@@ -2,7 +2,7 @@
 #include "model/session/edithistory.h"
 
 #include "model/core/visibletext.h"
-#include "model/design/advice/repair.h"
+#include "model/design/repair.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "model/session/editcommand.h"

@@ -3,7 +3,7 @@
 // every step can keep its own: the latest are kept, the others are made again from their designs.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/selection.h"
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <algorithm>
 #include <utility>
@@ -74,7 +74,7 @@ void Selection::setCollective(int collective)
 void Selection::setOperation(int segment, int operation)
 {
     if (!m_evaluation || !isIndex(segment, m_evaluation->plan.segments.size())
-        || !isIndex(operation, m_evaluation->plan.segments[static_cast<std::size_t>(segment)].ops.size()))
+        || !isIndex(operation, m_evaluation->plan.segment(segment).ops.size()))
         segment = operation = -1;
     if (m_segment == segment && m_operation == operation)
         return;

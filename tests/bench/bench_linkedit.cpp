@@ -8,13 +8,13 @@
 //   compiled   the totals alone
 //
 // Each figure is the median of its rounds; every round has another bandwidth.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/plan/compiledcost.h"
 #include "model/plan/memory/timeline.h"
-#include "model/plan/partcosts.h"
-#include "model/plan/reprice.h"
+#include "model/plan/time/compiledcost.h"
+#include "model/plan/time/partcosts.h"
+#include "model/plan/time/reprice.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the real window with the software renderer: how soon the sample can be seen, frames while panning, zooming, hovering and
-// dragging, and how soon an edit is on screen with everything updated. Prints JSON, in milliseconds: `bench_window [FRAMES]`; the
-// start or the edits alone: `bench_window start`, `bench_window edits`.
-// At twofold scale with QT_SCALE_FACTOR=2.
+// Measures the real window with the software renderer: how soon the sample can be seen, frames while panning, zooming, hovering,
+// dragging and playing the plan, and how soon an edit is on screen with everything updated. Prints JSON, in milliseconds:
+// `bench_window [FRAMES]`; the start or the edits alone: `bench_window start`, `bench_window edits`. At twofold scale with
+// QT_SCALE_FACTOR=2.
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/sample.h"
+#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/files/sample.h"
-#include "app/desktop/window/settings.h"
-#include "app/desktop/menus/themecontrol.h"
+
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/bench/measure.h"
 #include "widgets/controls/axisdrag.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/steptexts.h"
 #include "widgets/flow/flowcanvas.h"
+#include "widgets/flow/flowview.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
 #include "widgets/tiles/modelcanvas.h"
@@ -100,6 +104,25 @@ public:
                                           m_window.tileView()->fillMenu(&menu);
                                       }),
                                kScreen);
+        return out;
+    }
+
+    /// The steps of the plan played one after the other, and the frames of their motion over the mesh.
+    json playing()
+    {
+        auto* player = m_window.findChild<FlowView*>()->player();
+        MeshCanvas* mesh = m_window.meshView()->canvas();
+        json out;
+        out["step"] = summary(frames(60, [&](int) { player->forward(); }), kFrame);
+        player->forwardToCollective();
+        const Evaluation& evaluation = *m_window.document()->evaluation();
+        out["motion"] = summary(frames(60,
+                                       [&](int i) {
+                                           mesh->showTransfer(std::max(0, mesh->shownTransfer()), 0.1 + 0.01 * i,
+                                                              stepTitle(evaluation, player->current()),
+                                                              stepDetail(evaluation, player->current()));
+                                       }),
+                                kFrame);
         return out;
     }
 
@@ -224,6 +247,7 @@ int main(int argc, char** argv)
     report["mesh"] = mesh;
     report["tiles"] = tiles;
     report["flow"] = flow;
+    report["playing"] = bench.playing();
     report["weights"] = weights;
 
     bench.allEdits(report, weight);

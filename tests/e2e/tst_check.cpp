@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl check, new --rules and bench as a script sees them.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QFile>
@@ -266,5 +267,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestCheck)
+SHARDBOARD_TEST(TestCheck)
 #include "tst_check.moc"

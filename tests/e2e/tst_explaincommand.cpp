@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl explain, and pins on the command line, as people and scripts use them.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QFile>
@@ -164,5 +165,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestExplainCommand)
+SHARDBOARD_TEST(TestExplainCommand)
 #include "tst_explaincommand.moc"

@@ -5,6 +5,7 @@
 #include "model/core/visibletext.h"
 #include "tests/support/hostilenames.h"
 #include "tests/support/rawrun.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -467,5 +468,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestHostileNames)
+SHARDBOARD_TEST(TestHostileNames)
 #include "tst_hostilecommands.moc"

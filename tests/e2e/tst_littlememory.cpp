@@ -2,6 +2,7 @@
 // Under a limit on memory, however low, a command does what it is asked to, or says in one line that there is not
 // enough.
 #include "tests/support/rawrun.h"
+#include "tests/support/runner.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -94,5 +95,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestLittleMemory)
+SHARDBOARD_TEST(TestLittleMemory)
 #include "tst_littlememory.moc"

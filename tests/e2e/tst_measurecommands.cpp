@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that measure: run --profile, --trace and --project, and calibrate. How fast this machine is, is told and not tested.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 #include "tests/support/tracecheck.h"
 
@@ -265,5 +266,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestMeasureCommands)
+SHARDBOARD_TEST(TestMeasureCommands)
 #include "tst_measurecommands.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of error that can be typed or opened, provoked once: wrong files of each format and wrong command lines of each
 // command. Each says in one line what happened, to what (the file, option or name is in it), and behind a semicolon what to do.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QDir>
@@ -516,5 +517,5 @@ void TestMessages::wrong()
     QCOMPARE(outcome.out, QString()); // no result beside an error
 }
 
-QTEST_GUILESS_MAIN(TestMessages)
+SHARDBOARD_TEST(TestMessages)
 #include "tst_messages.moc"

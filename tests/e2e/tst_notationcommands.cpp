@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl notation, shardctl cuts and tiles --spec as a script sees them.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QJsonArray>
@@ -52,7 +53,7 @@ private Q_SLOTS:
         QTest::addColumn<int>("code");
         QTest::addColumn<QString>("part");
         QTest::newRow("cannot be said") << QStringList { "--to", "max", "P(('model','data'))" } << 3 << "shardctl: MAX: ";
-        QTest::newRow("no layout") << QStringList { "hello" } << 3 << "shardctl: TEXT: 'hello' is no layout";
+        QTest::newRow("no layout") << QStringList { "hello" } << 3 << "shardctl: TEXT: 'hello' is not a layout";
         QTest::newRow("rank") << QStringList { "--rank", "1", "P(None, 'data')" } << 3
                               << "the spec has 2 entries, but the tensor has 1 dim";
         QTest::newRow("from") << QStringList { "--from", "shardy", "P('data')" } << 3 << "shardctl: TEXT: ";
@@ -108,5 +109,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNotationCommands)
+SHARDBOARD_TEST(TestNotationCommands)
 #include "tst_notationcommands.moc"

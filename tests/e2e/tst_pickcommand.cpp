@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl pick as a script sees it: the answer on stdout, reports and refusals on stderr, exit codes.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QJsonArray>
@@ -109,5 +110,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestPickCommand)
+SHARDBOARD_TEST(TestPickCommand)
 #include "tst_pickcommand.moc"

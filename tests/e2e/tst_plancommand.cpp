@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl plan --against: two design files side by side, as text and as a document.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QJsonArray>
@@ -196,7 +197,7 @@ private Q_SLOTS:
         const Outcome run = shardctl({ "run", path("fp8.shardboard"), "--layers", "1", "--dtype", "design" });
         QCOMPARE(run.code, 3);
         QCOMPARE(run.err.count(QLatin1Char('\n')), 1);
-        QVERIFY(run.err.contains(QLatin1String("f8e4m3 cannot be imitated on the CPU"))
+        QVERIFY(run.err.contains(QLatin1String("f8e4m3 cannot be emulated on the CPU"))
                 && run.err.contains(QLatin1String("--dtype f32")));
         const Outcome software = make("x.shardboard", { "--software", "lazy" });
         QCOMPARE(software.code, 2);
@@ -249,7 +250,7 @@ private Q_SLOTS:
     {
         const Outcome it = shardctl({ "plan", path("tp.shardboard"), "--against", path("tp.shardboard") });
         QCOMPARE(it.code, 0);
-        QVERIFY(it.out.startsWith(QLatin1String("Both designs say the same.")));
+        QVERIFY(it.out.startsWith(QLatin1String("Both designs are the same.")));
         QVERIFY(!it.out.contains(QLatin1String("worse")));
     }
 
@@ -262,5 +263,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPlanCommand)
+SHARDBOARD_TEST(TestPlanCommand)
 #include "tst_plancommand.moc"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl rules as a script sees it: files, one JSON document, warnings and errors on one line, exit codes.
+#include "tests/support/runner.h"
+
 #include <QDir>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -209,5 +211,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestRulesCommand)
+SHARDBOARD_TEST(TestRulesCommand)
 #include "tst_rulescommand.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl as a script sees it: exit codes, one clear line, one JSON document.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QJsonArray>
@@ -346,5 +347,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestShardctl)
+SHARDBOARD_TEST(TestShardctl)
 #include "tst_shardctl.moc"

@@ -5,6 +5,7 @@
 #include "app/ctl/visibleoutput.h"
 #include "model/core/visibletext.h"
 #include "tests/support/hostilenames.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -112,5 +113,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestTerminal)
+SHARDBOARD_TEST(TestTerminal)
 #include "tst_terminal.moc"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/devices/generator.h"
-#include "model/ops/graph.h"
 #include "model/families/modelspec.h"
+#include "model/ops/graph.h"
 
 #include <algorithm>
 #include <cmath>

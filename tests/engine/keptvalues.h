@@ -2,8 +2,8 @@
 // The values of a run, to be held against those of another one.
 #pragma once
 
-#include "engine/run/runner.h"
 #include "engine/devices/sharded.h"
+#include "engine/run/runner.h"
 
 #include <cmath>
 #include <map>

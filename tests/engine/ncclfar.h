@@ -6,9 +6,9 @@
 // there.
 #pragma once
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "engine/mpi/world.h"
-#include "engine/nccl/together.h"
+#include "engine/nccl/multiprocess.h"
 #include "tests/engine/ncclstandins.h"
 
 #include <chrono>
@@ -138,22 +138,22 @@ struct FarTrouble {
 };
 
 /// The GPUs of a process among those of others, `each` in every process.
-class FarJoint : public Joint {
+class FarLocalRanks : public LocalRanks {
 public:
-    FarJoint(FarMail& mail, const OwnGpus::Joining& joining, std::int64_t bytes, const FarTrouble& trouble, int& calls)
+    FarLocalRanks(FarMail& mail, const LocalGpus::JoinRequest& request, std::int64_t bytes, const FarTrouble& trouble, int& calls)
         : m_mail(mail)
-        , m_joining(joining)
+        , m_request(request)
         , m_trouble(trouble)
         , m_calls(calls)
     {
         std::int64_t generation = 0;
-        std::memcpy(&generation, joining.id.data(), sizeof generation);
+        std::memcpy(&generation, request.id.data(), sizeof generation);
         m_mail.begin(generation);
-        for (std::size_t i = 0; i < joining.gpus.size(); ++i) {
+        for (std::size_t i = 0; i < request.gpus.size(); ++i) {
             m_gpus.push_back(std::make_unique<ApartRuntime>(m_apart, bytes));
             m_pointers.push_back(m_gpus.back().get());
         }
-        m_communicators.push_back(everyone(static_cast<std::size_t>(joining.ranks)));
+        m_communicators.push_back(everyone(static_cast<std::size_t>(request.ranks)));
         agree(m_communicators.front()); // as the library, which comes back when all are there
     }
     const std::vector<cuda::Runtime*>& gpus() const override { return m_pointers; }
@@ -166,7 +166,7 @@ public:
     {
         if (m_open)
             return "within a group";
-        if (wanted.color.size() != static_cast<std::size_t>(m_joining.ranks))
+        if (wanted.color.size() != static_cast<std::size_t>(m_request.ranks))
             return "not all ranks split";
         number = static_cast<int>(m_communicators.size());
         m_communicators.push_back(wanted);
@@ -174,9 +174,9 @@ public:
     }
     std::vector<Functions> functions() override
     {
-        std::vector<Functions> out(static_cast<std::size_t>(m_joining.ranks));
+        std::vector<Functions> out(static_cast<std::size_t>(m_request.ranks));
         for (std::size_t i = 0; i < m_gpus.size(); ++i)
-            out[static_cast<std::size_t>(m_joining.first) + i] = functionsOf(static_cast<int>(i));
+            out[static_cast<std::size_t>(m_request.first) + i] = functionsOf(static_cast<int>(i));
         return out;
     }
 
@@ -200,8 +200,8 @@ private:
             const auto* bytes = reinterpret_cast<const std::byte*>(each->data());
             letter.values.insert(letter.values.end(), bytes, bytes + each->size() * sizeof(int));
         }
-        const int processes = m_joining.ranks / static_cast<int>(m_gpus.size());
-        const int here = processOf(m_joining.first);
+        const int processes = m_request.ranks / static_cast<int>(m_gpus.size());
+        const int here = processOf(m_request.first);
         for (int other = 0; other < processes; ++other) {
             if (other == here)
                 continue;
@@ -210,7 +210,7 @@ private:
             m_mail.send(other, letter);
         }
         for (int other = 0; other < processes; ++other)
-            if (other != here && m_mail.take(-1, other, here, m_joining.stopped).values != letter.values)
+            if (other != here && m_mail.take(-1, other, here, m_request.stopped).values != letter.values)
                 return "process " + std::to_string(other) + " splits another communicator";
         return {};
     }
@@ -229,7 +229,7 @@ private:
                                      int peer, int c) {
             FarMail::Header header;
             header.communicator = c;
-            header.from = m_joining.first + gpu;
+            header.from = m_request.first + gpu;
             header.what = what;
             header.element = element;
             header.op = op;
@@ -345,7 +345,7 @@ private:
         const auto& members = communicator(h.communicator).groupOf(h.from);
         if (h.what == What::Receive) {
             const auto from = static_cast<int>(members[static_cast<std::size_t>(h.peer)]);
-            const FarMail::Letter letter = m_mail.take(h.communicator, from, h.from, m_joining.stopped);
+            const FarMail::Letter letter = m_mail.take(h.communicator, from, h.from, m_request.stopped);
             if (letter.header.what != What::Send || letter.header.count != h.count || letter.header.element != h.element)
                 return "rank " + std::to_string(h.from) + " receives something else than is sent";
             std::memcpy(one.to, letter.values.data(), letter.values.size());
@@ -353,7 +353,7 @@ private:
         }
         std::vector<std::vector<std::byte>> all;
         for (const std::int64_t member : members) {
-            FarMail::Letter letter = m_mail.take(h.communicator, static_cast<int>(member), h.from, m_joining.stopped);
+            FarMail::Letter letter = m_mail.take(h.communicator, static_cast<int>(member), h.from, m_request.stopped);
             const FarMail::Header& other = letter.header;
             if (other.what != h.what || other.count != h.count || other.element != h.element || other.op != h.op
                 || other.peer != h.peer)
@@ -389,7 +389,7 @@ private:
     }
 
     FarMail& m_mail;
-    OwnGpus::Joining m_joining;
+    LocalGpus::JoinRequest m_request;
     const FarTrouble& m_trouble;
     int& m_calls; ///< of NCCL so far, of all runs
     Apart m_apart; // outlives the GPUs
@@ -402,7 +402,7 @@ private:
 };
 
 /// What a process of the test has.
-class FarGpus : public OwnGpus {
+class FarGpus : public LocalGpus {
 public:
     FarGpus(mpi::World& world, int gpus, std::int64_t bytes, FarTrouble trouble, std::string missing = {})
         : m_world(world)
@@ -413,9 +413,9 @@ public:
         , m_missing(std::move(missing))
     {
     }
-    Seen seen() override
+    ProcessGpus visibleGpus() override
     {
-        Seen out;
+        ProcessGpus out;
         out.host = "host";
         out.missing = m_missing;
         for (int gpu = 0; gpu < m_count && m_missing.empty(); ++gpu)
@@ -429,11 +429,11 @@ public:
         std::memcpy(id.data(), &joined, sizeof joined);
         return id;
     }
-    std::unique_ptr<Joint> join(const Joining& joining) override
+    std::unique_ptr<LocalRanks> join(const JoinRequest& request) override
     {
         if (m_trouble.failsToJoin-- > 0)
             throw Failure { "internal", "ncclCommInitRank: unhandled system error", "nccl" };
-        return std::make_unique<FarJoint>(m_mail, joining, m_bytes, m_trouble, m_calls);
+        return std::make_unique<FarLocalRanks>(m_mail, request, m_bytes, m_trouble, m_calls);
     }
     std::int64_t joined = 0; ///< how often, in the first process
 

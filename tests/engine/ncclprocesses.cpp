@@ -3,8 +3,7 @@
 // and for NCCL (ncclfar.h). The first one does what its arguments say and prints one line for each thing it has seen; the others
 // follow.
 //   ncclprocesses GPUS MODE [RANK TROUBLE NUMBER]
-#include "engine/conformance/conformance.h"
-#include "engine/conformance/modelcases.h"
+#include "app/engine/modelprograms.h"
 #include "engine/mpi/mpibackend.h"
 #include "engine/mpi/mpiteam.h"
 #include "engine/nccl/ncclexecutor.h"
@@ -61,12 +60,12 @@ Program smallProgram(std::int64_t devices, WorkloadKind workload = WorkloadKind:
                             : llama("data=1,model=" + std::to_string(devices), "megatron-tp", workload);
 }
 
-RunOutcome inOneProcess(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+RunOutcome inOneProcess(const RunRequest& request)
 {
-    OneProcess one(program.plan.mesh.deviceCount(), 4 * kGiB);
+    OneProcess one(request.program.plan.mesh.deviceCount(), 4 * kGiB);
     Process process(one.functions(), one.split());
     NcclExecutor executor(one.gpus(), process);
-    return runProgramOn(executor, program, options, hooks, limits);
+    return runProgramOn(executor, request);
 }
 
 /// Whole models: bit for bit what one process computes, and what the cpu backend computes up to rounding.
@@ -85,9 +84,9 @@ void same(const Backend& backend)
         Values cpu;
         Values alone;
         Values ours;
-        const RunOutcome first = runProgram(program, options, keeping(cpu), poisoned);
-        const RunOutcome second = inOneProcess(program, options, keeping(alone), poisoned);
-        const RunOutcome third = backend.run(program, options, keeping(ours), poisoned);
+        const RunOutcome first = runProgram({ program, options, keeping(cpu), poisoned });
+        const RunOutcome second = inOneProcess({ program, options, keeping(alone), poisoned });
+        const RunOutcome third = backend.run({ program, options, keeping(ours), poisoned });
         const std::string error = told(first) + told(second) + told(third);
         bool right = error.empty() && std::get<RunResult>(third).verified && ours.size() > 10 && ours.size() == cpu.size()
             && ours.size() == alone.size();
@@ -135,7 +134,7 @@ void profile(const Backend& backend)
         hooks.sample = [&](const Sample& sample) { sampled.insert(sample.device); };
         const Program program =
             llama("data=1,model=" + std::to_string(backend.mostDevices), "megatron-tp", WorkloadKind::Train); // few communicators
-        const RunOutcome outcome = backend.run(program, options, hooks, {});
+        const RunOutcome outcome = backend.run({ program, options, hooks });
         say(failureOf(outcome) == nullptr, "profiled " + told(outcome));
         const auto devices = static_cast<std::size_t>(backend.mostDevices);
         say(seen.devices.size() == devices && !sampled.empty(), "devices");
@@ -170,7 +169,7 @@ void announce(const Backend& backend)
     hooks.announce = [&](std::int64_t bytes, double) { announced = bytes; };
     RunOptions options;
     options.verify = true;
-    const RunOutcome outcome = backend.run(smallProgram(backend.mostDevices), options, hooks, {});
+    const RunOutcome outcome = backend.run({ smallProgram(backend.mostDevices), options, hooks });
     say(failureOf(outcome) == nullptr && std::get<RunResult>(outcome).verified, "verified " + told(outcome));
     std::int64_t sum = 0;
     bool all = true;
@@ -184,12 +183,12 @@ void announce(const Backend& backend)
     std::int64_t alone = 0;
     RunHooks silent;
     silent.announce = [&](std::int64_t bytes, double) { alone = bytes; };
-    const RunOutcome one = inOneProcess(smallProgram(backend.mostDevices), options, silent, {});
+    const RunOutcome one = inOneProcess({ smallProgram(backend.mostDevices), options, silent });
     say(failureOf(one) == nullptr && alone == announced
             && std::get<RunResult>(one).peakBytes == std::get<RunResult>(outcome).peakBytes,
         "as one process announces");
     options.breakCollective = "any";
-    const RunOutcome broken = backend.run(smallProgram(backend.mostDevices), options, {}, {});
+    const RunOutcome broken = backend.run({ smallProgram(backend.mostDevices), options });
     say(failureOf(broken) == nullptr && !std::get<RunResult>(broken).verified
             && !std::get<RunResult>(broken).firstDeviation.empty(),
         "a broken collective is found");
@@ -198,10 +197,10 @@ void announce(const Backend& backend)
 void refuse(const Backend& backend)
 {
     for (const char* mesh : { "data=1,model=3", "data=1,model=1", "data=8,model=2" }) {
-        const RunOutcome outcome = backend.run(llama(mesh, "megatron-tp"), {}, {}, {});
+        const RunOutcome outcome = backend.run({ llama(mesh, "megatron-tp"), {} });
         std::printf("failure %s\n", told(outcome).c_str());
     }
-    const RunOutcome outcome = backend.run(smallProgram(backend.mostDevices), {}, {}, {});
+    const RunOutcome outcome = backend.run({ smallProgram(backend.mostDevices), {} });
     say(failureOf(outcome) == nullptr, "the next run " + told(outcome));
 }
 
@@ -220,12 +219,12 @@ void trouble(const Backend& backend, double cancelAfter)
     RunOptions options;
     options.verify = true;
     const double begin = now();
-    const RunOutcome outcome = backend.run(smallProgram(backend.mostDevices), options, hooks, {});
+    const RunOutcome outcome = backend.run({ smallProgram(backend.mostDevices), options, hooks });
     over = true;
     canceller.join();
     std::printf("failure %s\n", told(outcome).c_str());
     say(failureOf(outcome) != nullptr && now() - begin < cancelAfter + 8, "it ended after " + std::to_string(now() - begin) + " s");
-    const RunOutcome again = backend.run(smallProgram(backend.mostDevices), options, {}, {});
+    const RunOutcome again = backend.run({ smallProgram(backend.mostDevices), options });
     say(failureOf(again) == nullptr && std::get<RunResult>(again).verified, "the next run " + told(again));
 }
 
@@ -239,11 +238,11 @@ void cancels(const Backend& backend, const FarGpus& own)
         RunHooks hooks;
         hooks.cancel = &cancel;
         hooks.progress = [&](std::int64_t step, std::int64_t, const std::string&) { cancel = step >= after; };
-        const RunOutcome outcome = backend.run(smallProgram(backend.mostDevices), options, hooks, {});
+        const RunOutcome outcome = backend.run({ smallProgram(backend.mostDevices), options, hooks });
         say(failureOf(outcome) != nullptr && failureOf(outcome)->code == "cancelled",
             "cancelled after " + std::to_string(after) + " " + told(outcome));
         for (int round = 0; round < 2; ++round) {
-            const RunOutcome again = backend.run(smallProgram(backend.mostDevices), options, {}, {});
+            const RunOutcome again = backend.run({ smallProgram(backend.mostDevices), options });
             say(failureOf(again) == nullptr && std::get<RunResult>(again).verified, "the next run " + told(again));
         }
         // They join anew after a cancel, and stay together after a run that went well.
@@ -254,13 +253,12 @@ void cancels(const Backend& backend, const FarGpus& own)
 
 std::atomic<bool> cancelLate = false;
 
-/// A part that takes longer in the others, and is cancelled when the first process is through with its own.
-mpi::Part endingEarly(const mpi::Part& part, bool first)
+/// One that takes longer in the others, and is cancelled when the first process is through with its own.
+mpi::ProcessBackend endingEarly(const mpi::ProcessBackend& backend, bool first)
 {
-    mpi::Part out = part;
-    out.run = [part, first](mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
-                            const RunLimits& limits, const nlohmann::json& extra) -> RunOutcome {
-        RunOutcome outcome = part.run(team, program, options, hooks, limits, extra);
+    mpi::ProcessBackend out = backend;
+    out.run = [backend, first](mpi::MpiTeam& team, const RunRequest& request, const nlohmann::json& extra) -> RunOutcome {
+        RunOutcome outcome = backend.run(team, request, extra);
         if (first)
             cancelLate = true;
         for (int waited = 0; !first && waited < 2000 && !team.stopped(); ++waited)
@@ -276,7 +274,7 @@ void late(const Backend& backend)
 {
     RunHooks hooks;
     hooks.cancel = &cancelLate;
-    std::printf("failure %s\n", told(backend.run(smallProgram(backend.mostDevices), {}, hooks, {})).c_str());
+    std::printf("failure %s\n", told(backend.run({ smallProgram(backend.mostDevices), {}, hooks })).c_str());
 }
 
 /// Cancelled at any time, by another thread as the worker does it, before it has begun and after its end, too.
@@ -299,7 +297,7 @@ void storm(const Backend& backend, int trials)
         });
         RunHooks hooks;
         hooks.cancel = &cancel;
-        const RunOutcome outcome = backend.run(program, options, hooks, {});
+        const RunOutcome outcome = backend.run({ program, options, hooks });
         const double end = now();
         canceller.join();
         if (failureOf(outcome) == nullptr) {
@@ -315,7 +313,7 @@ void storm(const Backend& backend, int trials)
     }
     say(cancelled > trials / 10,
         std::to_string(cancelled) + " cancelled, " + std::to_string(ended) + " ended, at most " + std::to_string(longest) + " s");
-    const RunOutcome again = backend.run(program, options, {}, {});
+    const RunOutcome again = backend.run({ program, options });
     say(failureOf(again) == nullptr && std::get<RunResult>(again).verified, "the next run " + told(again));
 }
 
@@ -378,17 +376,18 @@ int main(int argc, char** argv)
     // A machine is measured when it is profiled, which stand-ins with little memory are not.
     const std::int64_t bytes = mode == "profile" ? 760 * (kGiB >> 10) : 4 * kGiB;
     auto own = std::make_shared<FarGpus>(*world, std::atoi(argv[1]), bytes, wrong, missing);
-    const mpi::Part part = mode == "late" ? endingEarly(ncclPart(own), world->rank() == 0) : ncclPart(own);
+    const mpi::ProcessBackend part =
+        mode == "late" ? endingEarly(ncclProcessBackend(own), world->rank() == 0) : ncclProcessBackend(own);
     followIfNotFirst({ { kName, part } });
     int status = 1;
     try {
-        Backend backend = ncclTogether(kName, part);
+        Backend backend = multiProcessBackend(kName, part);
         backend.claims = { DType::F32, DType::BF16 }; // F16 lies in memory as F32 does
         status = work(mode, filter, backend, *own);
     } catch (const Failure& failure) {
         std::printf("WRONG %s\n", failure.message.c_str());
     }
     std::fflush(stdout);
-    leaveTogether();
+    leaveProcesses();
     _exit(status);
 }

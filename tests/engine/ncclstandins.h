@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/cuda/hostruntime.h"
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "engine/nccl/process.h"
 #include "engine/nccl/ranks.h"
 #include "tests/engine/ncclrecorder.h"

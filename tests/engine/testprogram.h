@@ -2,7 +2,7 @@
 // Small models with their plans, for tests of the engine.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
 

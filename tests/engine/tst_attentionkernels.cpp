@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of one head, whole and block by block, forward and backward, against loops in double and central differences.
-#include "engine/ops/gemm.h"
+#include "engine/machine/gemm.h"
 #include "engine/ops/kernels/attention.h"
 #include "engine/ops/kernels/ringattention.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -396,5 +397,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestAttentionKernels)
+SHARDBOARD_TEST(TestAttentionKernels)
 #include "tst_attentionkernels.moc"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The share of the caches: the decision on machines that are made up, what is kept of it, and what is said about a
 // wrong setting. Nothing here depends on the machine that it runs on.
-#include "engine/devices/cacheshare.h"
-#include "engine/devices/failure.h"
-#include "engine/devices/keptcacheshare.h"
+#include "engine/machine/cacheshare.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/keptcacheshare.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -185,5 +186,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_GUILESS_MAIN(TestCacheShare)
+SHARDBOARD_TEST(TestCacheShare)
 #include "tst_cacheshare.moc"

@@ -2,9 +2,10 @@
 // Reshard steps against brute force: the whole tensor is known, so what each device must hold afterwards is too.
 #include "engine/devices/collective.h"
 #include "engine/devices/compare.h"
-#include "engine/devices/failure.h"
 #include "engine/devices/regions.h"
+#include "engine/machine/failure.h"
 #include "model/hardware/hardware.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -420,5 +421,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestCollective)
+SHARDBOARD_TEST(TestCollective)
 #include "tst_collective.moc"

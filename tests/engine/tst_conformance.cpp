@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every backend of this build through the suite of engine/conformance, and the suite itself: that it leaves nothing out, that
 // its answers are right, and that it finds what is wrong.
-#include "engine/conformance/conformance.h"
+#include "app/engine/modelprograms.h"
+#include "engine/backends/backends.h"
 #include "engine/conformance/gradientcases.h"
 #include "engine/conformance/opcase.h"
 #include "engine/conformance/reference.h"
+#include "engine/cpu/backend.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -17,7 +20,7 @@ namespace {
 
 const Options& usual()
 {
-    static const Options options;
+    static const Options options = withModels();
     return options;
 }
 
@@ -119,9 +122,10 @@ private Q_SLOTS:
     void findsWhatIsWrong()
     {
         Backend wrong = engine::cpuBackend();
-        wrong.run = [](const Program& program, RunOptions options, const engine::RunHooks& hooks, const engine::RunLimits& limits) {
-            options.breakCollective = program.plan.collectives.empty() ? "" : "any";
-            return engine::runProgram(program, options, hooks, limits);
+        wrong.run = [](const engine::RunRequest& request) {
+            RunOptions options = request.options;
+            options.breakCollective = request.program.plan.collectives.empty() ? "" : "any";
+            return engine::runProgram({ request.program, options, request.hooks, request.limits });
         };
         std::size_t found = 0;
         for (const Case& which : casesFor(wrong, { .seed = 1, .devices = 0, .filter = "reshard" })) {
@@ -131,9 +135,7 @@ private Q_SLOTS:
         QVERIFY2(found > 20, std::to_string(found).c_str());
 
         Backend deaf = engine::cpuBackend();
-        deaf.run = [](const Program&, const RunOptions&, const engine::RunHooks&, const engine::RunLimits&) {
-            return engine::RunOutcome { RunResult {} };
-        };
+        deaf.run = [](const engine::RunRequest&) { return engine::RunOutcome { RunResult {} }; };
         const auto cases = casesFor(deaf, { .seed = 1, .devices = 0, .filter = "op: matmul" });
         QVERIFY(!cases.empty() && !runCase(cases.front(), deaf, usual()).passed);
     }
@@ -149,5 +151,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestConformance)
+SHARDBOARD_TEST(TestConformance)
 #include "tst_conformance.moc"

@@ -2,6 +2,7 @@
 // Cross-entropy on a vocabulary that is cut over devices, against its definition in double and central differences.
 #include "engine/ops/kernels/crossentropy.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -131,5 +132,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestCrossEntropy)
+SHARDBOARD_TEST(TestCrossEntropy)
 #include "tst_crossentropy.moc"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA backend without a GPU: its plans, tables and kernels on the stand-in, through the suite that every backend passes.
-#include "engine/conformance/conformance.h"
+#include "app/engine/modelprograms.h"
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/cuda/hostruntime.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -23,20 +24,25 @@ const Backend& standIn()
         Backend out;
         out.name = "cuda-on-cpu";
         out.claims = { DType::F32, DType::BF16, DType::F16 };
-        out.run = [](const Program& program, const RunOptions& options, const engine::RunHooks& hooks,
-                     const engine::RunLimits& limits) {
+        out.run = [](const engine::RunRequest& request) {
             HostRuntime runtime(4 * kGiB);
             CudaExecutor executor(runtime);
-            return engine::runProgramOn(executor, program, options, hooks, limits);
+            return engine::runProgramOn(executor, request);
         };
         return out;
     }();
     return backend;
 }
 
+const Options& usual()
+{
+    static const Options options = withModels();
+    return options;
+}
+
 const std::vector<Case>& cases()
 {
-    static const std::vector<Case> all = casesFor(standIn(), {});
+    static const std::vector<Case> all = casesFor(standIn(), usual());
     return all;
 }
 
@@ -56,11 +62,11 @@ private Q_SLOTS:
     void conforms()
     {
         QFETCH(int, number);
-        const CaseResult result = runCase(cases()[static_cast<std::size_t>(number)], standIn(), {});
+        const CaseResult result = runCase(cases()[static_cast<std::size_t>(number)], standIn(), usual());
         QVERIFY2(result.passed, result.message.c_str());
         QVERIFY(result.programs > 0);
     }
 };
 
-QTEST_APPLESS_MAIN(TestCudaOnHost)
+SHARDBOARD_TEST(TestCudaOnHost)
 #include "tst_cudaonhost.moc"

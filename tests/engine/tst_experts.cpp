@@ -3,6 +3,7 @@
 #include "engine/ops/kernels/dispatch.h"
 #include "engine/ops/kernels/gates.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -229,5 +230,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestExperts)
+SHARDBOARD_TEST(TestExperts)
 #include "tst_experts.moc"

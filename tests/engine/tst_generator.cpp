@@ -2,6 +2,7 @@
 #include "engine/devices/generator.h"
 #include "engine/devices/rounding.h"
 #include "engine/devices/sharded.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -144,5 +145,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestGenerator)
+SHARDBOARD_TEST(TestGenerator)
 #include "tst_generator.moc"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executors of the backward pass: on one device against the slope of the forward operation, and under random layouts, by
 // every row of their sharding rules, against the one device. Attention also forward, around rings.
-#include "engine/devices/compare.h"
 #include "engine/conformance/gradientcases.h"
 #include "engine/conformance/rowchoice.h"
+#include "engine/devices/compare.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/gemm.h"
 #include "model/picker/rules.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -314,5 +315,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestGradientOps)
+SHARDBOARD_TEST(TestGradientOps)
 #include "tst_gradientops.moc"

@@ -8,6 +8,7 @@
 #include "model/io/wire/profile.h"
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
+#include "tests/support/runner.h"
 
 #include <QElapsedTimer>
 #include <QProcess>
@@ -326,5 +327,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestHosts)
+SHARDBOARD_TEST(TestHosts)
 #include "tst_hosts.moc"

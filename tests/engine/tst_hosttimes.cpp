@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What several processes have measured of one execution, made one: hosts whose clocks differ, messages that some wait for.
 #include "engine/run/hosttimes.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -12,13 +13,13 @@ namespace {
 
 bool near(double a, double b) { return std::fabs(a - b) < 1e-9; }
 
-/// Of a place that has the device at `device` of two.
+/// Of a rank that has the device at `device` of two.
 Timing at(std::size_t device, Timing::Span span, double seconds)
 {
     Timing out;
     out.seconds.assign(2, 0.0);
     out.spans.assign(2, {});
-    out.seconds[device] = out.together = out.wall = seconds;
+    out.seconds[device] = out.combined = out.wall = seconds;
     out.spans[device] = span;
     return out;
 }
@@ -29,10 +30,10 @@ class TestHostTimes : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void theSlowestPlaceDecides()
+    void theSlowestRankDecides()
     {
         const Timing both = timingOfAll({ at(0, { 10, 11 }, 1), at(1, { 10.5, 12.5 }, 2) }, { 0, 0 });
-        QVERIFY(near(both.together, 2) && near(both.wall, 2));
+        QVERIFY(near(both.combined, 2) && near(both.wall, 2));
         QVERIFY(near(both.seconds[0], 1) && near(both.seconds[1], 2));
         QVERIFY(near(both.spans[1].start, 10.5) && near(both.spans[1].end, 12.5));
     }
@@ -60,7 +61,7 @@ private Q_SLOTS:
         Timing late = at(1, { 113.5, 114.5 }, 1);
         late.brought.push_back({ { 113, 113.5 } });
         const Timing both = timingOfAll({ early, late }, { 0, 100 });
-        QVERIFY2(near(both.together, 1.5), std::to_string(both.together).c_str());
+        QVERIFY2(near(both.combined, 1.5), std::to_string(both.combined).c_str());
         QVERIFY(near(both.wall, 1.5));
         QVERIFY(near(both.seconds[0], 1) && near(both.seconds[1], 1)); // of cores
         for (const Timing::Span& span : both.spans) // from when both are there
@@ -74,7 +75,7 @@ private Q_SLOTS:
         Timing b = at(1, { 11, 12 }, 1);
         b.brought = { { { 10, 11 } }, { { 12, 14 }, 0.25 } };
         const Timing both = timingOfAll({ a, b }, { 0, 0 });
-        QVERIFY2(near(both.together, 1 + 1 + 0.5), std::to_string(both.together).c_str());
+        QVERIFY2(near(both.combined, 1 + 1 + 0.5), std::to_string(both.combined).c_str());
         QVERIFY(near(both.spans[0].start, 10) && near(both.spans[0].end, 14));
     }
 
@@ -85,7 +86,7 @@ private Q_SLOTS:
         Timing b = at(1, { 10, 11 }, 1);
         b.brought = { { {} }, { { 9, 10 } } };
         const Timing both = timingOfAll({ a, b }, { 0, 0 });
-        QVERIFY(near(both.together, 2));
+        QVERIFY(near(both.combined, 2));
         QVERIFY(near(both.spans[0].start, 10)); // had no part in it
         QVERIFY(near(both.spans[1].start, 9));
     }
@@ -98,9 +99,9 @@ private Q_SLOTS:
         Timing b = at(1, { 11, 12 }, 1);
         b.brought.push_back({ { 10.1, 10.5 } });
         const Timing behind = timingOfAll({ a, b }, { 0, -2 });
-        QVERIFY2(near(behind.together, 1.4), std::to_string(behind.together).c_str());
+        QVERIFY2(near(behind.combined, 1.4), std::to_string(behind.combined).c_str());
         const Timing ahead = timingOfAll({ a, b }, { 0, 2 });
-        QVERIFY2(ahead.together >= 1.4 - 1e-9 && ahead.together <= 1.5 + 1e-9, std::to_string(ahead.together).c_str());
+        QVERIFY2(ahead.combined >= 1.4 - 1e-9 && ahead.combined <= 1.5 + 1e-9, std::to_string(ahead.combined).c_str());
     }
 
     void aPartOfATimingHasThatPartOfItsMessages()
@@ -111,9 +112,9 @@ private Q_SLOTS:
         more += a;
         QCOMPARE(more.brought.size(), std::size_t { 2 });
         const Timing all = timingOfAll({ more.share(0.5) }, { 0 });
-        QVERIFY2(near(all.together, (2 + 2) * 0.5), std::to_string(all.together).c_str());
+        QVERIFY2(near(all.combined, (2 + 2) * 0.5), std::to_string(all.combined).c_str());
     }
 };
 
-QTEST_GUILESS_MAIN(TestHostTimes)
+SHARDBOARD_TEST(TestHostTimes)
 #include "tst_hosttimes.moc"

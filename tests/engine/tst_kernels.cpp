@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations against plain loops in double, on one device and on several.
-#include "engine/ops/execute.h"
-#include "engine/devices/failure.h"
-#include "engine/ops/gemm.h"
-#include "engine/ops/kernels.h"
 #include "engine/devices/rounding.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
+#include "engine/ops/execute.h"
+#include "engine/ops/kernels/rows.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -388,5 +389,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestKernels)
+SHARDBOARD_TEST(TestKernels)
 #include "tst_kernels.moc"

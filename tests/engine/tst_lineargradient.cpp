@@ -3,6 +3,7 @@
 // central differences of y = x Wt.
 #include "engine/ops/kernels/lineargradient.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -91,5 +92,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestLinearGradient)
+SHARDBOARD_TEST(TestLinearGradient)
 #include "tst_lineargradient.moc"

@@ -2,8 +2,9 @@
 // From measured points to hardware: machines that follow the laws exactly, disturbed ones, and points that no machine has. Whether
 // this machine can be measured at all is tried by the command's own test.
 #include "engine/calibrate/calibrate.h"
-#include "model/io/wire/machinefit.h"
-#include "model/io/wire/profiledocument.h"
+#include "model/io/measured/machinefit.h"
+#include "model/io/measured/profiledocument.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -309,5 +310,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestMachineFit)
+SHARDBOARD_TEST(TestMachineFit)
 #include "tst_machinefit.moc"

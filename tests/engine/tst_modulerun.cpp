@@ -2,7 +2,9 @@
 // A ColumnParallelLinear alone is run and verified: even and uneven out dims, with a bias, with a tied weight, whatever
 // the layouts of input, weight and bias are.
 #include "engine/run/runner.h"
+#include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -37,7 +39,7 @@ Ran run(const Design& design, RunOptions options = {})
     auto evaluation = evaluate(design);
     if (!evaluation.ok())
         qFatal("%s", evaluation.error().text().c_str());
-    const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+    const RunOutcome outcome = runProgram({ { evaluation.value()->graph, evaluation.value()->plan }, options });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         qFatal("%s: %s", failure->where.c_str(), failure->message.c_str());
     return { evaluation.value(), std::get<RunResult>(outcome) };
@@ -156,5 +158,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestModuleRun)
+SHARDBOARD_TEST(TestModuleRun)
 #include "tst_modulerun.moc"

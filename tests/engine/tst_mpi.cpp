@@ -7,6 +7,7 @@
 #include "model/io/wire/messages.h"
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
+#include "tests/support/runner.h"
 
 #include <QElapsedTimer>
 #include <QTemporaryDir>
@@ -441,5 +442,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestMpi)
+SHARDBOARD_TEST(TestMpi)
 #include "tst_mpi.moc"

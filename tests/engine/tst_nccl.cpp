@@ -3,12 +3,13 @@
 // roots, and that it leads to what the engine's own collectives lead to.
 #include "engine/conformance/oneprogram.h"
 #include "engine/cuda/hostruntime.h"
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "engine/nccl/functions.h"
 #include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"
-#include "model/plan/reshard.h"
+#include "model/plan/reshard/reshard.h"
 #include "tests/engine/ncclstandins.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -302,5 +303,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNccl)
+SHARDBOARD_TEST(TestNccl)
 #include "tst_nccl.moc"

@@ -2,11 +2,12 @@
 // What this asks of NCCL itself (engine/nccl/library.h), held to a library of that name: communicators over several processes are
 // joined without blocking and not used before they are ready, whoever waits can be stopped, and none is left.
 #include "engine/cuda/hostruntime.h"
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "engine/nccl/library.h"
 #include "engine/nccl/process.h"
-#include "engine/nccl/spread.h"
+#include "engine/nccl/rankplans.h"
 #include "tests/engine/standinnccl.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -207,5 +208,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNcclLibrary)
+SHARDBOARD_TEST(TestNcclLibrary)
 #include "tst_nccllibrary.moc"

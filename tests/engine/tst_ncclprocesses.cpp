@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backend nccl over several processes of mpirun: which GPUs they take, and whole programs on stand-ins for GPUs and library
 // (ncclprocesses.cpp), one or two devices in each process. Skipped where there is no mpirun.
-#include "engine/nccl/seats.h"
+#include "engine/nccl/gpuassignment.h"
+#include "tests/support/runner.h"
 
 #include <QProcess>
 #include <QTest>
@@ -12,18 +13,18 @@ using namespace shardboard::engine::nccl;
 
 namespace {
 
-Seen process(int rank, const std::string& host, int firstGpu, int gpus)
+ProcessGpus process(int rank, const std::string& host, int firstGpu, int gpus)
 {
-    Seen out { "rank " + std::to_string(rank) + " on " + host, host, {}, {} };
+    ProcessGpus out { "rank " + std::to_string(rank) + " on " + host, host, {}, {} };
     for (int gpu = firstGpu; gpu < firstGpu + gpus; ++gpu)
         out.gpus.push_back({ host + std::to_string(gpu), "a GPU", 100, 1000 });
     return out;
 }
 
-std::string refusalOf(std::int64_t devices, const std::vector<Seen>& processes)
+std::string refusalOf(std::int64_t devices, const std::vector<ProcessGpus>& processes)
 {
-    const auto seats = seatsFor(devices, processes);
-    const auto* missing = std::get_if<std::string>(&seats);
+    const auto assignment = assignGpus(devices, processes);
+    const auto* missing = std::get_if<std::string>(&assignment);
     return missing == nullptr ? std::string() : *missing;
 }
 
@@ -87,39 +88,39 @@ private Q_SLOTS:
     void processesOfAHostTakeTheirOwnGpus()
     {
         // All see all of them.
-        const auto seats =
-            seatsFor(8, { process(0, "a", 0, 4), process(1, "a", 0, 4), process(2, "b", 0, 4), process(3, "b", 0, 4) });
-        QVERIFY(std::holds_alternative<Seats>(seats));
-        const Seats& all = std::get<Seats>(seats);
+        const auto assignment =
+            assignGpus(8, { process(0, "a", 0, 4), process(1, "a", 0, 4), process(2, "b", 0, 4), process(3, "b", 0, 4) });
+        QVERIFY(std::holds_alternative<GpuAssignment>(assignment));
+        const GpuAssignment& all = std::get<GpuAssignment>(assignment);
         QVERIFY(all.gpus == (std::vector<std::vector<int>> { { 0, 1 }, { 2, 3 }, { 0, 1 }, { 2, 3 } }));
         QVERIFY(all.processes() == (std::vector<int> { 0, 0, 1, 1, 2, 2, 3, 3 }));
         QVERIFY(all.sharing == std::vector<int>(8, 1));
         QCOMPARE(all.ranks(), 8);
         // The launcher has given each its own, which it counts from 0.
-        const auto bound = seatsFor(4, { process(0, "a", 0, 2), process(1, "a", 2, 2) });
-        QVERIFY(std::get<Seats>(bound).gpus == (std::vector<std::vector<int>> { { 0, 1 }, { 0, 1 } }));
+        const auto bound = assignGpus(4, { process(0, "a", 0, 2), process(1, "a", 2, 2) });
+        QVERIFY(std::get<GpuAssignment>(bound).gpus == (std::vector<std::vector<int>> { { 0, 1 }, { 0, 1 } }));
         QCOMPARE(mostDevices({ process(0, "a", 0, 4), process(1, "a", 0, 4), process(2, "b", 0, 3) }), 6);
         QCOMPARE(mostDevices({ process(0, "a", 0, 1), process(1, "a", 0, 1) }), 0);
-        const Seats read = seatsFromJson(toJson(all));
+        const GpuAssignment read = gpuAssignmentFromJson(toJson(all));
         QVERIFY(read.gpus == all.gpus && read.sharing == all.sharing);
     }
 
     /// As NCCL takes them with different NCCL_HOSTID: they have to do with what memory the one GPU has.
     void pretendedHostsShareAGpu()
     {
-        Seen first = process(0, "x", 0, 1);
-        Seen second = process(1, "y", 0, 1);
+        ProcessGpus first = process(0, "x", 0, 1);
+        ProcessGpus second = process(1, "y", 0, 1);
         second.gpus = first.gpus;
-        const auto seats = seatsFor(2, { first, second });
-        QVERIFY(std::holds_alternative<Seats>(seats));
-        QVERIFY(std::get<Seats>(seats).sharing == (std::vector<int> { 2, 2 }));
-        const Seen read = seenFromJson(toJson(first));
+        const auto assignment = assignGpus(2, { first, second });
+        QVERIFY(std::holds_alternative<GpuAssignment>(assignment));
+        QVERIFY(std::get<GpuAssignment>(assignment).sharing == (std::vector<int> { 2, 2 }));
+        const ProcessGpus read = processGpusFromJson(toJson(first));
         QVERIFY(read.host == "x" && read.gpus.size() == 1 && read.gpus[0].id == "x0" && read.gpus[0].memoryBytes == 1000);
     }
 
     void whatIsInTheWayIsSaid()
     {
-        const std::vector<Seen> two { process(0, "a", 0, 2), process(1, "a", 0, 2) };
+        const std::vector<ProcessGpus> two { process(0, "a", 0, 2), process(1, "a", 0, 2) };
         QVERIFY(
             has(refusalOf(3, two), { "3 logical devices", "2 processes", "start one process without mpirun", "multiple of 2" }));
         QVERIFY(has(refusalOf(4, two),
@@ -127,7 +128,7 @@ private Q_SLOTS:
         QVERIFY(has(refusalOf(9, { two[0], two[1], two[0], two[0], two[0], two[0] }), { "start 3 processes" }));
         QVERIFY(has(refusalOf(2, { process(0, "a", 0, 1), process(1, "a", 0, 1) }),
                     { "rank 1 on a needs 1 GPU ", "start fewer processes on that host" }));
-        std::vector<Seen> lacking = two;
+        std::vector<ProcessGpus> lacking = two;
         lacking[1].missing = "NCCL is not installed";
         QCOMPARE(refusalOf(2, lacking), std::string("rank 1 on a: NCCL is not installed"));
         QCOMPARE(refusalOf(2, two), std::string());
@@ -138,14 +139,14 @@ private Q_SLOTS:
         const auto with = [](const char* name, const char* value) {
             return [=](const char* asked) { return std::string(name) == asked ? value : nullptr; };
         };
-        QCOMPARE(whyNotTogether(1, with("HOME", "2")), std::string());
-        QCOMPARE(whyNotTogether(1, with("SLURM_STEP_NUM_TASKS", "1")), std::string());
-        QCOMPARE(whyNotTogether(4, with("OMPI_COMM_WORLD_SIZE", "4")), std::string());
+        QCOMPARE(whyProcessesAreApart(1, with("HOME", "2")), std::string());
+        QCOMPARE(whyProcessesAreApart(1, with("SLURM_STEP_NUM_TASKS", "1")), std::string());
+        QCOMPARE(whyProcessesAreApart(4, with("OMPI_COMM_WORLD_SIZE", "4")), std::string());
         for (const char* name : { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS" })
-            QVERIFY(has(whyNotTogether(1, with(name, "4")), { "4 processes", "find each other", "start" }));
+            QVERIFY(has(whyProcessesAreApart(1, with(name, "4")), { "4 processes", "find each other", "start" }));
     }
 
-    void worksTogether_data()
+    void worksAcrossProcesses_data()
     {
         QTest::addColumn<int>("processes");
         QTest::addColumn<QStringList>("arguments");
@@ -169,7 +170,7 @@ private Q_SLOTS:
         QTest::newRow("cancelled whenever, two hosts") << 2 << QStringList { "1", "storm", "25" } << "the next run";
         QTest::newRow("refuses") << 2 << QStringList { "2", "refuse" } << "the next run";
     }
-    void worksTogether()
+    void worksAcrossProcesses()
     {
         QFETCH(int, processes);
         QFETCH(QStringList, arguments);
@@ -251,5 +252,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestNcclProcesses)
+SHARDBOARD_TEST(TestNcclProcesses)
 #include "tst_ncclprocesses.moc"

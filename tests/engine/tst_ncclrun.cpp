@@ -2,12 +2,12 @@
 // Whole programs with a GPU for every logical device: operations by the kernels on stand-ins of GPUs that cannot reach each other's
 // memory, everything between them by the recorder that plays NCCL and checks groups, counts, dtypes, roots and membership. Results
 // are held to double precision (the suite that every backend passes) and to the cpu backend.
-#include "engine/conformance/conformance.h"
-#include "engine/conformance/modelcases.h"
+#include "app/engine/modelprograms.h"
 #include "engine/nccl/ncclexecutor.h"
 #include "tests/engine/keptvalues.h"
 #include "tests/engine/ncclstandins.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -65,9 +65,9 @@ const Backend& standIn()
         Backend out;
         out.name = "nccl-on-cpu";
         out.claims = { DType::F32, DType::BF16 }; // F16 lies in memory as F32 does
-        out.run = [](const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits) {
-            Machine machine(program.plan.mesh.deviceCount());
-            return runProgramOn(*machine.executor, program, options, hooks, limits);
+        out.run = [](const RunRequest& request) {
+            Machine machine(request.program.plan.mesh.deviceCount());
+            return runProgramOn(*machine.executor, request);
         };
         return out;
     }();
@@ -76,7 +76,7 @@ const Backend& standIn()
 
 const std::vector<conformance::Case>& cases()
 {
-    static const std::vector<conformance::Case> all = conformance::casesFor(standIn(), {});
+    static const std::vector<conformance::Case> all = conformance::casesFor(standIn(), conformance::withModels());
     return all;
 }
 
@@ -105,7 +105,8 @@ private Q_SLOTS:
     void conforms()
     {
         QFETCH(int, number);
-        const CaseResult result = conformance::runCase(cases()[static_cast<std::size_t>(number)], standIn(), {});
+        const CaseResult result =
+            conformance::runCase(cases()[static_cast<std::size_t>(number)], standIn(), conformance::withModels());
         QVERIFY2(result.passed, result.message.c_str());
         QVERIFY(result.programs > 0);
     }
@@ -128,11 +129,11 @@ private Q_SLOTS:
         RunLimits poisoned;
         poisoned.poison = true;
         Values theirs;
-        const RunOutcome expected = runProgram(program.value(), options, keeping(theirs), poisoned);
+        const RunOutcome expected = runProgram({ program.value(), options, keeping(theirs), poisoned });
         QVERIFY2(failureOf(expected) == nullptr, told(expected).c_str());
         Values ours;
         Machine machine(program.value().plan.mesh.deviceCount());
-        const RunOutcome outcome = runProgramOn(*machine.executor, program.value(), options, keeping(ours), poisoned);
+        const RunOutcome outcome = runProgramOn(*machine.executor, { program.value(), options, keeping(ours), poisoned });
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(std::get<RunResult>(outcome).verified);
         QCOMPARE(ours.size(), theirs.size());
@@ -150,7 +151,7 @@ private Q_SLOTS:
     {
         const Program program = llama("data=2,model=2", "tp-sp", WorkloadKind::Train);
         Machine machine(4);
-        const RunOutcome outcome = runProgramOn(*machine.executor, program, {}, {}, {});
+        const RunOutcome outcome = runProgramOn(*machine.executor, { program, {} });
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         std::map<std::string, std::int64_t> executed;
         for (const RunOperation& operation : std::get<RunResult>(outcome).operations)
@@ -178,7 +179,7 @@ private Q_SLOTS:
         Machine machine(5);
         RunOptions options;
         options.verify = true;
-        const RunOutcome outcome = runProgramOn(*machine.executor, program, options, {}, {});
+        const RunOutcome outcome = runProgramOn(*machine.executor, { program, options });
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(std::get<RunResult>(outcome).verified);
         bool first = false;
@@ -198,7 +199,7 @@ private Q_SLOTS:
             RunOptions options;
             options.verify = true;
             options.breakCollective = "any";
-            const RunOutcome outcome = runProgramOn(*machine.executor, llama("data=2,model=2", preset), options, {}, {});
+            const RunOutcome outcome = runProgramOn(*machine.executor, { llama("data=2,model=2", preset), options });
             QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
             QVERIFY(!std::get<RunResult>(outcome).verified && !std::get<RunResult>(outcome).firstDeviation.empty());
         }
@@ -207,7 +208,7 @@ private Q_SLOTS:
     void tooFewGpusAreCounted()
     {
         Machine machine(2);
-        const RunOutcome outcome = runProgramOn(*machine.executor, llama("data=2,model=3", "megatron-tp"), {}, {}, {});
+        const RunOutcome outcome = runProgramOn(*machine.executor, { llama("data=2,model=3", "megatron-tp"), {} });
         QVERIFY(failureOf(outcome) != nullptr);
         QCOMPARE(failureOf(outcome)->code, std::string("backend"));
         for (const char* part : { "has 6 devices", "are 2 GPUs", "4 are missing", "backend cuda", "at most 2 devices" })
@@ -225,7 +226,7 @@ private Q_SLOTS:
         Machine machine(4);
         RunOptions options;
         options.verify = true;
-        const RunOutcome outcome = runProgramOn(*machine.executor, program, options, hooks, {});
+        const RunOutcome outcome = runProgramOn(*machine.executor, { program, options, hooks });
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         // What was announced is the arenas, which a run cannot leave, and what the libraries take on each GPU.
         QCOMPARE(announced, std::get<RunResult>(outcome).peakBytes + 4 * machine.executor->overheadBytes());
@@ -234,7 +235,7 @@ private Q_SLOTS:
                  (std::int64_t { 256 } << 20)
                      + static_cast<std::int64_t>(machine.process.communicators() + 1) * (std::int64_t { 128 } << 20));
         Machine small(4, machine.executor->overheadBytes() + 4096);
-        const RunOutcome refused = runProgramOn(*small.executor, program, options, hooks, {});
+        const RunOutcome refused = runProgramOn(*small.executor, { program, options, hooks });
         QVERIFY(failureOf(refused) != nullptr && failureOf(refused)->code == "memory");
         QVERIFY2(failureOf(refused)->message.find("GPU 0") != std::string::npos, failureOf(refused)->message.c_str());
         QCOMPARE(small.blocks(), std::size_t { 0 });
@@ -257,7 +258,7 @@ private Q_SLOTS:
         RunHooks hooks;
         hooks.profile = [&](const RunProfile& made) { profile = made; };
         Machine machine(4);
-        const RunOutcome outcome = runProgramOn(*machine.executor, program, options, hooks, {});
+        const RunOutcome outcome = runProgramOn(*machine.executor, { program, options, hooks });
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(profile.mode == options.profile);
         QCOMPARE(profile.devices.size(), std::size_t { 4 });
@@ -289,7 +290,7 @@ private Q_SLOTS:
             Machine machine(4);
             RunOptions options;
             options.verify = true;
-            QVERIFY(failureOf(runProgramOn(*machine.executor, program, options, {}, {})) == nullptr);
+            QVERIFY(failureOf(runProgramOn(*machine.executor, { program, options })) == nullptr);
             for (const auto& [what, count] : machine.one.calls)
                 calls += count;
         }
@@ -299,7 +300,7 @@ private Q_SLOTS:
             machine.one.failAt = at;
             RunOptions options;
             options.verify = true;
-            const RunOutcome outcome = runProgramOn(*machine.executor, program, options, {}, {});
+            const RunOutcome outcome = runProgramOn(*machine.executor, { program, options });
             QVERIFY2(failureOf(outcome) != nullptr, std::to_string(at).c_str());
             QCOMPARE(failureOf(outcome)->code, std::string("internal"));
             QVERIFY2(failureOf(outcome)->message.find("nccl") == 0
@@ -317,7 +318,7 @@ private Q_SLOTS:
         Machine machine(4);
         machine.executor->setPatience(0.05);
         machine.one.gpu(2).hangs = true;
-        const RunOutcome outcome = runProgramOn(*machine.executor, program, {}, {}, {});
+        const RunOutcome outcome = runProgramOn(*machine.executor, { program, {} });
         QVERIFY(failureOf(outcome) != nullptr);
         QCOMPARE(failureOf(outcome)->code, std::string("internal"));
         QVERIFY2(failureOf(outcome)->message.find("on GPU 2;") != std::string::npos, failureOf(outcome)->message.c_str());
@@ -341,12 +342,12 @@ private Q_SLOTS:
             };
             RunOptions options;
             options.verify = true;
-            const RunOutcome outcome = runProgramOn(*machine.executor, program, options, hooks, {});
+            const RunOutcome outcome = runProgramOn(*machine.executor, { program, options, hooks });
             QVERIFY(failureOf(outcome) != nullptr);
             QCOMPARE(failureOf(outcome)->code, std::string("cancelled"));
             QCOMPARE(last, after);
             hooks.cancel = nullptr; // and the GPUs are there for the next run
-            const RunOutcome again = runProgramOn(*machine.executor, program, options, hooks, {});
+            const RunOutcome again = runProgramOn(*machine.executor, { program, options, hooks });
             QVERIFY2(failureOf(again) == nullptr, told(again).c_str());
             QVERIFY(std::get<RunResult>(again).verified);
             machine.executor.reset();
@@ -381,5 +382,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNcclRun)
+SHARDBOARD_TEST(TestNcclRun)
 #include "tst_ncclrun.moc"

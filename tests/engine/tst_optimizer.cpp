@@ -2,6 +2,7 @@
 // Optimizer steps against the textbook formulas in double, over several steps.
 #include "engine/ops/kernels/optimizer.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -67,5 +68,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestOptimizer)
+SHARDBOARD_TEST(TestOptimizer)
 #include "tst_optimizer.moc"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of mixtures of experts, latent attention and other blocks than Llama's, against plain loops in double.
-#include "engine/devices/failure.h"
-#include "engine/ops/gemm.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
 #include "tests/engine/onedevice.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -437,5 +438,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestParts)
+SHARDBOARD_TEST(TestParts)
 #include "tst_parts.moc"

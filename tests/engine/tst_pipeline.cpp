@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages of a pipeline for real: every value lies on the devices of one stage alone, what the next stage needs is sent there, and
 // the run shows when a send fails.
-#include "engine/run/runner.h"
 #include "engine/devices/sharded.h"
+#include "engine/run/runner.h"
+#include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -42,7 +44,7 @@ Workload training(std::int64_t microBatches) { return { WorkloadKind::Train, 4, 
 
 RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {})
 {
-    const RunOutcome outcome = runProgram(program, options, hooks, {});
+    const RunOutcome outcome = runProgram({ program, options, hooks });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
     return std::get<RunResult>(outcome);
@@ -207,7 +209,7 @@ private Q_SLOTS:
                 for (OperandUse& use : op.operands)
                     use.collectives.clear();
         program.plan.collectives.clear();
-        const RunOutcome outcome = runProgram(program, verifying(), {}, {});
+        const RunOutcome outcome = runProgram({ program, verifying() });
         const auto* failure = std::get_if<Failure>(&outcome);
         QVERIFY(failure != nullptr);
         QCOMPARE(failure->code, std::string("bad-plan"));
@@ -215,5 +217,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPipeline)
+SHARDBOARD_TEST(TestPipeline)
 #include "tst_pipeline.moc"

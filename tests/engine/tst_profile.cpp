@@ -2,15 +2,17 @@
 // What is measured of a run: made-up times through everything that computes with them, and real runs for what does not depend on
 // the time that they take.
 #include "engine/devices/devicememory.h"
-#include "engine/calibrate/limits.h"
-#include "engine/calibrate/measure.h"
-#include "engine/run/runner.h"
 #include "engine/devices/sharded.h"
+#include "engine/machine/limits.h"
+#include "engine/machine/measure.h"
+#include "engine/run/runner.h"
 #include "model/core/statistics.h"
-#include "model/io/wire/profiledocument.h"
-#include "model/io/wire/projection.h"
-#include "model/io/wire/trace.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/io/measured/profiledocument.h"
+#include "model/io/measured/projection.h"
+#include "model/io/measured/trace.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 #include "tests/support/tracecheck.h"
 
 #include <QTest>
@@ -88,7 +90,7 @@ RunProfile profileOf(const Program& program, RunOptions options, RunResult* resu
         if (announced)
             *announced = bytes;
     };
-    const RunOutcome outcome = runProgram(program, options, hooks, { .workers = 2 });
+    const RunOutcome outcome = runProgram({ program, options, hooks, { .workers = 2 } });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         throw std::runtime_error(failure->message);
     if (result)
@@ -484,7 +486,7 @@ private Q_SLOTS:
         profileOf(programOf({}), options, nullptr, &measured);
         QVERIFY(measured > plain);
         QVERIFY(measured >= limitsMemory(2));
-        const RunOutcome outcome = runProgram(programOf({}), options, {}, { .workers = 2, .availableBytes = measured - 1 });
+        const RunOutcome outcome = runProgram({ programOf({}), options, {}, { .workers = 2, .availableBytes = measured - 1 } });
         QVERIFY(std::holds_alternative<Failure>(outcome));
         SAME(std::get<Failure>(outcome).code, "memory");
     }
@@ -495,7 +497,7 @@ private Q_SLOTS:
         std::atomic<bool> cancel { true };
         RunHooks hooks;
         hooks.cancel = &cancel;
-        const RunOutcome outcome = runProgram(programOf({}), options, hooks, { .workers = 2 });
+        const RunOutcome outcome = runProgram({ programOf({}), options, hooks, { .workers = 2 } });
         QVERIFY(std::holds_alternative<Failure>(outcome));
         SAME(std::get<Failure>(outcome).code, "cancelled");
     }
@@ -615,5 +617,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestProfile)
+SHARDBOARD_TEST(TestProfile)
 #include "tst_profile.moc"

@@ -2,11 +2,12 @@
 // Training steps of every family of models under the presets that make sense for it, and under any layouts of weights and
 // inputs: forward, backward and update compute what the unsharded step computes, operation by operation.
 #include "engine/run/runner.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -90,7 +91,7 @@ std::string mistakeOf(const Design& design, std::set<std::string>& kinds)
         return describe(design) + evaluation.error().text();
     RunOptions options;
     options.verify = true;
-    const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+    const RunOutcome outcome = runProgram({ { evaluation.value()->graph, evaluation.value()->plan }, options });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         return describe(design) + failure->where + ": " + failure->message;
     const auto& result = std::get<RunResult>(outcome);
@@ -183,7 +184,7 @@ private Q_SLOTS:
                 continue;
             ++rings;
             options.breakCollective = collective.id;
-            const RunOutcome outcome = runProgram(program, options, {}, {});
+            const RunOutcome outcome = runProgram({ program, options });
             QVERIFY2(std::holds_alternative<RunResult>(outcome), collective.id.c_str());
             const auto& result = std::get<RunResult>(outcome);
             QVERIFY2(!result.verified, collective.id.c_str());
@@ -215,7 +216,7 @@ private Q_SLOTS:
             options.verify = true;
             options.seed = seed;
             options.breakCollective = broken;
-            const RunOutcome outcome = runProgram(program, options, {}, {});
+            const RunOutcome outcome = runProgram({ program, options });
             if (const auto* failure = std::get_if<Failure>(&outcome))
                 throw std::runtime_error(failure->message);
             const auto& result = std::get<RunResult>(outcome);
@@ -259,5 +260,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRandomTraining)
+SHARDBOARD_TEST(TestRandomTraining)
 #include "tst_randomtraining.moc"

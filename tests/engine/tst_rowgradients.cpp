@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms, activations, rotary embedding, embedding and sums against plain loops in double and central differences.
-#include "engine/ops/kernels.h"
 #include "engine/ops/kernels/activations.h"
 #include "engine/ops/kernels/embeddinggradient.h"
 #include "engine/ops/kernels/norms.h"
 #include "engine/ops/kernels/reduce.h"
 #include "engine/ops/kernels/rotary.h"
+#include "engine/ops/kernels/rows.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -293,5 +294,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestRowGradients)
+SHARDBOARD_TEST(TestRowGradients)
 #include "tst_rowgradients.moc"

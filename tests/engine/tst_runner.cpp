@@ -3,6 +3,7 @@
 #include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -16,7 +17,7 @@ namespace {
 
 RunResult resultOf(const Program& program, const RunOptions& options, const RunLimits& limits = {}, RunHooks hooks = {})
 {
-    const RunOutcome outcome = runProgram(program, options, hooks, limits);
+    const RunOutcome outcome = runProgram({ program, options, hooks, limits });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
     return std::get<RunResult>(outcome);
@@ -24,7 +25,7 @@ RunResult resultOf(const Program& program, const RunOptions& options, const RunL
 
 Failure failureOf(const Program& program, const RunOptions& options, const RunLimits& limits = {}, RunHooks hooks = {})
 {
-    const RunOutcome outcome = runProgram(program, options, hooks, limits);
+    const RunOutcome outcome = runProgram({ program, options, hooks, limits });
     const auto* failure = std::get_if<Failure>(&outcome);
     return failure == nullptr ? Failure { "none", "", "" } : *failure;
 }
@@ -379,5 +380,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestRunner)
+SHARDBOARD_TEST(TestRunner)
 #include "tst_runner.moc"

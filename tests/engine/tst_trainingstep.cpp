@@ -6,6 +6,7 @@
 #include "engine/run/runner.h"
 #include "tests/engine/doublemodel.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -27,7 +28,7 @@ Workload training(std::int64_t batch, std::int64_t sequence, std::int64_t microB
 
 RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {}, int workers = 0)
 {
-    const RunOutcome outcome = runProgram(program, options, hooks, { workers, 0 });
+    const RunOutcome outcome = runProgram({ program, options, hooks, { workers, 0 } });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
     return std::get<RunResult>(outcome);
@@ -35,7 +36,7 @@ RunResult resultOf(const Program& program, const RunOptions& options, const RunH
 
 Failure failureOf(const Program& program, const RunOptions& options = {})
 {
-    const RunOutcome outcome = runProgram(program, options, {}, {});
+    const RunOutcome outcome = runProgram({ program, options });
     const auto* failure = std::get_if<Failure>(&outcome);
     return failure == nullptr ? Failure { "none", "", "" } : *failure;
 }
@@ -484,5 +485,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestTrainingStep)
+SHARDBOARD_TEST(TestTrainingStep)
 #include "tst_trainingstep.moc"

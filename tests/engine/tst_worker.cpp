@@ -9,6 +9,7 @@
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
 #include "tests/support/chatter.h"
+#include "tests/support/runner.h"
 
 #include <QElapsedTimer>
 #include <QTest>
@@ -543,5 +544,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestWorker)
+SHARDBOARD_TEST(TestWorker)
 #include "tst_worker.moc"

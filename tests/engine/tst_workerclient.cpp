@@ -6,6 +6,8 @@
 #include "app/worker/workerclient.h"
 #include "app/worker/workercommand.h"
 
+#include "tests/support/runner.h"
+
 #include <QElapsedTimer>
 #include <QTemporaryDir>
 #include <QTest>
@@ -156,7 +158,7 @@ private Q_SLOTS:
         row("crashes, as people name it", fake("crash").substr(5), F::Ended, "killed by signal 9 (Killed)");
         row("its launcher has lost a process", fake("lost"), F::Ended, "exit status 137");
         row("no message", fake("garbage"), F::NotUnderstood,
-            "it wrote a line that is no message: “Segmentation fault (this is no JSON)”");
+            "it wrote a line that is not a message: “Segmentation fault (this is no JSON)”");
         row("another message in place of the hello", fake("stranger"), F::NotUnderstood,
             "it did not say hello, but “{\"id\":1,\"type\":\"result\"}”");
         row("another version", fake("old"), F::NotUnderstood, "it speaks protocol 0, this program speaks 1");
@@ -335,5 +337,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestWorkerClient)
+SHARDBOARD_TEST(TestWorkerClient)
 #include "tst_workerclient.moc"

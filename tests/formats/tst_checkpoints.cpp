@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoint folders as people really have them; skipped where the shared data is not there.
-#include "model/io/checkpoint/openmodel.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "tests/support/runner.h"
 
 #include <QDir>
 #include <QTest>
@@ -100,5 +101,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestCheckpoints)
+SHARDBOARD_TEST(TestCheckpoints)
 #include "tst_checkpoints.moc"

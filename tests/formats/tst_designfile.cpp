@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/design/designfile.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
+#include "tests/support/runner.h"
 
 #include <QDir>
 #include <QFile>
@@ -246,7 +248,7 @@ private Q_SLOTS:
         row("mesh 2^40", "[2,4]", "[2,1099511627776]", "d:mesh.sizes: holds 1099511627776");
         row("mesh product", "[2,4]", "[1048576,4]", "d:mesh: the mesh has more than");
         row("mesh sizes", "[2,4]", "[2]", "d:mesh.sizes: has 1 sizes for 2 axes");
-        row("mesh name", "\"data\",\"model\"]", "\"model\",\"model\"]", "d:mesh: mesh axis 'model' is there twice");
+        row("mesh name", "\"data\",\"model\"]", "\"model\",\"model\"]", "d:mesh: mesh axis 'model' appears twice");
         row("device twice", "[7,6,", "[7,7,", "d:mesh: the device order lists id 7 twice");
         row("negative size", "\"hidden_size\": 896", "\"hidden_size\": -896", "d:model.hidden_size: cannot be -896");
         row("zero size", "\"hidden_size\": 896", "\"hidden_size\": 0", "hidden_size");
@@ -264,7 +266,7 @@ private Q_SLOTS:
         row("on_reshard", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"on_reshard\": \"shout\"",
             "d:picker.on_reshard: cannot be 'shout'");
         row("transitions", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"allowed_transitions\": [\"P->Q\"]",
-            "d:picker.allowed_transitions: is no set");
+            "d:picker.allowed_transitions: is not a set");
         row("budget", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"budget_bytes_per_device\": -1",
             "d:picker.budget_bytes_per_device: cannot be -1");
         row("strategy", "\"rowwise\"", "\"crosswise\"", "d:strategies[1].strategy: cannot be 'crosswise'");
@@ -272,10 +274,10 @@ private Q_SLOTS:
         row("dim", "\"dim\":-1", "\"dim\":99", "d:strategies[2].dim: cannot be 99");
         row("cut", "ceil-nested", "zigzag", "d:strategies[2].cut: cannot be 'zigzag'");
         row("rule no pair", "[\"norm\",[]]", "[\"norm\"]",
-            "d:rules.entries[1]: is no rule; write [\"name\", [\"mesh axis\", ...]]");
-        row("rule axes", "[\"norm\",[]]", "[\"norm\",\"data\"]", "d:rules.entries[1]: is no rule");
-        row("rule axis", "[\"norm\",[]]", "[\"norm\",[7]]", "d:rules.entries[1]: is no rule");
-        row("rules", "[\"norm\",[]]", "7", "d:rules.entries[1]: is no rule");
+            "d:rules.entries[1]: is not a rule; write [\"name\", [\"mesh axis\", ...]]");
+        row("rule axes", "[\"norm\",[]]", "[\"norm\",\"data\"]", "d:rules.entries[1]: is not a rule");
+        row("rule axis", "[\"norm\",[]]", "[\"norm\",[7]]", "d:rules.entries[1]: is not a rule");
+        row("rules", "[\"norm\",[]]", "7", "d:rules.entries[1]: is not a rule");
         row("rule source", "\"my-rules.yml\"", "7", "d:rules.source: cannot be 7");
         row("section", "\"picker\": {", "\"pucker\": {", "d:picker: the key is missing");
         row("key twice", "\"qk_norm\"", "\"mlp_bias\"", "twice");
@@ -392,5 +394,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestDesignFile)
+SHARDBOARD_TEST(TestDesignFile)
 #include "tst_designfile.moc"

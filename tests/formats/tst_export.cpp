@@ -2,6 +2,7 @@
 // What an export writes: nothing of a design's text but as a literal, nothing that JAX would hold otherwise, nothing
 // through a link, and what it leaves out is said.
 #include "model/core/visibletext.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
@@ -10,6 +11,7 @@
 #include "model/io/layouts/exporter.h"
 #include "model/io/shards/shardsjson.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -645,5 +647,5 @@ for i in range(int(sys.argv[2])):
     }
 };
 
-QTEST_APPLESS_MAIN(TestExport)
+SHARDBOARD_TEST(TestExport)
 #include "tst_export.moc"

@@ -4,9 +4,11 @@
 // by a reader of its own, with JAX's rule written out here: a dim is cut into equal parts over the listed mesh axes,
 // the first one major.
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/io/layouts/exporter.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "model/io/layouts/exporter.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -153,7 +155,7 @@ private:
             }
             need(",");
             if (!into.emplace(name, std::move(spec)).second)
-                fail("a name is there twice");
+                fail("a name appears twice");
         }
     }
 
@@ -404,5 +406,5 @@ void TestExportedShards::exportsEqualThePlan()
         }
 }
 
-QTEST_APPLESS_MAIN(TestExportedShards)
+SHARDBOARD_TEST(TestExportedShards)
 #include "tst_exportedshards.moc"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every family of models: from config.json to dimensions, and the counts that follow from them.
-#include "model/io/huggingface/hfconfig.h"
-#include "model/io/json/jsontext.h"
-#include "model/io/checkpoint/openmodel.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/io/huggingface/hfconfig.h"
+#include "model/io/json/jsontext.h"
+#include "tests/support/runner.h"
 
 #include <QFile>
 #include <QTest>
@@ -291,5 +292,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFamilies)
+SHARDBOARD_TEST(TestFamilies)
 #include "tst_families.moc"

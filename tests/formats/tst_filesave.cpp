@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saving: what is there stays whole until all of the new is there, and nothing else is left.
-#include "model/io/design/designfile.h"
 #include "model/io/file/filesave.h"
+#include "model/io/file/textfile.h"
+#include "tests/support/runner.h"
 
 #include <QDir>
 #include <QFile>
@@ -191,5 +192,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFileSave)
+SHARDBOARD_TEST(TestFileSave)
 #include "tst_filesave.moc"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hardware files and hardware in designs: what is written reads back, edits say only what differs, nonsense is refused
 // with its place.
+#include "model/hardware/hardwarechecks.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
-#include "model/io/checkpoint/openmodel.h"
-#include "model/hardware/hardwarechecks.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -260,5 +261,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestHardwareFile)
+SHARDBOARD_TEST(TestHardwareFile)
 #include "tst_hardwarefile.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/json/jsontext.h"
 #include "model/io/file/naturalorder.h"
+#include "model/io/json/jsontext.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -141,5 +142,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestJsonText)
+SHARDBOARD_TEST(TestJsonText)
 #include "tst_jsontext.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts from designs, dumps, shards.json and rules: what they say is equal exactly when it is.
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
@@ -7,6 +8,7 @@
 #include "model/io/layouts/layoutdiff.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/io/shards/shardsjsonread.h"
+#include "tests/support/runner.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -356,5 +358,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestLayoutDiff)
+SHARDBOARD_TEST(TestLayoutDiff)
 #include "tst_layoutdiff.moc"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxText's dumps: texts, files, and the real dumps of real models recomputed from names, rules and options.
 #include "model/core/text.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/io/maxtext/maxtextdump.h"
 #include "model/io/maxtext/maxtextresolve.h"
 #include "model/io/maxtext/rulefile.h"
+#include "tests/support/runner.h"
 
 #include <QDir>
 #include <QDirIterator>
-#include <QElapsedTimer>
 #include <QtTest>
 
 #include <algorithm>
@@ -270,7 +270,7 @@ private Q_SLOTS:
         QTest::newRow("size text") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":\"2\"}}", "[]")
                                    << "f:2:44: a text stands where the size of mesh axis 'a'";
         QTest::newRow("axis twice in mesh") << named("{\"axis_names\":[\"a\",\"a\"],\"shape\":{\"a\":2}}", "[]")
-                                            << "f:2:48: mesh axis 'a' is there twice";
+                                            << "f:2:48: mesh axis 'a' appears twice";
         QTest::newRow("too many devices") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":99999999}}", "[]")
                                           << "f:2:51: the mesh has more than 1048576 devices";
         QTest::newRow("mesh is null") << named("null", "[]") << "f:2:12: null stands where the value of mesh is expected of w";
@@ -291,7 +291,7 @@ private Q_SLOTS:
         QTest::newRow("kinds mixed") << named(kMesh, "[]").replace("}\n}", "},\n\"v\":{\"partition_spec\":[]}}")
                                      << "f:4:25: the entry v has no mesh, unlike those before";
         QTest::newRow("entry twice") << QByteArray("{\"w\":{\"partition_spec\":[]},\n\"w\":{}}")
-                                     << "f:2:3: the entry w is there twice";
+                                     << "f:2:3: the entry w appears twice";
         QTest::newRow("logical with lists") << QByteArray("{\"w\":{\"partition_spec\":[[\"a\",\"b\"]]}}")
                                             << "f:1:35: the partition_spec of w holds a list where a logical name is expected";
         QTest::newRow("activation without spec")
@@ -590,5 +590,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestMaxText)
+SHARDBOARD_TEST(TestMaxText)
 #include "tst_maxtext.moc"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/design/designfile.h"
-#include "model/io/checkpoint/openmodel.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/io/design/designfile.h"
 #include "tests/formats/checkpointmaker.h"
+#include "tests/support/runner.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -410,5 +411,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestOpenModel)
+SHARDBOARD_TEST(TestOpenModel)
 #include "tst_openmodel.moc"

@@ -4,6 +4,7 @@
 #include "model/io/maxtext/rulefile.h"
 #include "model/io/yaml/yamltext.h"
 #include "tests/formats/checkpointmaker.h"
+#include "tests/support/runner.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -140,7 +141,7 @@ private Q_SLOTS:
         QTest::newRow("open quote over lines")
             << QByteArray("a: \"x\nb: 2\n# c\n\n") << "f.yml:3:4: not valid YAML: a quote is still open at the end";
         QTest::newRow("key twice") << QByteArray("a: 1\nb: 2\na: 3\n")
-                                   << "f.yml:3:1: the key 'a' is there twice, first on line 1; keep one of them";
+                                   << "f.yml:3:1: the key 'a' appears twice, first on line 1; keep one of them";
         QTest::newRow("cycle in a list") << QByteArray("a: &x [1,\n *x]\n")
                                          << "f.yml:2:2: the alias stands inside its own anchor, which never ends";
         QTest::newRow("cycle in a map") << QByteArray("&x {a: *x}") << "f.yml:1:8: the alias stands inside its own anchor";
@@ -345,13 +346,13 @@ private Q_SLOTS:
                                   << "--set: 'ici_fsdp_parallelism' sets nothing; write it as key=value";
         QTest::newRow("no number")
             << "ici_fsdp_parallelism=x"
-            << "--set ici_fsdp_parallelism: 'x' is no size of a mesh axis; use a whole number of at least 1, or -1 to fill";
+            << "--set ici_fsdp_parallelism: 'x' is not a size of a mesh axis; use a whole number of at least 1, or -1 to fill";
         QTest::newRow("zero") << "ici_fsdp_parallelism=0"
-                              << "--set ici_fsdp_parallelism: the number 0 is no size of a mesh axis; use a whole number of at "
+                              << "--set ici_fsdp_parallelism: the number 0 is not a size of a mesh axis; use a whole number of at "
                                  "least 1, or -1 to fill";
         QTest::newRow("fraction") << "ici_fsdp_parallelism=1.5"
-                                  << "--set ici_fsdp_parallelism: the number 1.5 is no size of a mesh axis; use a whole number of "
-                                     "at least 1, or -1 to fill";
+                                  << "--set ici_fsdp_parallelism: the number 1.5 is not a size of a mesh axis; use a whole number "
+                                     "of at least 1, or -1 to fill";
         QTest::newRow("rules") << "logical_axis_rules=[[a]]"
                                << "--set logical_axis_rules: a rule is a pair of a logical name and mesh axes, this list has 1 "
                                   "entry; write a rule as ['embed', ['fsdp', 'tensor']]";
@@ -415,7 +416,7 @@ private Q_SLOTS:
         QTest::newRow("mesh is a word") << QByteArray("mesh_axes: fsdp\n")
                                         << "c.yml:1:12: 'fsdp' stands where a list of names is expected; write it as [data, fsdp]";
         QTest::newRow("axis twice") << QByteArray("mesh_axes: [fsdp, data,\n  fsdp]\n")
-                                    << "c.yml:2:3: mesh axis 'fsdp' is there twice; name each once";
+                                    << "c.yml:2:3: mesh axis 'fsdp' appears twice; name each once";
         QTest::newRow("two data lists") << QByteArray("data_sharding: [[a], [b]]\n")
                                         << "c.yml:1:22: data_sharding holds more than one list; write it as [[data, fsdp]]";
         QTest::newRow("cycle") << QByteArray("logical_axis_rules: &r\n- [embed, *r]\n")
@@ -449,5 +450,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestRuleFile)
+SHARDBOARD_TEST(TestRuleFile)
 #include "tst_rulefile.moc"

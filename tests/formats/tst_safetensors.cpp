@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/safetensors/safetensors.h"
 #include "tests/formats/checkpointmaker.h"
+#include "tests/support/runner.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -222,5 +223,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestSafetensors)
+SHARDBOARD_TEST(TestSafetensors)
 #include "tst_safetensors.moc"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gui/monkey.h"
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
 #include "app/desktop/files/fileactions.h"
-#include "app/desktop/window/mainwindow.h"
 #include "app/desktop/files/sample.h"
+#include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"
 #include "widgets/controls/axisdrag.h"
 #include "widgets/tiles/tilecanvas.h"

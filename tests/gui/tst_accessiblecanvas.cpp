@@ -2,14 +2,15 @@
 // Devices, tiles, weights and operations as screen readers meet them: as children of the canvases, named, placed, with the current
 // one reported, and made only when somebody asks.
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
 #include "widgets/tiles/modelcanvas.h"
-#include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 
@@ -264,5 +265,5 @@ void TestAccessibleCanvas::childrenOfAnotherDesignAreInvalid()
     m_view.reset(); // and those of a canvas that is gone are, too, until they are removed with it
 }
 
-QTEST_MAIN(TestAccessibleCanvas)
+SHARDBOARD_TEST(TestAccessibleCanvas)
 #include "tst_accessiblecanvas.moc"

@@ -2,16 +2,18 @@
 // A mesh axis on its way onto a tensor dim, in the real window: one step of the history, let go by undo, harmless everywhere else,
 // refused with a reason and with what can be done instead; and the same edit by the keyboard alone. Under a display server the
 // drag is a real one, which the offscreen platform has not.
-#include "tests/gui/realwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/support/runner.h"
 
 #include "widgets/controls/axisdrag.h"
-#include "widgets/strategy/axisfixes.h"
+
+#include "widgets/edits/axisfixes.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/mesh/meshcanvas.h"
-#include "widgets/mesh/meshchips.h"
 #include "widgets/mesh/meshview.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
+#include "widgets/workbench/meshchips.h"
 
 #include <QContextMenuEvent>
 #include <QDragEnterEvent>
@@ -312,5 +314,5 @@ void TestAxisDrag::realDragMovesAnAxis()
     QCOMPARE(history()->count(), 1);
 }
 
-QTEST_MAIN(TestAxisDrag)
+SHARDBOARD_TEST(TestAxisDrag, withFonts)
 #include "tst_axisdrag.moc"

@@ -2,14 +2,15 @@
 // What is written in the canvases stays in its tile and covers nothing else that is written, at any size and zoom; and tiles that
 // mean something else differ by their pattern, too, when all colour is gone.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/canvas/navigation.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
+#include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
 #include "widgets/tiles/modelcanvas.h"
-#include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 
@@ -336,5 +337,5 @@ void TestCanvasLabels::partialSumsAreDashed()
     QVERIFY(dashed > 0);
 }
 
-QTEST_MAIN(TestCanvasLabels)
+SHARDBOARD_TEST(TestCanvasLabels)
 #include "tst_canvaslabels.moc"

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moving in the canvases of the real window, alike in all four: wheel, pinch, drags, keys and the map; one selection in all of
 // them; and what the pointer and the keyboard are told about a device.
-#include "tests/gui/realwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/support/runner.h"
 
 #include "app/desktop/window/docks.h"
-#include "widgets/controls/axisdrag.h"
 #include "widgets/canvas/navigation.h"
+#include "widgets/controls/axisdrag.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
+#include "widgets/tables/weighthover.h"
 #include "widgets/tiles/modelcanvas.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
-#include "widgets/tables/weighthover.h"
 
 #include <QHelpEvent>
 #include <QLineEdit>
@@ -276,10 +277,10 @@ void TestCanvasNavigation::wheelScrollsWhereChosen()
 
 void TestCanvasNavigation::choiceOfTheWheelIsKept()
 {
-    QVERIFY(!m_real->settings.wheelScrolls());
+    QVERIFY(!m_real->settings->wheelScrolls());
     m_real->window->findChild<QAction*>(QStringLiteral("view.wheelScrolls"))->trigger();
-    QVERIFY(m_real->settings.wheelScrolls());
-    m_real->open();
+    QVERIFY(m_real->settings->wheelScrolls());
+    m_real->openAgain();
     const auto all = m_real->window->findChildren<CanvasNavigation*>();
     QVERIFY(all.size() >= 4);
     for (const CanvasNavigation* navigation : all)
@@ -642,5 +643,5 @@ void TestCanvasNavigation::zoomOutlivesOtherWeightsAndEdits()
     QVERIFY(mesh->currentView().isFitted());
 }
 
-QTEST_MAIN(TestCanvasNavigation)
+SHARDBOARD_TEST(TestCanvasNavigation, withFonts)
 #include "tst_canvasnavigation.moc"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desktop program from outside: its arguments, exit codes, one-line errors, and the pictures of the tour.
-#include "app/desktop/window/commandline.h"
 #include "app/desktop/files/sample.h"
+#include "app/desktop/window/commandline.h"
 #include "model/io/design/designfile.h"
+#include "tests/support/runner.h"
 
 #include <QDir>
 #include <QFile>
@@ -196,5 +197,5 @@ void TestCommandLine::tourWritesEveryPicture()
     QVERIFY(dark.pixelColor(2, 400).lightness() < 60);
 }
 
-QTEST_GUILESS_MAIN(TestCommandLine)
+SHARDBOARD_TEST(TestCommandLine)
 #include "tst_commandline.moc"

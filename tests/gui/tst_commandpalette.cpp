@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command palette of the real window, by keys alone: every command of the menus is found by its name and runs, what is
 // refused says so and does nothing, weights, operations, collectives and devices are gone to, and the focus comes back.
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
+#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/window/mainwindow.h"
 #include "app/desktop/window/palettesources.h"
-#include "app/desktop/window/settings.h"
-#include "app/desktop/menus/themecontrol.h"
+
 #include "tests/gui/widgets_support.h"
-#include "widgets/workbench/commandpalette.h"
+#include "tests/support/runner.h"
 #include "widgets/document/documentview.h"
+#include "widgets/workbench/commandpalette.h"
 
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -225,5 +226,5 @@ void TestCommandPalette::withoutADesign()
     QVERIFY(empty.document()->hasDesign());
 }
 
-QTEST_MAIN(TestCommandPalette)
+SHARDBOARD_TEST(TestCommandPalette)
 #include "tst_commandpalette.moc"

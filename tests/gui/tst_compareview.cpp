@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The comparison with real clicks: against the design as opened, a kept state and a file; going back is one edit.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "model/io/design/designfile.h"
 #include "widgets/compare/compareview.h"
@@ -205,5 +206,5 @@ void TestCompareView::withoutADesign()
     QCOMPARE(view->otherCount(), 0);
 }
 
-QTEST_MAIN(TestCompareView)
+SHARDBOARD_TEST(TestCompareView)
 #include "tst_compareview.moc"

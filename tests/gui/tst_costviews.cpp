@@ -2,18 +2,20 @@
 // Where time and memory go, in the real views: the table of parts and operations, memory by cause and over the step, and what
 // would make a design fit, with progress, cancel and one click to take it.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
-#include "model/plan/partcosts.h"
-#include "widgets/cost/costview.h"
-#include "widgets/memory/devicebars.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/plan/time/partcosts.h"
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/cost/costview.h"
+#include "widgets/look/format.h"
+#include "widgets/look/swatch.h"
+#include "widgets/memory/devicebars.h"
 #include "widgets/memory/fitadvisor.h"
 #include "widgets/memory/fitlist.h"
-#include "widgets/look/format.h"
 #include "widgets/memory/memoryview.h"
 #include "widgets/plots/timelinechart.h"
 #include "widgets/workbench/summarybar.h"
-#include "widgets/look/swatch.h"
 
 #include <QAction>
 #include <QCheckBox>
@@ -461,5 +463,5 @@ void TestCostViews::everythingHasAName()
     QCOMPARE(namelessIn(*memory), QString());
 }
 
-QTEST_MAIN(TestCostViews)
+SHARDBOARD_TEST(TestCostViews)
 #include "tst_costviews.moc"

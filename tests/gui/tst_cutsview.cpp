@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The comparison of the cut rules: the numbers that torch, XLA and MAX are known to give, and the edit from it.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/controls/axispicker.h"
+#include "widgets/controls/numberedit.h"
 #include "widgets/cuts/cutsmodel.h"
 #include "widgets/cuts/cutsview.h"
 #include "widgets/look/devicecolors.h"
-#include "widgets/controls/numberedit.h"
 #include "widgets/look/theme.h"
 
 #include <QAbstractItemModelTester>
@@ -247,5 +248,5 @@ void TestCutsView::allRulesAreSeenInASmallWindow()
     QVERIFY(bench.table->columnWidth(CutsModel::BarColumn) >= 150);
 }
 
-QTEST_MAIN(TestCutsView)
+SHARDBOARD_TEST(TestCutsView)
 #include "tst_cutsview.moc"

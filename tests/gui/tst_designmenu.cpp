@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizer states and memory settings from the Design menu of the real window, and the New dialog with a hardware file: each
 // choice is one step that prices everything again and can be undone.
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
-#include "app/desktop/window/mainwindow.h"
 #include "app/desktop/files/newdialog.h"
-#include "app/desktop/window/settings.h"
 #include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/mainwindow.h"
 #include "model/io/design/hardwarefile.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include <QAction>
 #include <QApplication>
@@ -152,5 +153,5 @@ void TestDesignMenu::newDesignWithAHardwareFile()
     QVERIFY(refused.findChild<QLabel*>(QStringLiteral("new.error"))->text().contains(QStringLiteral("mine.json")));
 }
 
-QTEST_MAIN(TestDesignMenu)
+SHARDBOARD_TEST(TestDesignMenu)
 #include "tst_designmenu.moc"

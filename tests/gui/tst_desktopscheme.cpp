@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light or dark from the desktop's portal: against a portal of our own on a bus of our own.
 #include "app/desktop/menus/desktopscheme.h"
+#include "tests/support/runner.h"
 
 #include <QDBusConnection>
 #include <QDBusMessage>
@@ -96,5 +97,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestDesktopScheme)
+SHARDBOARD_TEST(TestDesktopScheme)
 #include "tst_desktopscheme.moc"

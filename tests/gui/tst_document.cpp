@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The document: edits, undo, redo, selection, files.
 #include "model/design/checkstrategies.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/support/runner.h"
 
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -473,5 +475,5 @@ void TestDocument::largeFileIsIdentifiedPieceByPiece()
     QVERIFY(identity.sameContent(identity) && !identity.sameContent(identityOf(folder.path())));
 }
 
-QTEST_GUILESS_MAIN(TestDocument)
+SHARDBOARD_TEST(TestDocument)
 #include "tst_document.moc"

@@ -2,7 +2,8 @@
 // The client of the worker against a scripted one: whatever the worker does, the client says what happened and goes on.
 #include "app/desktop/files/sample.h"
 #include "app/desktop/run/enginesession.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
+#include "tests/support/runner.h"
 
 #include <QSignalSpy>
 #include <QTest>
@@ -261,5 +262,5 @@ void TestEngine::killedWhileIdle()
     QTRY_COMPARE(finished, 1);
 }
 
-QTEST_GUILESS_MAIN(TestEngine)
+SHARDBOARD_TEST(TestEngine)
 #include "tst_engine.moc"

@@ -2,17 +2,18 @@
 // Why there is a collective and what else there was, with real clicks: causes, ranked rows, pins set and removed as steps of
 // the history; and that long names fit, in the view and in the inspector.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "model/design/explain/explain.h"
+#include "widgets/controls/card.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorparts.h"
 #include "widgets/explain/rowsmodel.h"
 #include "widgets/look/theme.h"
-#include "widgets/strategy/whatif.h"
-#include "widgets/controls/wrappedlabel.h"
+#include "widgets/work/latestjob.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -290,9 +291,9 @@ void TestExplainView::alternativesAreLaidOutAsTheyCome()
     panel.show();
     int told = 0;
     QStringList clipped;
-    const auto* judge = panel.findChild<AlternativesJudge*>();
-    QVERIFY(judge != nullptr);
-    connect(judge, &AlternativesJudge::answered, this, [&] {
+    const auto* job = panel.findChild<LatestJob*>(QStringLiteral("alternativesJob"));
+    QVERIFY(job != nullptr);
+    connect(job, &LatestJob::answered, this, [&] {
         for (const Card* card : panel.findChildren<Card*>()) {
             const auto labels = card->findChildren<QLabel*>();
             for (const QLabel* label : labels)
@@ -511,5 +512,5 @@ void TestExplainView::rowsInWords()
     QCOMPARE(movesText(row), QStringLiteral("nothing"));
 }
 
-QTEST_MAIN(TestExplainView)
+SHARDBOARD_TEST(TestExplainView)
 #include "tst_explainview.moc"

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports: seen before they are written, compared with the last one, refused by name with a way to the weight, and read back equal.
+#include "app/desktop/base/linediff.h"
 #include "app/desktop/export/exportaction.h"
 #include "app/desktop/export/exportdialog.h"
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/window/fonts.h"
-#include "app/desktop/files/linediff.h"
 #include "model/session/selection.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/work/longwork.h"
 
 #include <QDeadlineTimer>
@@ -474,12 +476,6 @@ void TestExportDialog::damageIsFoundWhenReadBack()
     QVERIFY(back.error().text().find("shards.json") != std::string::npos);
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestExportDialog test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestExportDialog, withFonts)
 
 #include "tst_exportdialog.moc"

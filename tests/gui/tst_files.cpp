@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to a design's file beside saving: samples, unsaved changes after a crash, changes by another program.
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
-#include "app/desktop/window/fonts.h"
-#include "app/desktop/window/mainwindow.h"
 #include "app/desktop/files/recovery.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/files/savename.h"
-#include "app/desktop/window/settings.h"
 #include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/fonts.h"
+#include "app/desktop/window/mainwindow.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/wrappedlabel.h"
 
 #include <QAction>
@@ -80,6 +82,16 @@ int saveForever(const QString& file)
     for (bool other = true;; other = !other)
         if (!writeDesign(path, other ? second : first).ok())
             return 1;
+}
+
+/// The processes that the tests below start are this program, too.
+std::optional<int> withFontsOrAsAnother(const QStringList& arguments)
+{
+    if (arguments.size() == 4 && arguments[1] == QLatin1String("--crash"))
+        return crash(arguments[2], arguments[3]);
+    if (arguments.size() == 3 && arguments[1] == QLatin1String("--save"))
+        return saveForever(arguments[2]);
+    return withFonts(arguments);
 }
 
 } // namespace
@@ -174,7 +186,9 @@ void TestFiles::crashWindow(const QString& file, const QString& folder)
     QProcess process;
     if (!folder.isEmpty())
         process.setWorkingDirectory(folder);
-    process.start(QCoreApplication::applicationFilePath(), { QStringLiteral("--crash"), m_settings->unsavedFolder(), file });
+    process.start(
+        QCoreApplication::applicationFilePath(),
+        { QStringLiteral("-class"), QStringLiteral("tst_files"), QStringLiteral("--crash"), m_settings->unsavedFolder(), file });
     QVERIFY(process.waitForFinished());
     QCOMPARE(process.exitStatus(), QProcess::CrashExit);
     QCOMPARE(kept().size(), 1);
@@ -532,7 +546,7 @@ void TestFiles::removedFileIsAskedAbout()
     QVERIFY(QFile::remove(file));
     answerConflict("cancel");
     QVERIFY(!m_window->fileActions()->save());
-    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard is not there any more")), qPrintable(m_asked));
+    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard no longer exists")), qPrintable(m_asked));
     QVERIFY(!QFile::exists(file));
     answerConflict("overwrite");
     QVERIFY(m_window->fileActions()->save());
@@ -676,7 +690,8 @@ void TestFiles::killedWhileSavingLeavesAWholeFile()
     int second = 0;
     for (int round = 0; round < 12; ++round) {
         QProcess process;
-        process.start(QCoreApplication::applicationFilePath(), { QStringLiteral("--save"), file, QString() });
+        process.start(QCoreApplication::applicationFilePath(),
+                      { QStringLiteral("-class"), QStringLiteral("tst_files"), QStringLiteral("--save"), file });
         QVERIFY(process.waitForReadyRead()); // it has begun
         QTest::qWait(7 * round);
         process.kill();
@@ -756,17 +771,6 @@ void TestFiles::dragInsideOnAWrongPlaceChangesNothing()
     QVERIFY(!m_window->banner()->isVisible());
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    const QStringList arguments = QCoreApplication::arguments();
-    if (arguments.size() == 4 && arguments[1] == QLatin1String("--crash"))
-        return crash(arguments[2], arguments[3]);
-    if (arguments.size() == 4 && arguments[1] == QLatin1String("--save"))
-        return saveForever(arguments[2]);
-    TestFiles test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestFiles, withFontsOrAsAnother)
 
 #include "tst_files.moc"

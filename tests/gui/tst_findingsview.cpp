@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings and their repairs with real clicks and keys on a real document, in the list and in the inspector.
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
-#include "widgets/findings/findingsview.h"
+#include "widgets/controls/card.h"
+#include "widgets/edits/repairs.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorparts.h"
-#include "widgets/work/longwork.h"
-#include "widgets/tables/notedelegate.h"
-#include "widgets/document/repairs.h"
+#include "widgets/findings/findingsview.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QApplication>
@@ -372,5 +373,5 @@ void TestFindingsView::everyPlaceThatIsNamedIsThere()
     QCOMPARE(static_cast<int>(placeNamed(document, "model").kind), static_cast<int>(FindingPlace::Kind::MeshAxis));
 }
 
-QTEST_MAIN(TestFindingsView)
+SHARDBOARD_TEST(TestFindingsView)
 #include "tst_findingsview.moc"

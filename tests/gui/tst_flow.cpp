@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow of a plan: where its boxes stand, what its lines stand for, folded layers, search; walking through the plan step by step
 // and playing it, with what moves between devices, in the real window.
-#include "tests/gui/realwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/support/runner.h"
 
-#include "widgets/canvas/transfers.h"
 #include "widgets/controls/choicebox.h"
-#include "widgets/look/devicecolors.h"
+#include "widgets/controls/viewheader.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/steptexts.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowlayout.h"
 #include "widgets/flow/flowtransport.h"
 #include "widgets/flow/flowview.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
+#include "widgets/mesh/transfers.h"
 #include "widgets/tiles/modelcanvas.h"
-#include "widgets/flow/planplayer.h"
-#include "widgets/document/stepwords.h"
 #include "widgets/tiles/tileview.h"
 
 #include <QAction>
@@ -27,20 +29,12 @@
 #include <QToolButton>
 
 #include <algorithm>
-#include <ctime>
 #include <random>
 #include <set>
 
 using namespace shardboard;
 
 namespace {
-
-double threadMilliseconds()
-{
-    timespec now {};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
 
 Design largeDesign()
 {
@@ -79,7 +73,7 @@ private Q_SLOTS:
     void playingStopsAtAnEdit();
     void selectionElsewhereIsTakenUp();
     void reducedMotionDrawsArrows();
-    void framesStayCheapWhilePlaying();
+    void arrowsStayFewOnManyDevices();
 };
 
 void TestFlow::boxesStandInLines()
@@ -693,7 +687,7 @@ void TestFlow::reducedMotionDrawsArrows()
     auto* action = real.window->findChild<QAction*>(QStringLiteral("view.reducedMotion"));
     QVERIFY(!action->isChecked());
     action->trigger();
-    QVERIFY(real.settings.reducedMotion().value_or(false));
+    QVERIFY(real.settings->reducedMotion().value_or(false));
     auto* view = real.window->findChild<FlowView*>();
     MeshCanvas* mesh = real.window->meshView()->canvas();
     QSignalSpy progressed(view->player(), &PlanPlayer::progressed);
@@ -713,47 +707,23 @@ void TestFlow::reducedMotionDrawsArrows()
     QVERIFY(mesh->grab().toImage() != begun);
 }
 
-/// 405B over 16,384 devices: neither a step nor a frame of its motion takes much; time of this thread alone, the median.
-void TestFlow::framesStayCheapWhilePlaying()
+/// 405B over 16,384 devices: a transfer is a few arrows, however many devices it joins.
+void TestFlow::arrowsStayFewOnManyDevices()
 {
     RealWindow real;
     QVERIFY(real.document()->setDesign(largeDesign()).ok());
     QCOMPARE(real.document()->design().mesh.deviceCount(), std::int64_t { 16384 });
     auto* view = real.window->findChild<FlowView*>();
     MeshCanvas* mesh = real.window->meshView()->canvas();
-    const auto settle = [&] {
-        QApplication::sendPostedEvents();
-        QEvent paint(QEvent::UpdateRequest);
-        QApplication::sendEvent(real.window.get(), &paint);
-    };
-    settle();
-    std::vector<double> steps;
-    std::vector<double> frames;
+    int transfers = 0;
     for (int i = 0; i < 60 && i < view->player()->count(); ++i) {
-        double before = threadMilliseconds();
         view->player()->forward();
-        settle();
-        steps.push_back(threadMilliseconds() - before);
+        QCoreApplication::sendPostedEvents();
         QVERIFY(mesh->arrows().size() <= 200);
-        if (mesh->shownTransfer() < 0)
-            continue;
-        before = threadMilliseconds();
-        mesh->showTransfer(mesh->shownTransfer(), 0.1 + 0.01 * i,
-                           stepTitle(*real.document()->evaluation(), view->player()->current()),
-                           stepDetail(*real.document()->evaluation(), view->player()->current()));
-        settle();
-        frames.push_back(threadMilliseconds() - before);
+        transfers += mesh->shownTransfer() >= 0;
     }
-    const auto at = [](std::vector<double> times, double share) {
-        std::sort(times.begin(), times.end());
-        return times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))];
-    };
-    qInfo("a step: median %.1f ms, p99 %.1f ms; a frame of its motion: median %.1f ms, p99 %.1f ms", at(steps, 0.5),
-          at(steps, 0.99), at(frames, 0.5), at(frames, 0.99));
-    QVERIFY(!frames.empty());
-    QVERIFY(at(frames, 0.5) <= 16);
-    QVERIFY(at(steps, 0.5) <= 64); // four times what is aimed at, on whatever machine
+    QVERIFY(transfers > 0);
 }
 
-QTEST_MAIN(TestFlow)
+SHARDBOARD_TEST(TestFlow, withFonts)
 #include "tst_flow.moc"

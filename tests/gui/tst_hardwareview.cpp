@@ -2,10 +2,11 @@
 // The hardware editor and the topology picture with real keys and clicks: values with units, refusals beside their field that
 // change nothing, undo, presets and files; which mesh axis goes over which level.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
-#include "widgets/look/format.h"
 #include "widgets/hardware/hardwareview.h"
-#include "widgets/hardware/topologyview.h"
+#include "widgets/look/format.h"
+#include "widgets/mesh/topologyview.h"
 
 #include <QAbstractItemView>
 #include <QCheckBox>
@@ -424,5 +425,5 @@ void TestHardwareView::withoutADesign()
     QVERIFY(topology.lines().empty() && topology.sizeHint().height() == 0);
 }
 
-QTEST_MAIN(TestHardwareView)
+SHARDBOARD_TEST(TestHardwareView)
 #include "tst_hardwareview.moc"

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The help says what is there: every view has its page, every link and every menu that a page names exists, and the first steps
 // lead where they say, with the numbers that they say.
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/docks.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportaction.h"
+#include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/docks.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
-#include "app/desktop/menus/themecontrol.h"
+
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/compare/compareview.h"
-#include "widgets/memory/fitadvisor.h"
 #include "widgets/look/format.h"
+#include "widgets/memory/fitadvisor.h"
 #include "widgets/mesh/meshview.h"
 
 #include <QAction>
@@ -221,12 +224,6 @@ void TestHelp::firstSteps()
     QVERIFY(folder.exists(QStringLiteral("export.py")) && folder.exists(QStringLiteral("shards.json")));
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestHelp test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestHelp, withFonts)
 
 #include "tst_help.moc"

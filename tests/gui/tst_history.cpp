@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The history: named edits, a jump to any of them, and the same edits made again from a file, on this design or another one.
-#include "app/desktop/window/fonts.h"
 #include "app/desktop/files/historyfiles.h"
+#include "app/desktop/window/fonts.h"
 #include "model/session/edithistory.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include <QFile>
 #include <QListView>
@@ -195,13 +197,13 @@ void TestHistory::windowListsJumpsSavesAndReplays()
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
     test.window->fileActions()->openSample();
     const Design opened = test.document()->design();
-    auto* save = test.find<QPushButton>("historySave");
+    auto* save = test.child<QPushButton>("historySave");
     test.raise("history");
     QVERIFY(!save->isEnabled()); // nothing to save yet
     makeEdits(*test.document());
     const Design edited = test.document()->design();
     QVERIFY(save->isEnabled());
-    auto* list = test.find<QListView>("historyList");
+    auto* list = test.child<QListView>("historyList");
     QVERIFY(list->isVisible());
     QCOMPARE(list->model()->rowCount(), 4); // as opened, and three edits
     QCOMPARE(list->model()->index(1, 0).data().toString(), QStringLiteral("Cut up_proj"));
@@ -210,7 +212,7 @@ void TestHistory::windowListsJumpsSavesAndReplays()
     QVERIFY(test.document()->design() == opened);
     QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(list->model()->index(3, 0)).center());
     QVERIFY(test.document()->design() == edited);
-    auto* files = test.find<HistoryFiles>("historyFiles");
+    auto* files = test.child<HistoryFiles>("historyFiles");
     QVERIFY(files->saveTo(test.at("a.edits.json")));
     test.window->fileActions()->saveTo(test.at("a.shardboard"));
     test.window->fileActions()->openSample();
@@ -248,7 +250,7 @@ void TestHistory::fullHistoryCountsWhatIsMadeAgain()
             QVERIFY(test.document()->edit(design, QStringLiteral("Batch %1").arg(value)).ok());
         }
     };
-    auto* files = test.find<HistoryFiles>("historyFiles");
+    auto* files = test.child<HistoryFiles>("historyFiles");
     QVERIFY(test.document()->setDesign(knownDesign()).ok());
     batches({ 16, 32 });
     QVERIFY(files->saveTo(test.at("two.edits.json")));
@@ -259,23 +261,17 @@ void TestHistory::fullHistoryCountsWhatIsMadeAgain()
     QCOMPARE(stack->index(), 3);
     QCOMPARE(test.document()->design().workload.batch, 32);
     const QString text = test.window->banner()->text();
-    QVERIFY2(text.contains(QStringLiteral("2 edits made again; undo takes them back")), qPrintable(text));
+    QVERIFY2(text.contains(QStringLiteral("2 edits replayed; undo takes them back")), qPrintable(text));
     // More than the history holds.
     stack->clear();
     stack->setUndoLimit(1);
     batches({ 8 });
     QVERIFY(files->replayFrom(test.at("two.edits.json")));
-    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits made again; undo takes the last 1 back")),
+    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits replayed; undo takes back the last 1")),
              qPrintable(test.window->banner()->text()));
     QVERIFY(test.window->fileActions()->saveTo(test.at("full.shardboard"))); // closes without a question
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestHistory test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestHistory, withFonts)
 
 #include "tst_history.moc"

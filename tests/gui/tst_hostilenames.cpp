@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Designs whose names want to be obeyed, in the real window: whatever a name says, it is shown, nothing is loaded for
 // it, and every view, tool tip, menu, box and picture stays usable.
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
-#include "app/desktop/window/docks.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
-#include "app/desktop/window/helpwindow.h"
-#include "app/desktop/pictures/pictures.h"
 #include "app/desktop/files/savename.h"
+#include "app/desktop/pictures/pictures.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/shortcutsheet.h"
 #include "model/core/visibletext.h"
 #include "model/io/design/designfile.h"
 #include "model/session/edithistory.h"
+#include "tests/gui/appwindow.h"
 #include "tests/gui/editor_support.h"
-#include "tests/gui/realwindow.h"
 #include "tests/gui/textsinks.h"
 #include "tests/support/hostilenames.h"
+#include "tests/support/runner.h"
 #include "widgets/look/plaintext.h"
 
 #include <QDir>
@@ -522,10 +523,10 @@ void TestHostileNames::sourcesUseTheHelper()
     };
     const std::vector<Rule> rules {
         { "QToolTip::showText", { QStringLiteral("plaintext.cpp") }, "showToolTip" },
-        { "QMessageBox::(about|aboutQt|critical|information|question|warning)\\s*\\(", {}, "plainBox" },
+        { "QMessageBox::(about|aboutQt|critical|information|question|warning)\\s*\\(", {}, "messageBox" },
         { "\\bQMessageBox\\s+\\w+\\s*[({;]|new QMessageBox|make_unique<QMessageBox>",
-          { QStringLiteral("plainbox.cpp") },
-          "plainBox" },
+          { QStringLiteral("messagebox.cpp") },
+          "messageBox" },
         { "QInputDialog|QErrorMessage|QProgressDialog|QWhatsThis|QSplashScreen|QGraphicsTextItem|QStaticText|"
           "setWhatsThis",
           {},
@@ -563,5 +564,5 @@ void TestHostileNames::sourcesUseTheHelper()
     QVERIFY2(found.isEmpty(), qPrintable(found.join(QLatin1Char('\n'))));
 }
 
-QTEST_MAIN(TestHostileNames)
+SHARDBOARD_TEST(TestHostileNames, withFonts)
 #include "tst_hostilenames.moc"

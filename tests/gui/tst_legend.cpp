@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Legends name every colour and pattern in view, and a click on an entry, or a key, shows what is drawn so in the same view.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/cost/costview.h"
 #include "widgets/flow/flowcanvas.h"
@@ -288,7 +289,7 @@ void TestLegend::manyShardsAreOneEntry()
     ShownView<MeshView> many(knownDesign("fsdp=16", "fsdp"), { 460, 400 });
     QVERIFY(many.ready);
     many.document.selection()->setWeight(weightNamed(many.document, "o_proj"));
-    QCOMPARE(textsOf(many.view->legend()), QStringList { QStringLiteral("16 shards, a colour each") });
+    QCOMPARE(textsOf(many.view->legend()), QStringList { QStringLiteral("16 shards, one color each") });
     const QImage all = many.view->canvas()->grab().toImage();
     click(many.view->legend(), "all");
     QVERIFY(many.view->canvas()->grab().toImage() == all); // all are drawn so
@@ -399,5 +400,5 @@ void TestLegend::choiceOutlivesAnEdit()
         QVERIFY(shown.view->canvas()->matches(i));
 }
 
-QTEST_MAIN(TestLegend)
+SHARDBOARD_TEST(TestLegend)
 #include "tst_legend.moc"

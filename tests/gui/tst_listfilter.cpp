@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ctrl+F in every list, table and tree of the window: filters, says when nothing is left, and gives all rows back.
 #include "app/desktop/window/fonts.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/tables/listfilter.h"
 
 #include <QAbstractItemView>
@@ -120,7 +122,7 @@ void TestListFilter::everyListHasTheKey()
 void TestListFilter::foldedRowsAreFound()
 {
     m_window->raise("cost");
-    auto* tree = m_window->find<QTreeView>("costTree");
+    auto* tree = m_window->child<QTreeView>("costTree");
     auto* filter = tree->findChild<ListFilter*>(QStringLiteral("listFilter"), Qt::FindDirectChildrenOnly);
     filter->open();
     QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("o_proj"));
@@ -170,12 +172,6 @@ void TestListFilter::manyRows()
     QCOMPARE(shownRows(&view), 111); // 99, 990 to 999, 9900 to 9999
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestListFilter test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestListFilter, withFonts)
 
 #include "tst_listfilter.moc"

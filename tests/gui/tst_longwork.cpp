@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work off the GUI thread: only the latest answers, a cancel is answered at once and is no error, and what lasts is told of.
+#include "tests/support/runner.h"
 #include "widgets/work/latestjob.h"
 #include "widgets/work/longwork.h"
 
-#include <QElapsedTimer>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSemaphore>
@@ -39,6 +39,7 @@ class TestLongWork : public QObject {
 private Q_SLOTS:
     void onlyTheLatestAnswers();
     void forgottenWorkIsToldToStop();
+    void stoppedWorkAnswersWithWhatItHas();
     void destroyingWaitsAndDropsTheAnswer();
     void quickWorkShowsNothing();
     void lastingWorkSaysWhatAndHowFar();
@@ -80,6 +81,41 @@ void TestLongWork::forgottenWorkIsToldToStop()
     QVERIFY(!job.isBusy());
     QTRY_VERIFY(ended);
     QTest::qWait(20);
+}
+
+void TestLongWork::stoppedWorkAnswersWithWhatItHas()
+{
+    LatestJob job;
+    const QSignalSpy answered(&job, &LatestJob::answered);
+    QList<int> told;
+    int answer = 0;
+    const auto count = [&](const std::atomic<bool>& stop, const LatestJob::Tell& tell) -> LatestJob::Answer {
+        int parts = 0;
+        while (!stop) {
+            if (++parts <= 3)
+                tell([&told, parts] { told << parts; });
+            QThread::msleep(1);
+        }
+        return [&answer, parts] { answer = parts; };
+    };
+    job.askTelling(count);
+    QTRY_COMPARE(told, QList<int>({ 1, 2, 3 }));
+    job.stop();
+    QVERIFY(job.isBusy()); // its answer is still wanted
+    QTRY_COMPARE(answered.count(), 1);
+    QVERIFY(answer >= 3 && !job.isBusy());
+    // Stopped before it began, it answers too; forgotten, it tells nothing any more.
+    answer = -1;
+    job.askTelling(count);
+    job.stop();
+    QTRY_COMPARE(answered.count(), 2);
+    QVERIFY(answer >= 0);
+    told.clear();
+    job.askTelling(count);
+    job.forget();
+    QTest::qWait(20);
+    QCOMPARE(told, QList<int>());
+    QCOMPARE(answered.count(), 2);
 }
 
 void TestLongWork::destroyingWaitsAndDropsTheAnswer()
@@ -170,5 +206,5 @@ void TestLongWork::cancelIsAnsweredAtOnceAndTheAnswerNeverComes()
     QCOMPARE(ended.count(), 1);
 }
 
-QTEST_MAIN(TestLongWork)
+SHARDBOARD_TEST(TestLongWork)
 #include "tst_longwork.moc"

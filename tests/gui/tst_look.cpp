@@ -5,12 +5,14 @@
 #include "app/desktop/window/fonts.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "tests/gui/window_support.h"
-#include "widgets/look/devicecolors.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
-#include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 
@@ -111,7 +113,7 @@ private:
     QImage tile(TileCanvas* canvas, std::int64_t position);
     QStringList clipped() const;
 
-    TestWindow m_it;
+    AppWindow m_it;
 };
 
 void TestLook::cleanup()
@@ -430,10 +432,10 @@ void TestLook::patternsHaveNoHues()
     // Whatever is drawn of parts, wherever: not one pixel of the seven hues.
     const QImage all = m_it.child<QWidget>("tileView")->grab().toImage();
     std::vector<QRgb> hues;
-    setPartLook(PartLook::Hues);
+    setPartStyle(PartStyle::Hues);
     for (int i = 0; i < kHueCount; ++i)
         hues.push_back(partColor(i).fill.rgb());
-    setPartLook(PartLook::Patterns);
+    setPartStyle(PartStyle::Patterns);
     for (int y = 0; y < all.height(); ++y)
         for (int x = 0; x < all.width(); ++x)
             QVERIFY(std::find(hues.begin(), hues.end(), all.pixel(x, y)) == hues.end());
@@ -457,7 +459,7 @@ void TestLook::patternsAreLiveAndKept()
     m_it.action("view.patterns")->trigger();
     m_it.open();
     QVERIFY(m_it.theme->isPatternsOnly());
-    QCOMPARE(partLook(), PartLook::Patterns);
+    QCOMPARE(partStyle(), PartStyle::Patterns);
     QVERIFY(m_it.action("view.patterns")->isChecked());
 }
 
@@ -469,17 +471,11 @@ void TestLook::allLooksTogether()
     m_it.theme->setTextSize(14);
     settle();
     QVERIFY(Theme::of(m_it.window.get()).highContrast);
-    QCOMPARE(partLook(), PartLook::Patterns);
+    QCOMPARE(partStyle(), PartStyle::Patterns);
     QCOMPARE(m_it.window->font().pointSizeF(), 14.0);
     savePicture(m_it.window.get(), QStringLiteral("contrast-patterns-14"));
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestLook test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestLook, withFonts)
 
 #include "tst_look.moc"

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real window, driven as a person does: open, select, edit, undo, save, drop, run. Any warning of Qt is a failure.
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
-#include "app/desktop/window/docks.h"
-#include "app/desktop/run/enginesession.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
-#include "app/desktop/window/fonts.h"
-#include "app/desktop/window/mainwindow.h"
 #include "app/desktop/files/newdialog.h"
 #include "app/desktop/files/recentfiles.h"
-#include "app/desktop/run/runpanel.h"
 #include "app/desktop/files/sample.h"
-#include "app/desktop/window/settings.h"
 #include "app/desktop/menus/themecontrol.h"
-#include "model/plan/pin.h"
+#include "app/desktop/run/enginesession.h"
+#include "app/desktop/run/runpanel.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/fonts.h"
+#include "app/desktop/window/mainwindow.h"
 #include "model/design/presets/presets.h"
+#include "model/plan/pin.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/axisdrag.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QAbstractItemView>
 #include <QApplication>
@@ -785,5 +786,5 @@ void TestMainWindow::realEngineRuns()
     QVERIFY2(childText("run.verdict").startsWith(QStringLiteral("Equal to the unsharded")), qPrintable(childText("run.verdict")));
 }
 
-QTEST_MAIN(TestMainWindow)
+SHARDBOARD_TEST(TestMainWindow)
 #include "tst_mainwindow.moc"

@@ -2,8 +2,10 @@
 // One edit of many weights: those that a pattern names, counted before they are changed, and a strategy that goes from one window
 // to another by the clipboard.
 #include "app/desktop/window/fonts.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/strategy/strategyeditor.h"
 #include "widgets/weights/weighttable.h"
 
@@ -43,9 +45,9 @@ void TestManyWeights::patternNamesWhatIsEdited()
     test.window->fileActions()->openSample();
     const Design before = test.document()->design();
     auto* panel = test.window->findChild<WeightPanel*>();
-    auto* tree = test.find<QTreeView>("weightTree");
+    auto* tree = test.child<QTreeView>("weightTree");
     test.action("edit.find")->trigger();
-    auto* filter = test.find<QLineEdit>("weightFilter");
+    auto* filter = test.child<QLineEdit>("weightFilter");
     QVERIFY(filter->hasFocus());
     QTest::keyClicks(filter, QStringLiteral("*.mlp.*"));
     tree->setFocus();
@@ -81,7 +83,7 @@ void TestManyWeights::strategyGoesToAnotherWindow()
     from.window->fileActions()->openSample();
     QVERIFY(to.document()->setDesign(knownDesign("data=2,model=4", "replicate")).ok());
     from.document()->selection()->setWeight(weightNamed(*from.document(), "o_proj"));
-    auto* source = from.find<QTreeView>("weightTree");
+    auto* source = from.child<QTreeView>("weightTree");
     from.window->activateWindow(); // the keys of a window that is behind are nobody's
     QVERIFY(QTest::qWaitForWindowActive(from.window.get()));
     source->setFocus();
@@ -92,7 +94,7 @@ void TestManyWeights::strategyGoesToAnotherWindow()
     const int other = weightNamed(*to.document(), "down_proj");
     QVERIFY(weightAt(*to.document(), other).layout.isReplicated());
     to.document()->selection()->setWeight(other);
-    auto* target = to.find<QTreeView>("weightTree");
+    auto* target = to.child<QTreeView>("weightTree");
     to.window->activateWindow();
     target->setFocus();
     QTest::keySequence(target, QKeySequence::Paste);
@@ -101,12 +103,6 @@ void TestManyWeights::strategyGoesToAnotherWindow()
     to.document()->undoStack()->undo();
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestManyWeights test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestManyWeights, withFonts)
 
 #include "tst_manyweights.moc"

@@ -2,9 +2,11 @@
 // Devices of the mesh are found by number, coordinates, node or mesh axis: what is typed is read as it is meant, and the view shows
 // what matches and goes on to the next.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
-#include "widgets/document/documentview.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/viewheader.h"
+#include "widgets/document/documentview.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshfind.h"
 #include "widgets/mesh/meshview.h"
@@ -183,5 +185,5 @@ void TestMeshFind::manyDevices()
     QVERIFY(QRectF(canvas->rect()).contains(cell));
 }
 
-QTEST_MAIN(TestMeshFind)
+SHARDBOARD_TEST(TestMeshFind)
 #include "tst_meshfind.moc"

@@ -2,14 +2,15 @@
 // The device mesh as a heat map of memory: every stage of a pipeline with its own peak, in numbers and colours; what does not
 // fit is marked by more than its colour; the legend says what is shown.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/controls/axisdrag.h"
+#include "widgets/edits/meshorder.h"
 #include "widgets/look/format.h"
-#include "widgets/mesh/meshcanvas.h"
-#include "widgets/mesh/meshchips.h"
-#include "widgets/mesh/meshorder.h"
-#include "widgets/mesh/meshview.h"
 #include "widgets/look/theme.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/workbench/meshchips.h"
 
 #include <QAction>
 #include <QApplication>
@@ -60,6 +61,7 @@ private Q_SLOTS:
     void orderOfTheDevices();
     void menuChangesTheDeviceOrder();
     void axesAreMovedInPlace();
+    void barsStandBesideTheGrid();
     void everythingHasAName();
 };
 
@@ -223,11 +225,35 @@ void TestMeshView::axesAreMovedInPlace()
     QVERIFY(!stay.isAccepted());
 }
 
+/// Each axis of a mesh has one bar, along the grid and outside of it, in the room that is asked for them.
+void TestMeshView::barsStandBesideTheGrid()
+{
+    const QRectF seen(100, 200, 300, 150);
+    for (const char* text : { "model=4", "data=2,model=4", "pipe=4,data=2,model=4" })
+        for (const double scale : { 1.0, 2.0 }) {
+            const Mesh mesh = Mesh::parse(text).value();
+            const MeshGrid grid(mesh);
+            const auto bars = meshBars(mesh, grid, seen, scale);
+            const QSizeF room = roomForBars(grid, scale);
+            std::set<int> axes;
+            for (const MeshBar& bar : bars) {
+                axes.insert(bar.axis);
+                QVERIFY2(bar.zone.contains(bar.rect) && !bar.rect.intersects(seen), text);
+                QCOMPARE(bar.across ? bar.rect.width() : bar.rect.height(), bar.across ? seen.width() : seen.height());
+                QVERIFY2(bar.across ? bar.rect.top() >= seen.top() - room.height() : bar.rect.left() >= seen.left() - room.width(),
+                         text);
+            }
+            QCOMPARE(axes.size(), static_cast<std::size_t>(mesh.axisCount()));
+            QCOMPARE(bars.size(), axes.size());
+        }
+    QVERIFY(meshBars(Mesh(), MeshGrid(Mesh()), seen, 1).empty());
+}
+
 void TestMeshView::everythingHasAName()
 {
     const Shown shown(knownDesign());
     QCOMPARE(namelessIn(*shown.view), QString());
 }
 
-QTEST_MAIN(TestMeshView)
+SHARDBOARD_TEST(TestMeshView)
 #include "tst_meshview.moc"

@@ -2,13 +2,15 @@
 // All weights on one canvas: areas in proportion to bytes, nothing overlaps, zoom into any by wheel, keys and double click; and the
 // reverse view, whose bytes are those that a count over every element of the shards gives.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
-#include "widgets/canvas/treemap.h"
-#include "widgets/tiles/heldweights.h"
-#include "widgets/tiles/modelcanvas.h"
+#include "widgets/controls/viewheader.h"
 #include "widgets/look/theme.h"
+#include "widgets/tiles/deviceweights.h"
+#include "widgets/tiles/modelcanvas.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
+#include "widgets/tiles/treemap.h"
 
 #include <QApplication>
 #include <QLineEdit>
@@ -194,7 +196,7 @@ void TestModelCanvas::deviceHoldsItsShards()
     // Together the devices hold every weight as often as it is replicated.
     std::vector<std::int64_t> together(document.evaluation()->weights.size());
     for (std::int64_t device = 0; device < 8; ++device)
-        for (const HeldWeight& held : heldWeights(*document.evaluation(), device)) {
+        for (const DeviceWeight& held : weightsOnDevice(*document.evaluation(), device)) {
             const WeightLayout& weight = weightAt(document, held.weight);
             QCOMPARE(held.copies, weight.copies);
             QVERIFY(held.shard == weight.shards.shardAt(device));
@@ -229,7 +231,7 @@ void TestModelCanvas::stagesHoldTheirLayers()
     std::int64_t most = 0;
     for (std::int64_t device = 0; device < 32; ++device) {
         std::int64_t bytes = 0;
-        for (const HeldWeight& held : heldWeights(*document.evaluation(), device))
+        for (const DeviceWeight& held : weightsOnDevice(*document.evaluation(), device))
             bytes += held.bytes;
         most = std::max(most, bytes);
     }
@@ -249,7 +251,7 @@ void TestModelCanvas::reverseViewFollowsTheDevice()
         shown.document.selection()->setDevice(device);
         QCOMPARE(shown.canvas()->heldDevice(), device);
         std::int64_t bytes = 0;
-        for (const HeldWeight& it : heldWeights(*shown.document.evaluation(), device))
+        for (const DeviceWeight& it : weightsOnDevice(*shown.document.evaluation(), device))
             bytes += it.bytes;
         QCOMPARE(shown.canvas()->heldBytes(), bytes);
         // Areas are what the device holds: equal for weights of equal size that are cut alike.
@@ -320,5 +322,5 @@ void TestModelCanvas::everythingHasAName()
     QCOMPARE(namelessIn(*shown.view), QString());
 }
 
-QTEST_MAIN(TestModelCanvas)
+SHARDBOARD_TEST(TestModelCanvas)
 #include "tst_modelcanvas.moc"

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The window under random hands: it lives, its document stays sound, and it does not grow. As a test a fixed number of deeds;
 // `tst_monkey --seconds N [--seed S]` goes on for as long as one likes, best under sanitizers.
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/sample.h"
+#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/files/sample.h"
-#include "app/desktop/window/settings.h"
-#include "app/desktop/menus/themecontrol.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/session/document.h"
 #include "tests/gui/heapuse.h"
 #include "tests/gui/monkey.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -143,6 +147,17 @@ int forSeconds(int seconds, quint32 seed)
     return 0;
 }
 
+std::optional<int> prepareOrRunLong(const QStringList& arguments)
+{
+    QApplication::setQuitOnLastWindowClosed(false);
+    (void)withFonts(arguments);
+    if (const auto at = arguments.indexOf(QStringLiteral("--seconds")); at > 0) {
+        const auto seed = arguments.indexOf(QStringLiteral("--seed"));
+        return forSeconds(arguments.value(at + 1).toInt(), seed > 0 ? arguments.value(seed + 1).toUInt() : 1);
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 class TestMonkey : public QObject {
@@ -170,18 +185,6 @@ private Q_SLOTS:
     }
 };
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    QApplication::setQuitOnLastWindowClosed(false);
-    ensureFonts(application);
-    const QStringList arguments = QCoreApplication::arguments();
-    if (const auto at = arguments.indexOf(QStringLiteral("--seconds")); at > 0) {
-        const auto seed = arguments.indexOf(QStringLiteral("--seed"));
-        return forSeconds(arguments.value(at + 1).toInt(), seed > 0 ? arguments.value(seed + 1).toUInt() : 1);
-    }
-    TestMonkey test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestMonkey, prepareOrRunLong)
 
 #include "tst_monkey.moc"

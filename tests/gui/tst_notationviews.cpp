@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // One choice of notation, followed by every view that writes a layout.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
+#include "app/desktop/base/settings.h"
 #include "app/desktop/menus/notationmenu.h"
-#include "app/desktop/window/settings.h"
 
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
-#include "widgets/flow/flowscene.h"
-#include "widgets/explain/inspector.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/document/speclabel.h"
-#include "widgets/strategy/strategyeditor.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/flow/flowscene.h"
 #include "widgets/look/theme.h"
+#include "widgets/strategy/strategyeditor.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/weights/weighttable.h"
@@ -137,7 +138,7 @@ void TestNotationViews::whatItCannotSayIsMarked()
     auto* label = tiles->findChild<SpecLabel*>(QStringLiteral("tileSpec"));
     document.setNotation(Notation::Max);
     QCOMPARE(label->text(), QStringLiteral("P(None, ('model', 'data')) (JAX)"));
-    QVERIFY2(label->toolTip().startsWith(QStringLiteral("MAX cannot say this layout.")), qPrintable(label->toolTip()));
+    QVERIFY2(label->toolTip().startsWith(QStringLiteral("MAX cannot express this layout.")), qPrintable(label->toolTip()));
     QVERIFY2(label->toolTip().contains(QStringLiteral("order")), qPrintable(label->toolTip()));
     document.setNotation(Notation::DTensor);
     QCOMPARE(label->text(), QStringLiteral("_S(1,4), S(1)"));
@@ -241,5 +242,5 @@ void TestNotationViews::longSpecsAreNotCutOff()
     }
 }
 
-QTEST_MAIN(TestNotationViews)
+SHARDBOARD_TEST(TestNotationViews)
 #include "tst_notationviews.moc"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step of training in the flow and in the collectives: which phase is seen, what belongs to it, and how it is chosen.
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/controls/choicebox.h"
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QApplication>
 #include <QLineEdit>
@@ -228,5 +229,5 @@ void TestPhases::bytesTimeAndCauseAreInSight()
     QVERIFY(asTsv(selectedCells(table)).contains(QStringLiteral("grad of model.layers.*.mlp.experts.*.gate_proj.weight")));
 }
 
-QTEST_MAIN(TestPhases)
+SHARDBOARD_TEST(TestPhases)
 #include "tst_phases.moc"

@@ -2,10 +2,12 @@
 // How collectives are chosen, from the menu: each choice is one step of the history, is what a design file keeps, and does to
 // the plan what it says.
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include "model/io/design/designfile.h"
 #include "widgets/cost/collectivesview.h"
-#include "widgets/workbench/pickermenu.h"
+
+#include "widgets/edits/pickermenu.h"
 #include "widgets/look/theme.h"
 
 #include <QAction>
@@ -245,5 +247,5 @@ void TestPickerMenu::buttonSaysWhatIsChosen()
     QCOMPARE(pickerText(options), QStringLiteral("greedy · G0 · partial → shards · ≤ 64 MiB"));
 }
 
-QTEST_MAIN(TestPickerMenu)
+SHARDBOARD_TEST(TestPickerMenu)
 #include "tst_pickermenu.moc"

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views as pictures in files: drawn, not empty, of the right form; text stays text.
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
-#include "app/desktop/window/fonts.h"
-#include "app/desktop/window/mainwindow.h"
+#include "app/desktop/files/sample.h"
+#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/pictures/picturedialog.h"
 #include "app/desktop/pictures/pictures.h"
-#include "app/desktop/files/sample.h"
-#include "app/desktop/window/settings.h"
-#include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/fonts.h"
+#include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/canvas/navigation.h"
+#include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
-#include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QApplication>
@@ -356,12 +358,6 @@ private:
     std::unique_ptr<MainWindow> m_window;
 };
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestPictures test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestPictures, withFonts)
 
 #include "tst_pictures.moc"

@@ -2,10 +2,11 @@
 // The list of pins with real clicks and keys: what it says of each, which do nothing, adding and removing as steps of the
 // history.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
-#include "widgets/tables/notedelegate.h"
 #include "widgets/explain/pinsview.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
 
 #include <QApplication>
 #include <QLabel>
@@ -95,7 +96,7 @@ void TestPinsView::deadAndUnmetPinsAreTold()
     const QString dead = shown.state(shown.rowOf("*:sequense=fsdp"));
     QVERIFY2(dead.startsWith(QStringLiteral("does nothing:")) && dead.contains(QStringLiteral("sequense")), qPrintable(dead));
     const QString unmet = shown.state(shown.rowOf("self_attn.q_proj@model=P R -> P"));
-    QVERIFY2(unmet.startsWith(QStringLiteral("was left aside at")), qPrintable(unmet));
+    QVERIFY2(unmet.startsWith(QStringLiteral("was ignored at")), qPrintable(unmet));
     // All of it is read: the row is as high as its lines.
     shown.view->resize(520, 260);
     QTRY_VERIFY(shown.list()->visualItemRect(shown.list()->topLevelItem(shown.rowOf("*:sequense=fsdp"))).height() > kRowHeight);
@@ -170,7 +171,7 @@ void TestPinsView::profilesOfMaxKnowNoPins()
     QVERIFY(shown.ready);
     for (int row = 0; row < shown.list()->topLevelItemCount(); ++row)
         QVERIFY2(!shown.state(row).isEmpty(), qPrintable(QString::number(row)));
-    QVERIFY(shown.state(0).contains(QStringLiteral("G1 knows no pins")));
+    QVERIFY(shown.state(0).contains(QStringLiteral("G1 does not support pins")));
 }
 
 void TestPinsView::emptyListSaysHowToMakeOne()
@@ -182,5 +183,5 @@ void TestPinsView::emptyListSaysHowToMakeOne()
     QVERIFY(empty->isVisible() && empty->text().contains(QStringLiteral("Pin this")));
 }
 
-QTEST_MAIN(TestPinsView)
+SHARDBOARD_TEST(TestPinsView)
 #include "tst_pinsview.moc"

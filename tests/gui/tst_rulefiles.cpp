@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules files and modules in the real window: dropped, opened, saved; new designs laid out by rules or of one module.
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
-#include "app/desktop/window/docks.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
-#include "app/desktop/window/mainwindow.h"
 #include "app/desktop/files/newdialog.h"
 #include "app/desktop/files/rulefiles.h"
-#include "app/desktop/window/settings.h"
 #include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/mainwindow.h"
 #include "model/rules/rulesetup.h"
 #include "model/session/document.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/rules/rulesview.h"
 
@@ -229,5 +230,5 @@ void TestRuleFiles::moduleThatCannotBeIsRefused()
     QVERIFY(dialog.findChild<QLabel*>(QStringLiteral("new.error"))->text().contains(QStringLiteral("bias")));
 }
 
-QTEST_MAIN(TestRuleFiles)
+SHARDBOARD_TEST(TestRuleFiles)
 #include "tst_rulefiles.moc"

@@ -2,19 +2,20 @@
 // The rules view with real key, mouse and drop events on a real document.
 #include "tests/gui/widgets_support.h"
 #include "tests/support/hostilenames.h"
+#include "tests/support/runner.h"
 
 #include "model/io/maxtext/rulefile.h"
 #include "model/io/maxtext/rulefilewriter.h"
+#include "widgets/document/ruletrace.h"
+#include "widgets/edits/ruleedits.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/mesh/meshchips.h"
-#include "widgets/rules/ruleedits.h"
+#include "widgets/look/theme.h"
 #include "widgets/rules/rulemodel.h"
 #include "widgets/rules/rulesoffer.h"
 #include "widgets/rules/rulesview.h"
-#include "widgets/rules/ruletrace.h"
 #include "widgets/rules/ruletraceview.h"
-#include "widgets/look/theme.h"
 #include "widgets/tables/weighthover.h"
+#include "widgets/workbench/meshchips.h"
 
 #include <QAbstractItemModelTester>
 #include <QApplication>
@@ -637,5 +638,5 @@ void TestRulesView::viewWithoutADesign()
     QVERIFY(view.minimumSizeHint().width() <= 640);
 }
 
-QTEST_MAIN(TestRulesView)
+SHARDBOARD_TEST(TestRulesView)
 #include "tst_rulesview.moc"

@@ -5,7 +5,9 @@
 #include "app/desktop/run/runpanel.h"
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/fonts.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/tables/columnfit.h"
 #include "widgets/tables/elidingheader.h"
@@ -42,7 +44,7 @@ void settle()
 void open(TestWindow& test, const QSize& size, double points)
 {
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
-    test.theme.setTextSize(points);
+    test.theme->setTextSize(points);
     test.window->fileActions()->openSample();
     test.raise("run");
     settle();
@@ -109,7 +111,7 @@ void TestRunPanel::tableDoesNotScrollSideways()
     TestWindow test;
     open(test, size, points);
     test.window->runPanel()->run();
-    auto* table = test.find<QTableView>("run.table");
+    auto* table = test.child<QTableView>("run.table");
     QTRY_VERIFY(table->model()->rowCount() > 0);
     settle();
     auto* header = qobject_cast<ElidingHeader*>(table->horizontalHeader());
@@ -168,13 +170,13 @@ void TestRunPanel::longErrorsCanBeRead()
     test.window->runPanel()->run();
     QTRY_COMPARE(test.window->engine()->state(), EngineSession::State::Failed);
     settle();
-    auto* problem = test.find<WrappedLabel>("run.problem");
+    auto* problem = test.child<WrappedLabel>("run.problem");
     QVERIFY(problem->isVisible() && problem->fullText().contains(QStringLiteral("rank 39")));
     QVERIFY2(problem->height() >= problem->heightForWidth(problem->width()),
              qPrintable(QStringLiteral("%1 of %2").arg(problem->height()).arg(problem->heightForWidth(problem->width()))));
-    auto* words = test.find<QScrollArea>("run.words");
+    auto* words = test.child<QScrollArea>("run.words");
     auto* panel = test.window->runPanel();
-    for (const QWidget* part : { static_cast<QWidget*>(words), static_cast<QWidget*>(test.find<QPushButton>("run.restart")) })
+    for (const QWidget* part : { static_cast<QWidget*>(words), static_cast<QWidget*>(test.child<QPushButton>("run.restart")) })
         QVERIFY2(panel->rect().contains(QRect(part->mapTo(panel, QPoint()), part->size())), qPrintable(part->objectName()));
     QVERIFY(words->viewport()->height() >= 2 * QFontMetrics(problem->font()).height());
     // More than is in sight: all of it by scrolling, by keys too, and in the tool tip.
@@ -189,20 +191,14 @@ void TestRunPanel::longErrorsCanBeRead()
     QVERIFY(!words->horizontalScrollBar()->isVisible());
     // What is short is whole again.
     test.window->engine()->setCommand(QStringLiteral("'" SHARDBOARD_BINARY_DIR "/tests/fakeengine' ok"));
-    test.find<QPushButton>("run.restart")->click();
+    test.child<QPushButton>("run.restart")->click();
     QTRY_COMPARE(test.window->engine()->state(), EngineSession::State::Ready);
     settle();
-    auto* verdict = test.find<WrappedLabel>("run.verdict");
+    auto* verdict = test.child<WrappedLabel>("run.verdict");
     QVERIFY(verdict->height() >= verdict->heightForWidth(verdict->width()));
     test.window->document()->undoStack()->setClean();
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestRunPanel test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestRunPanel, withFonts)
 
 #include "tst_runpanel.moc"

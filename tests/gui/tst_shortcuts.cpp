@@ -5,7 +5,8 @@
 #include "app/desktop/window/keyfield.h"
 #include "app/desktop/window/palettesources.h"
 #include "app/desktop/window/shortcutsheet.h"
-#include "tests/gui/window_support.h"
+#include "tests/gui/appwindow.h"
+#include "tests/support/runner.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/tiles/tileview.h"
 
@@ -73,7 +74,7 @@ private:
     QString message() { return part<QLabel>("shortcuts.message")->text(); }
     QKeySequence keysOf(const char* id) { return m_it.action(id)->shortcut(); }
 
-    TestWindow m_it;
+    AppWindow m_it;
 };
 
 void TestShortcuts::init() { m_it.open(); }
@@ -341,5 +342,5 @@ void TestShortcuts::disabledCommandsSayWhy()
     QVERIFY(m_it.action("file.save")->toolTip().contains(QStringLiteral("no design is open")));
 }
 
-QTEST_MAIN(TestShortcuts)
+SHARDBOARD_TEST(TestShortcuts)
 #include "tst_shortcuts.moc"

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strategy editor with real keys and clicks on a real document.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/controls/axispicker.h"
-#include "widgets/explain/inspectorparts.h"
+#include "widgets/controls/card.h"
 #include "widgets/controls/numberedit.h"
-#include "widgets/strategy/segmenttable.h"
 #include "widgets/document/speclabel.h"
-#include "widgets/strategy/strategyeditor.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/look/theme.h"
-#include "widgets/tiles/tilestrip.h"
+#include "widgets/shards/tilestrip.h"
+#include "widgets/strategy/segmenttable.h"
+#include "widgets/strategy/strategyeditor.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/weights/weighttable.h"
 
@@ -529,5 +532,5 @@ void TestStrategyEditor::everyKindFitsIntoTheNarrowestPanel()
     }
 }
 
-QTEST_MAIN(TestStrategyEditor)
+SHARDBOARD_TEST(TestStrategyEditor)
 #include "tst_strategyeditor.moc"

@@ -4,8 +4,9 @@
 #include "app/desktop/window/docks.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "tests/gui/window_support.h"
-#include "widgets/strategy/strategyclip.h"
+#include "tests/gui/appwindow.h"
+#include "tests/support/runner.h"
+#include "widgets/edits/strategyclip.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QClipboard>
@@ -66,7 +67,7 @@ private Q_SLOTS:
     void wrongColumnsInTheSettingsAreLeftAside();
 
 private:
-    TestWindow m_it;
+    AppWindow m_it;
 };
 
 void TestTables::formsQuoteWhatTheyMust()
@@ -288,11 +289,6 @@ void TestTables::wrongColumnsInTheSettingsAreLeftAside()
     }
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    TestTables test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestTables)
 
 #include "tst_tables.moc"

@@ -2,13 +2,16 @@
 // A step of training in small windows, which has more to choose from than the sample: headings are whole, elided or not there,
 // whatever stands beside them; the field that finds things gives way until it is used; nothing makes the window larger.
 #include "app/desktop/window/fonts.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"
-#include "widgets/document/documentview.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/viewheader.h"
+#include "widgets/document/documentview.h"
+#include "widgets/document/planplayer.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/mesh/meshcanvas.h"
-#include "widgets/flow/planplayer.h"
 
 #include <QLabel>
 #include <QStatusBar>
@@ -71,19 +74,19 @@ void TestViewHeader::nothingIsCutInSmallWindows()
     QFETCH(QSize, size);
     QFETCH(double, points);
     TestWindow test(size);
-    test.theme.setTextSize(points);
+    test.theme->setTextSize(points);
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
     QVERIFY(test.document()->setDesign(trainingDesign()).ok()); // with a choice of phases in the flow
     settle();
     QCOMPARE(cutTexts(test.window.get()), QStringList());
-    test.find<FlowView>("flowView")->player()->first();
+    test.child<FlowView>("flowView")->player()->first();
     settle();
     QCOMPARE(cutTexts(test.window.get()), QStringList());
-    test.find<QToolButton>("tileAll")->setChecked(true);
+    test.child<QToolButton>("tileAll")->setChecked(true);
     settle();
     QCOMPARE(cutTexts(test.window.get()), QStringList());
     for (const char* name : { "tileView", "flowView", "meshView" }) {
-        auto* view = test.find<QWidget>(name);
+        auto* view = test.child<QWidget>(name);
         view->findChild<FindField*>()->begin();
         settle();
         QVERIFY2(cutTexts(view).isEmpty(),
@@ -98,18 +101,18 @@ void TestViewHeader::fieldIsThereWhenItIsUsed()
     test.window->activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(test.window.get()));
     QVERIFY(test.document()->setDesign(trainingDesign()).ok());
-    test.find<QToolButton>("tileAll")->setChecked(true);
+    test.child<QToolButton>("tileAll")->setChecked(true);
     settle();
-    auto* field = test.find<FindField>("tileFind");
-    auto* held = test.find<QToolButton>("tileHeld");
+    auto* field = test.child<FindField>("tileFind");
+    auto* held = test.child<QToolButton>("tileHeld");
     QVERIFY(!field->isVisible());
     QVERIFY(held->isVisible());
-    QTest::keyClick(test.find<QWidget>("modelCanvas"), Qt::Key_F, Qt::ControlModifier);
+    QTest::keyClick(test.child<QWidget>("modelCanvas"), Qt::Key_F, Qt::ControlModifier);
     settle();
     QVERIFY(field->isVisible() && field->hasFocus());
     QVERIFY(!held->isVisible());
     QTest::keyClicks(field, QStringLiteral("norm"));
-    test.find<QWidget>("weightTree")->setFocus(); // what is searched for stays in sight
+    test.child<QWidget>("weightTree")->setFocus(); // what is searched for stays in sight
     settle();
     QVERIFY(field->isVisible());
     field->setFocus();
@@ -136,17 +139,17 @@ void TestViewHeader::windowsStayAsTheyAre()
     QFETCH(QSize, size);
     QFETCH(double, points);
     TestWindow test(size);
-    test.theme.setTextSize(points);
+    test.theme->setTextSize(points);
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
     QVERIFY(test.document()->setDesign(trainingDesign("llama3.1-405b", "pipe=2,fsdp=16,model=8")).ok());
     settle();
     QVERIFY(test.window->statusBar()->minimumSizeHint().width() < size.width() * 2 / 3); // its texts give way
     QCOMPARE(test.window->size(), size);
-    test.find<FlowView>("flowView")->player()->first();
-    test.find<QToolButton>("tileAll")->setChecked(true);
+    test.child<FlowView>("flowView")->player()->first();
+    test.child<QToolButton>("tileAll")->setChecked(true);
     settle();
     QCOMPARE(test.window->size(), size);
-    const auto* picker = test.find<QToolButton>("pickerButton");
+    const auto* picker = test.child<QToolButton>("pickerButton");
     QVERIFY(picker->isVisible());
     QVERIFY2(picker->fontMetrics().horizontalAdvance(picker->text()) <= picker->width(), qPrintable(picker->text()));
     test.window->resize(1900, 1000);
@@ -161,9 +164,9 @@ void TestViewHeader::movingDevicesComeBeforeWords()
     TestWindow test({ 1024, 640 });
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
     QVERIFY(test.document()->setDesign(trainingDesign("llama3.1-405b", "pipe=2,fsdp=16,model=8")).ok());
-    test.find<FlowView>("flowView")->player()->first();
+    test.child<FlowView>("flowView")->player()->first();
     settle();
-    const auto* canvas = test.find<MeshCanvas>("meshCanvas");
+    const auto* canvas = test.child<MeshCanvas>("meshCanvas");
     const QRectF all = canvas->deviceRect(0).united(canvas->deviceRect(255));
     QVERIFY2(all.height() >= 24 && QRectF(canvas->rect()).contains(all), qPrintable(QString::number(all.height())));
     test.document()->undoStack()->setClean();
@@ -175,22 +178,16 @@ void TestViewHeader::textBesideTheWalkFollowsItsSize()
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
     QVERIFY(test.document()->setDesign(trainingDesign()).ok());
     settle();
-    const auto* words = test.find<QWidget>("flowStep");
+    const auto* words = test.child<QWidget>("flowStep");
     const double before = words->font().pointSizeF();
-    test.theme.setTextSize(16);
+    test.theme->setTextSize(16);
     settle();
     QCOMPARE(words->font().pointSizeF(), before + 6);
-    const auto* thickness = test.find<QWidget>("flowThickness");
+    const auto* thickness = test.child<QWidget>("flowThickness");
     QVERIFY(thickness->width() > thickness->fontMetrics().horizontalAdvance(QStringLiteral("Bytes")) + 20);
     test.document()->undoStack()->setClean();
 }
 
-int main(int argc, char** argv)
-{
-    QApplication app(argc, argv);
-    ensureFonts(app);
-    TestViewHeader test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestViewHeader, withFonts)
 
 #include "tst_viewheader.moc"

@@ -6,8 +6,10 @@
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
 #include "app/desktop/window/fonts.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/wrappedlabel.h"
 
 #include <QDir>
@@ -91,7 +93,7 @@ void TestWindowMessages::files()
         QFile file(path);
         QVERIFY(file.open(QIODevice::WriteOnly) && file.write(content) == content.size());
     }
-    auto* history = test.find<HistoryFiles>("historyFiles");
+    auto* history = test.child<HistoryFiles>("historyFiles");
     auto* rules = test.window->findChild<RuleFiles*>();
     QVERIFY(history != nullptr && rules != nullptr);
     const bool done = act == QLatin1String("open") ? test.window->fileActions()->openPath(path)
@@ -173,19 +175,13 @@ void TestWindowMessages::engines()
     test.window->engine()->setCommand(command);
     test.raise("run");
     test.window->runPanel()->run();
-    auto* problem = test.find<WrappedLabel>("run.problem");
+    auto* problem = test.child<WrappedLabel>("run.problem");
     QTRY_VERIFY(problem->isVisible() && problem->fullText().contains(about));
     const QString text = problem->fullText().section(QLatin1Char('\n'), 0, 0); // below it, the engine's log
     QVERIFY2(flaw(text, about).isEmpty(), qPrintable(flaw(text, about) + QStringLiteral(": ") + text));
     test.document()->undoStack()->setClean();
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestWindowMessages test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestWindowMessages, withFonts)
 
 #include "tst_windowmessages.moc"

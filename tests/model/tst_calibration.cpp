@@ -2,6 +2,7 @@
 // Constants from measured points: known ones come back, and the published points are met.
 #include "model/cost/calibration.h"
 #include "model/cost/collectiveprices.h"
+#include "tests/support/runner.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -100,7 +101,8 @@ private Q_SLOTS:
         QVERIFY(says({ { 8, 1 }, { 8, 1.1 }, { 8, 0.9 } }).startsWith("nvlink: the points are all of one size"));
         QVERIFY(says({ { 1e3, 1 }, { 1e6, 0.5 }, { 1e9, 0.1 } }).startsWith("nvlink: the times do not grow"));
         for (const double bad : { 0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity() })
-            QVERIFY(says({ { 1, 1 }, { 2, 2 }, { 3, bad } }).startsWith("nvlink: point 2 has a value that is no positive number"));
+            QVERIFY(
+                says({ { 1, 1 }, { 2, 2 }, { 3, bad } }).startsWith("nvlink: point 2 has a value that is not a positive number"));
         const DeviceSpec& device = *findDevice("h100-sxm");
         QVERIFY(!fitKernels({ product(1, 8, 8, 8, 1e-6) }, device).ok());
         QVERIFY(
@@ -270,5 +272,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestCalibration)
+SHARDBOARD_TEST(TestCalibration)
 #include "tst_calibration.moc"

@@ -5,6 +5,7 @@
 #include "model/cost/closedforms/modelflops.h"
 #include "model/families/modelsize.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -197,5 +198,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestClosedForms)
+SHARDBOARD_TEST(TestClosedForms)
 #include "tst_closedforms.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prices of collectives: closed forms, published times, and what holds on any hardware.
 #include "model/cost/collectiveprices.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -417,5 +418,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestCollectivePrices)
+SHARDBOARD_TEST(TestCollectivePrices)
 #include "tst_collectiveprices.moc"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two designs side by side: only what differs is told, figures are those of the plans, verdicts say what is better.
 #include "model/design/compare.h"
-#include "model/io/documents/comparejson.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
+#include "model/io/documents/comparejson.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -226,5 +228,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestCompare)
+SHARDBOARD_TEST(TestCompare)
 #include "tst_compare.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The five cut rules side by side; the sizes are those of formats in use (torch's were run against torch.chunk).
 #include "model/core/cutcomparison.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -155,5 +156,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestCutComparison)
+SHARDBOARD_TEST(TestCutComparison)
 #include "tst_cutcomparison.moc"

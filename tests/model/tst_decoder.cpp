@@ -3,6 +3,7 @@
 #include "model/families/modelsize.h"
 #include "tests/support/families.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -311,5 +312,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestDecoder)
+SHARDBOARD_TEST(TestDecoder)
 #include "tst_decoder.moc"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a design to its evaluation: presets, precedence, findings, refusals.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -210,5 +211,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestEvaluate)
+SHARDBOARD_TEST(TestEvaluate)
 #include "tst_evaluate.moc"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explanations: causes from their root on, rows as the plan has them, pins that really lead to what they promise.
-#include "model/design/presets/presets.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/explain/explain.h"
 #include "model/design/explain/rankedrows.h"
+#include "model/design/presets/presets.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -450,5 +452,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestExplain)
+SHARDBOARD_TEST(TestExplain)
 #include "tst_explain.moc"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What findings cost, held against the plan: the plan of the design and that of the mended one. Every defect here is small and has
 // one finding; in the plan's memory and collectives it makes all of the difference.
-#include "model/design/evaluate.h"
-#include "model/design/findings.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/design/findings/findings.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -372,5 +373,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFindingCosts)
+SHARDBOARD_TEST(TestFindingCosts)
 #include "tst_findingcosts.moc"

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings: each kind with its cost and its repair; designs that hold mistakes stay usable; repairs remove what they
 // repair.
+#include "model/core/glob.h"
 #include "model/design/entryindex.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
 #include <algorithm>
-#include <ctime>
 #include <random>
 #include <set>
 
@@ -531,7 +532,7 @@ private Q_SLOTS:
         QCOMPARE(found.size(), std::size_t { 3 });
         for (const DesignFinding& finding : found) {
             QCOMPARE(finding.severity, Severity::Warning);
-            QVERIFY2(finding.message.find("mesh axis 'stage', along which the stages of the pipeline lie") != std::string::npos,
+            QVERIFY2(finding.message.find("mesh axis 'stage', along which the pipeline's stages are arranged") != std::string::npos,
                      finding.message.c_str());
             if (finding.fix)
                 QCOMPARE(afterRepair(design, *evaluation, finding), QString());
@@ -621,7 +622,7 @@ private Q_SLOTS:
         const auto found = ofKind(*evaluation, "pin-unmet");
         QCOMPARE(found.size(), std::size_t { 1 });
         QCOMPARE(QString::fromStdString(found[0].message),
-                 "pin 1 was left aside at block/self_attn.attention over model: dim 2 (KV heads) of k rotated has 4 elements for 8 "
+                 "pin 1 was ignored at block/self_attn.attention over model: dim 2 (KV heads) of k rotated has 4 elements for 8 "
                  "devices");
         QCOMPARE(afterRepair(design, *evaluation, found[0]), QString());
         QVERIFY(repaired(design, *found[0].fix).pins.empty());
@@ -723,36 +724,6 @@ private Q_SLOTS:
         QVERIFY(found > 1000);
     }
 
-    void manyEntriesStayCheap_data()
-    {
-        QTest::addColumn<QString>("pattern");
-        QTest::newRow("names") << "layers.%1.weight";
-        QTest::newRow("by prefix") << "layers.%1.*";
-        QTest::newRow("begin with a wildcard") << "*s.%1.*";
-        QTest::newRow("match nothing") << "*.typo.%1.*";
-    }
-    /// Ten times the weights and entries may not cost a hundred times the time.
-    void manyEntriesStayCheap()
-    {
-        QFETCH(QString, pattern);
-        const auto seconds = [&](int count) {
-            Design design = loose("model=4", {});
-            for (int i = 0; i < count; ++i) {
-                design.model.looseWeights.push_back(
-                    { { "layers." + std::to_string(i) + ".weight", { 64, 64 }, DType::BF16, TensorRole::Weight, {} }, false });
-                design.strategies.push_back({ pattern.arg(i).toStdString(), over(StrategyKind::Rowwise, { "model" }), {} });
-            }
-            const std::clock_t start = std::clock(); // of this process alone: what else runs does not count
-            const auto evaluation = tolerant(design);
-            return static_cast<double>(std::clock() - start + 1) / CLOCKS_PER_SEC;
-        };
-        seconds(1000);
-        const auto best = [&](int count) { return std::min({ seconds(count), seconds(count), seconds(count) }); };
-        const double few = best(3000);
-        const double many = best(30000);
-        QVERIFY2(many < 60 * few, qPrintable(QString("%1 s for 3,000 entries, %2 s for 30,000").arg(few).arg(many)));
-    }
-
     /// In random designs, some of them nonsense, every repair removes its finding and makes no error.
     void repairsRemoveWhatTheyRepair()
     {
@@ -833,5 +804,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFindings)
+SHARDBOARD_TEST(TestFindings)
 #include "tst_findings.moc"

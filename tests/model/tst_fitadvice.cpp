@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What would make a design fit: every fix is a design that was planned and fits.
-#include "model/design/advice/fitadvice.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/design/evaluate/fitadvice.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -145,5 +147,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFitAdvice)
+SHARDBOARD_TEST(TestFitAdvice)
 #include "tst_fitadvice.moc"

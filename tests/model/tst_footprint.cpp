@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where device groups lie on the hardware: closed form against counting, and in words.
 #include "model/hardware/footprint.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -164,5 +165,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFootprint)
+SHARDBOARD_TEST(TestFootprint)
 #include "tst_footprint.moc"

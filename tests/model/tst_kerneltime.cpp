@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel times against measured products and by their laws; what runs beside the computation.
 #include "model/cost/kerneltime.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/plan/steptime.h"
+#include "model/plan/time/steptime.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 #include <nlohmann/json.hpp>
@@ -207,5 +208,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestKernelTime)
+SHARDBOARD_TEST(TestKernelTime)
 #include "tst_kerneltime.moc"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each planned operation says of its kernel: class, FLOPs, bytes and the sizes of matrix products.
 #include "model/cost/closedforms/modelflops.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/ops/opdefinition.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -225,5 +226,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestKernelWork)
+SHARDBOARD_TEST(TestKernelWork)
 #include "tst_kernelwork.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts and their notations. The expected texts are those JAX and torch print for the same layouts.
 #include "model/core/layout.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -113,5 +114,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestLayout)
+SHARDBOARD_TEST(TestLayout)
 #include "tst_layout.moc"

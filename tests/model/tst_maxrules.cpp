@@ -3,6 +3,7 @@
 // which of them are known to compute the wrong thing.
 #include "model/picker/max/expression.h"
 #include "tests/support/menutext.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -339,5 +340,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestMaxRules)
+SHARDBOARD_TEST(TestMaxRules)
 #include "tst_maxrules.moc"

@@ -2,11 +2,12 @@
 // Memory of a device over a step, by cause: against the closed forms, and against a measured peak.
 #include "model/cost/closedforms/activationbytes.h"
 #include "model/cost/closedforms/adambytes.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/memory/stagelayers.h"
 #include "model/plan/memory/timeline.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -363,5 +364,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestMemory)
+SHARDBOARD_TEST(TestMemory)
 #include "tst_memory.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/mesh.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -52,7 +53,7 @@ private Q_SLOTS:
             << "a=1048576,b=1048576,c=1048576,d=1048576"
             << "--mesh: the mesh has more than 1048576 devices at axis 'b' of size 1048576; use smaller sizes";
         QTest::newRow("twice") << "a=2,a=2"
-                               << "--mesh: mesh axis 'a' is there twice; give each axis its own name";
+                               << "--mesh: mesh axis 'a' appears twice; give each axis its own name";
         QTest::newRow("name") << "2x=2"
                               << "--mesh: mesh axis name '2x' is not a word; begin with a letter and use letters, digits, _ and -";
         QTest::newRow("number") << "a=two"
@@ -75,5 +76,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestMesh)
+SHARDBOARD_TEST(TestMesh)
 #include "tst_mesh.moc"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What modules make of their weights: small cases worked out by hand, and the published vectors where they are at hand.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/max/moduledesign.h"
 #include "model/io/max/modulejson.h"
 #include "model/modules/attention.h"
@@ -8,6 +8,7 @@
 #include "model/modules/linear.h"
 #include "model/modules/moe.h"
 #include "model/modules/stackedmoe.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -376,5 +377,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestModules)
+SHARDBOARD_TEST(TestModules)
 #include "tst_modules.moc"

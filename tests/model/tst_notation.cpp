@@ -5,6 +5,7 @@
 #include "model/notation/compact.h"
 #include "model/notation/iota.h"
 #include "model/notation/notation.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -289,7 +290,7 @@ private Q_SLOTS:
         row(Notation::Shardy, R"([{"model":(9223372036854775807)9223372036854775807}, {}])", "does not divide");
         row(Notation::Shardy, R"([{"data"}, {}], replicated={"data"})", "mesh axis 'data' is used twice");
         row(Notation::Shardy, R"([{}, {}], unreduced={"model", "data"})", "not in mesh order: data comes before model");
-        row(Notation::Shardy, R"([{}, {}], unreduced={"data"}, unreduced={"model"})", "is there twice");
+        row(Notation::Shardy, R"([{}, {}], unreduced={"data"}, unreduced={"model"})", "appears twice");
         row(Notation::Shardy, R"([{}, {}], unreduced={})", "unreduced is empty and must be left out");
         row(Notation::Shardy, R"(#sdy.sharding<@mesh, [{"data"}, {}])", "the closing > is missing");
         row(Notation::Shardy, R"(#sdy.sharding<mesh<["data"=4]>, [{"data"}, {}]>)",
@@ -317,7 +318,7 @@ private Q_SLOTS:
         row(Notation::HloV1, "{devices=[8,1]1,0,2,3,4,5,6,7}", "no mesh axes");
         row(Notation::HloV1, "{devices=[2,1,4]0,1,2,4,3,5,6,7 last_tile_dim_replicate}", "no mesh axes");
         row(Notation::HloV1, "{devices=[8,1]0,1,2,3,4,5,6}", "there are 7 device ids for 8 devices");
-        row(Notation::HloV1, "{devices=[8,1]0,1,2,3,4,5,6,6}", "device 6 is there twice");
+        row(Notation::HloV1, "{devices=[8,1]0,1,2,3,4,5,6,6}", "device 6 appears twice");
         row(Notation::HloV1, "{devices=[8,1]0,1,2,3,4,5,6,8}", "the mesh has no device 8");
         row(Notation::DTensor, "S(0)", "there is 1 placement, but the mesh has 2 axes, data=2,model=4");
         row(Notation::DTensor, "R, S(0), R", "there are 3 placements");
@@ -326,7 +327,7 @@ private Q_SLOTS:
         row(Notation::DTensor, "R, P(avg)", "use sum, max or min");
         row(Notation::DTensor, "P(sum), P(max)", "combined in another way");
         row(Notation::DTensor, "_S(0,2), S(0)", "split factor 2 on mesh axis 'data' stands for no order");
-        row(Notation::DTensor, "R, _S(0,2)", "fused segments are no partition spec");
+        row(Notation::DTensor, "R, _S(0,2)", "fused segments are not a partition spec");
         row(Notation::DTensor, "R, _S(0,0)", "no split factor of at least 1");
         row(Notation::DTensor, "R, Sharded(0)", "is none of DTensor's");
         row(Notation::DTensor, "R R", "a comma is missing");
@@ -426,7 +427,7 @@ private Q_SLOTS:
     {
         for (const char* text : { "", "  ", "hello", "4", "S", "Q(0)", "R, X", "()", "-" })
             QVERIFY2(!detectNotation(text) || !readAnyLayout(text, meshOf("data=2"), 1, "TEXT").ok(), text);
-        QCOMPARE(readAnyLayout("hello", meshOf("data=2"), 1, "TEXT").error().text().rfind("TEXT: 'hello' is no layout", 0),
+        QCOMPARE(readAnyLayout("hello", meshOf("data=2"), 1, "TEXT").error().text().rfind("TEXT: 'hello' is not a layout", 0),
                  std::size_t { 0 });
     }
 
@@ -457,5 +458,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNotation)
+SHARDBOARD_TEST(TestNotation)
 #include "tst_notation.moc"

@@ -5,6 +5,7 @@
 #include "model/core/text.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notation.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -461,5 +462,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNotationRoundTrip)
+SHARDBOARD_TEST(TestNotationRoundTrip)
 #include "tst_notationroundtrip.moc"

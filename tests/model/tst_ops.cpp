@@ -2,6 +2,7 @@
 // The table of operations and the notation of their sharding rules.
 #include "model/ops/opdefinition.h"
 #include "model/ops/shardingrule.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -63,7 +64,7 @@ private Q_SLOTS:
                                   << "rule 'a b': it starts with the dims of the operands, an arrow, and those of the result; see "
                                      "model/ops/shardingrule.h";
         QTest::newRow("bad row") << rowsOf("a -> a ; X -> R", { { 2 } }, { 2 })
-                                 << "rule ' X -> R': 'X' is no placement; see model/ops/shardingrule.h";
+                                 << "rule ' X -> R': 'X' is not a placement; see model/ops/shardingrule.h";
     }
     void rows()
     {
@@ -88,5 +89,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestOps)
+SHARDBOARD_TEST(TestOps)
 #include "tst_ops.moc"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens per second, model and hardware FLOPs utilization of a plan.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -85,5 +86,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPerformance)
+SHARDBOARD_TEST(TestPerformance)
 #include "tst_performance.moc"

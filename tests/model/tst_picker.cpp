@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greedy picker, against picks worked out by hand from the tables (max-sharding 2 to 4).
 #include "model/picker/greedy.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -19,7 +20,7 @@ struct Case {
     {
         operands.push_back({ shape, dtype, parseSpec(spec, mesh, shape.size()).value() });
     }
-    Result<Pick> pick() const { return pickGreedy(op.kind, operands, result(), mesh, options, {}, "op"); }
+    Result<Pick> pick() const { return pickGreedy({ op.kind, operands, result(), mesh, options, {}, "op" }); }
     /// Only its rank matters, except where heads are made.
     Shape result() const
     {
@@ -201,5 +202,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPicker)
+SHARDBOARD_TEST(TestPicker)
 #include "tst_picker.moc"

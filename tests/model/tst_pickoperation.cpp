@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Picks of MAX's per-op pickers and of ours: small cases worked out by hand from the algorithm as it is described, and the
 // published vectors where they are at hand.
-#include "model/picker/executed.h"
 #include "model/picker/feasible.h"
-#include "model/picker/localshape.h"
+#include "model/picker/menu/executed.h"
+#include "model/picker/menu/localshape.h"
 #include "model/picker/report.h"
 #include "tests/support/menutext.h"
+#include "tests/support/runner.h"
 
 #include <QFile>
 #include <QtTest>
@@ -620,5 +621,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPickOperation)
+SHARDBOARD_TEST(TestPickOperation)
 #include "tst_pickoperation.moc"

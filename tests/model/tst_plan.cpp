@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole plans: which collectives stand where, with which bytes, and that the document says all of it.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -362,5 +363,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPlan)
+SHARDBOARD_TEST(TestPlan)
 #include "tst_plan.moc"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan walked step by step: every collective and every operation once, in the order in which they run.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/plansteps.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -148,5 +149,5 @@ void TestPlanSteps::stepsAreFound()
     QCOMPARE(stepOfOperation(steps, 0, 1), -1);
 }
 
-QTEST_APPLESS_MAIN(TestPlanSteps)
+SHARDBOARD_TEST(TestPlanSteps)
 #include "tst_plansteps.moc"

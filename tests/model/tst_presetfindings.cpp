@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings do not cry wolf: on every built-in model under every preset, a finding costs something, and its repair is advice that
 // can be followed. What a repair brings is read off the plan of the repaired design, not off the finding.
-#include "model/design/evaluate.h"
-#include "model/design/findings.h"
-#include "model/design/advice/fitadvice.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/design/evaluate/fitadvice.h"
+#include "model/design/findings/findings.h"
 #include "model/design/presets/presetaxes.h"
 #include "model/design/presets/presets.h"
-#include "model/design/advice/whatif.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -215,5 +215,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPresetFindings)
+SHARDBOARD_TEST(TestPresetFindings)
 #include "tst_presetfindings.moc"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted times of whole training steps against published measurements. One set of constants for all, none of them fitted
 // to these points: kernels as H100 matrix products measure (performance 2.1), links as NCCL's own tuner has them.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/pipeline.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -218,5 +219,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPublishedTimes)
+SHARDBOARD_TEST(TestPublishedTimes)
 #include "tst_publishedtimes.moc"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pricing apart from planning gives what planning gives, plain and compiled.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/plan/compiledcost.h"
-#include "model/plan/reprice.h"
+#include "model/plan/time/compiledcost.h"
+#include "model/plan/time/reprice.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -140,5 +141,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestReprice)
+SHARDBOARD_TEST(TestReprice)
 #include "tst_reprice.moc"

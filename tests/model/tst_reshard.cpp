@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps between layouts, executed by brute force on small tensors: every device may read only from its device group.
 #include "model/core/shards.h"
-#include "model/plan/reshard.h"
+#include "model/plan/reshard/reshard.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -217,5 +218,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestReshard)
+SHARDBOARD_TEST(TestReshard)
 #include "tst_reshard.moc"

@@ -2,8 +2,9 @@
 // Reshards against all others: every layout in between and every single collective is tried, and soundness of a collective
 // is decided by looking at the elements that devices hold.
 #include "model/core/shards.h"
-#include "model/plan/reshard.h"
-#include "model/plan/reshardorder.h"
+#include "model/plan/reshard/reshard.h"
+#include "model/plan/reshard/reshardorder.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -550,5 +551,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestReshardSearch)
+SHARDBOARD_TEST(TestReshardSearch)
 #include "tst_reshardsearch.moc"

@@ -5,6 +5,7 @@
 #include "model/picker/feasible.h"
 #include "tests/support/menutext.h"
 #include "tests/support/rowkernels.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -470,5 +471,5 @@ private:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRowSoundness)
+SHARDBOARD_TEST(TestRowSoundness)
 #include "tst_rowsoundness.moc"

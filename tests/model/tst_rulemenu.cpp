@@ -2,9 +2,10 @@
 // What a plan takes in the profiles of MAX is what their per-op pickers pick of the rows of the tables, with the same prices,
 // for operations of a plan on random layouts.
 #include "model/picker/greedy.h"
+#include "model/picker/menu/transition.h"
 #include "model/picker/picktask.h"
 #include "model/picker/rulemenu.h"
-#include "model/picker/transition.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -92,7 +93,7 @@ private Q_SLOTS:
             options.allowPartialToSharded = below(2) == 0;
             if (below(2) == 0)
                 options.allowedTransitions = TransitionSet::all();
-            const auto planned = pickGreedy(op.kind, operands, op.result, mesh, options, {}, "op");
+            const auto planned = pickGreedy({ op.kind, operands, op.result, mesh, options, {}, "op" });
 
             const Menu menu = menuFrom(rowsFor(op.kind, op.operands, op.result, rules));
             std::vector<TaskOperand> taskOperands;
@@ -127,5 +128,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRuleMenu)
+SHARDBOARD_TEST(TestRuleMenu)
 #include "tst_rulemenu.moc"

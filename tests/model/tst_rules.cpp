@@ -2,6 +2,7 @@
 // Logical axis rules: the resolution against a table of answers, and the table against resolutions that are wrong.
 #include "model/core/text.h"
 #include "model/rules/rulesetup.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -256,16 +257,16 @@ private Q_SLOTS:
                                   << "ici_data=-1" << 8 << 1
                                   << "mine: more than one ICI option is -1: ici_data_parallelism and ici_fsdp_parallelism; at most "
                                      "one mesh axis can be left to be filled";
-        QTest::newRow("not whole") << "fsdp expert"
-                                   << "ici_expert=3" << 16 << 1
-                                   << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are no multiple "
-                                      "of 3, the product of the others; change "
-                                      "ici_fsdp_parallelism -1 x ici_expert_parallelism 3";
-        QTest::newRow("less than one") << "fsdp expert"
-                                       << "ici_expert=32" << 16 << 1
-                                       << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are no "
-                                          "multiple of 32, the product of the others; change "
-                                          "ici_fsdp_parallelism -1 x ici_expert_parallelism 32";
+        QTest::newRow("not whole")
+            << "fsdp expert"
+            << "ici_expert=3" << 16 << 1
+            << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 3, the product "
+               "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 3";
+        QTest::newRow("less than one")
+            << "fsdp expert"
+            << "ici_expert=32" << 16 << 1
+            << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 32, the product "
+               "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 32";
         QTest::newRow("product")
             << "fsdp expert"
             << "ici_fsdp=4 ici_expert=2" << 16 << 1
@@ -402,5 +403,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRules)
+SHARDBOARD_TEST(TestRules)
 #include "tst_rules.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which index ranges each device holds. Expected sizes of indivisible dims are those of JAX/XLA, torch.chunk and MAX.
 #include "model/core/shards.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -116,5 +117,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestShards)
+SHARDBOARD_TEST(TestShards)
 #include "tst_shards.moc"

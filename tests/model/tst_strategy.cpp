@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/strategy.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -202,5 +203,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestStrategy)
+SHARDBOARD_TEST(TestStrategy)
 #include "tst_strategy.moc"

@@ -3,6 +3,7 @@
 // that order, and every element lies on as many devices as there are replicas.
 #include "model/core/strategy.h"
 #include "tests/model/brutecut.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -318,5 +319,5 @@ private:
     }
 };
 
-QTEST_APPLESS_MAIN(TestStrategyProperties)
+SHARDBOARD_TEST(TestStrategyProperties)
 #include "tst_strategy_properties.moc"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/core/glob.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
 #include "model/design/design.h"
 #include "model/io/json/jsonwriter.h"
 #include "tests/support/hostilenames.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -201,5 +203,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestText)
+SHARDBOARD_TEST(TestText)
 #include "tst_text.moc"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training plans: what each preset must come out as, by the papers and the frameworks that made them.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/plan/buildplan.h"
+#include "model/plan/largestshard.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/timeline.h"
-#include "model/plan/partcosts.h"
-#include "model/plan/steptime.h"
+#include "model/plan/planner/buildplan.h"
+#include "model/plan/time/partcosts.h"
+#include "model/plan/time/steptime.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -541,5 +543,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestTraining)
+SHARDBOARD_TEST(TestTraining)
 #include "tst_training.moc"

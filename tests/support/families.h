@@ -2,7 +2,7 @@
 // A tiny model of every family, for tests.
 #pragma once
 
-#include "engine/conformance/families.h"
+#include "app/engine/families.h"
 
 namespace shardboard::test {
 

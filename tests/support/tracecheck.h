@@ -58,7 +58,7 @@ inline std::vector<std::string> traceDefects(const nlohmann::json& trace)
                 namedThreads.insert(thread);
             else if (event["name"].get<std::string>().ends_with("sort_index")
                      && !event["args"].value("sort_index", json()).is_number_integer())
-                out.push_back(at + "a sort index is no number");
+                out.push_back(at + "a sort index is not a number");
             continue;
         }
         if (!event.contains("ts") || !event["ts"].is_number() || !std::isfinite(event["ts"].get<double>())
@@ -97,7 +97,7 @@ inline std::vector<std::string> traceDefects(const nlohmann::json& trace)
             const json values = event.value("args", json::object());
             for (const auto& [name, value] : values.items())
                 if (!value.is_number() || value.get<double>() < 0)
-                    out.push_back(at + "the counter " + name + " is no number of at least 0");
+                    out.push_back(at + "the counter " + name + " is not a number of at least 0");
             counters[{ process, event["name"] }] = time;
         } else if (kind != "i" && kind != "b" && kind != "n" && kind != "e") {
             out.push_back(at + "unknown kind " + kind);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/compare/compareview.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
-#include "widgets/controls/wrappedlabel.h"
 #include "widgets/tables/wrappedrows.h"
 
 #include <QFile>
@@ -159,15 +160,15 @@ void CompareView::buildLayout()
 {
     m_choice->setObjectName(QStringLiteral("compareOther"));
     m_choice->setAccessibleName(tr("Compare with"));
-    m_choice->setToolTip(tr("The design that the present one is compared with"));
+    m_choice->setToolTip(tr("The design that the current one is compared with"));
     m_keep->setObjectName(QStringLiteral("compareKeep"));
     m_keep->setToolTip(tr("Keep the design as it is now, to compare what follows with it"));
     m_open->setObjectName(QStringLiteral("compareOpen"));
     m_open->setToolTip(tr("Compare with a design in a file"));
     m_take->setObjectName(QStringLiteral("compareTake"));
-    m_take->setToolTip(tr("Makes the other design the present one; undo brings this one back"));
+    m_take->setToolTip(tr("Makes the other design the current one; undo brings this one back"));
     m_forget->setObjectName(QStringLiteral("compareForget"));
-    m_forget->setToolTip(tr("Takes the other design off the list"));
+    m_forget->setToolTip(tr("Removes the other design from the list"));
     m_verdict->setObjectName(QStringLiteral("compareVerdict"));
     m_verdict->setTextFormat(Qt::PlainText);
     m_verdict->setWordWrap(true);
@@ -427,7 +428,7 @@ void CompareView::showChanges(const QString& other)
     }
     m_changes->setVisible(!m_comparison.same());
     m_sameArea->setVisible(m_comparison.same());
-    m_same->setText(tr("Both designs say the same. Edit this one: the difference is told here."));
+    m_same->setText(tr("Both designs are the same. Edit this one to see the difference here."));
 }
 
 /// Numbers as wide as they are, the rest for names.

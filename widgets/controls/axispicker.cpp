@@ -32,9 +32,9 @@ PickedAxis::PickedAxis(const QString& name, int meshAxis, std::int64_t size, QWi
     setObjectName(QStringLiteral("picked_") + name);
     setText(name);
     setAccessibleName(tr("mesh axis %1").arg(name));
-    setAccessibleDescription(tr("Delete takes it off, Alt and an arrow key move it"));
+    setAccessibleDescription(tr("Delete removes it, Alt and an arrow key move it"));
     setToolTip(meshAxis < 0 ? tr("The mesh has no axis %1").arg(name)
-                            : tr("%1 = %2. Drag sideways, or Alt and an arrow key, to change the order; Delete to take it off")
+                            : tr("%1 = %2. Drag sideways, or press Alt and an arrow key, to change the order; Delete removes it")
                                   .arg(name)
                                   .arg(size));
     setFocusPolicy(Qt::StrongFocus);

@@ -15,7 +15,7 @@ NumberEdit::NumberEdit(QWidget* parent)
 {
     setMinimumWidth(44);
     setMaxLength(20);
-    connect(this, &QLineEdit::textChanged, this, [this] { judge(); });
+    connect(this, &QLineEdit::textChanged, this, [this] { showValidity(); });
 }
 
 std::int64_t NumberEdit::value() const
@@ -29,7 +29,7 @@ void NumberEdit::setValue(std::int64_t number)
     const QSignalBlocker blocker(this);
     if (value() != number || text().isEmpty())
         setText(number > 0 ? QString::number(number) : QString());
-    judge();
+    showValidity();
 }
 
 QSize NumberEdit::sizeHint() const { return { 72, QLineEdit::sizeHint().height() }; }
@@ -37,10 +37,10 @@ QSize NumberEdit::sizeHint() const { return { 72, QLineEdit::sizeHint().height()
 void NumberEdit::setOptional(bool optional)
 {
     m_optional = optional;
-    judge();
+    showValidity();
 }
 
-void NumberEdit::judge() { setRefused(this, value() <= 0 && !(m_optional && text().trimmed().isEmpty())); }
+void NumberEdit::showValidity() { setRefused(this, value() <= 0 && !(m_optional && text().trimmed().isEmpty())); }
 
 void setRefused(QLineEdit* edit, bool refused)
 {

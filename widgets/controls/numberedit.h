@@ -23,7 +23,7 @@ public:
     QSize sizeHint() const override;
 
 private:
-    void judge();
+    void showValidity();
 
     bool m_optional = false;
 };

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/cost/collectivesmodel.h"
 
-#include "widgets/look/format.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/look/format.h"
 
 #include <QStringList>
 
 #include <utility>
 
 namespace shardboard {
-
-QString axesText(const Mesh& mesh, const std::vector<int>& axes)
-{
-    QStringList out;
-    for (const int axis : axes)
-        out << qstr(mesh.axis(axis).name);
-    return out.join(QStringLiteral(", "));
-}
 
 namespace {
 
@@ -190,7 +182,7 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
                                                      QT_TR_NOOP("× step"),     QT_TR_NOOP("time"),   QT_TR_NOOP("caused by") };
     static const char* const tips[ColumnCount] = { QT_TR_NOOP("What the devices of a group do together"),
                                                    QT_TR_NOOP("Forward, backward, or the update of the weights"),
-                                                   QT_TR_NOOP("Mesh axes over which the group stretches"),
+                                                   QT_TR_NOOP("Mesh axes that the group spans"),
                                                    QT_TR_NOOP("Devices in each device group"),
                                                    QT_TR_NOOP("The tensor that is moved"),
                                                    QT_TR_NOOP("The large side of one collective on one device"),

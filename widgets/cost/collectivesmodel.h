@@ -3,7 +3,7 @@
 // say something else, and the others come or go at the end.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/notation/notation.h"
 
 #include <QAbstractTableModel>
@@ -55,8 +55,5 @@ private:
     QColor m_attention;
     QFont m_mono;
 };
-
-/// `model`, `data, model`
-QString axesText(const Mesh& mesh, const std::vector<int>& axes);
 
 } // namespace shardboard

@@ -2,12 +2,12 @@
 #include "widgets/cost/collectivesview.h"
 
 #include "widgets/controls/choicebox.h"
-#include "widgets/cost/collectivesmodel.h"
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/cost/collectivesmodel.h"
+#include "widgets/edits/pickermenu.h"
 #include "widgets/look/format.h"
-#include "widgets/workbench/pickermenu.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
 
 #include <QGuiApplication>

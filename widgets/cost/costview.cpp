@@ -4,8 +4,8 @@
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
 
 #include <QHBoxLayout>
@@ -133,8 +133,8 @@ CostView::CostView(Document* document, QWidget* parent)
         { TimeColumn, tr("Of a step, all layers and micro-batches: compute and exposed collectives") },
         { CollectivesColumn, tr("Time in collectives, hidden or not") },
         { ExposedColumn, tr("Time in collectives in which the devices do not compute (Design ▸ Workload ▸ Overlap)") },
-        { MovedColumn, tr("Large sides of its collectives on one device in a step") },
-        { KeptColumn, tr("Activations that its layers leave for the backward pass, of one micro-batch") }
+        { MovedColumn, tr("Bytes of its collectives (their larger side) on one device in a step") },
+        { KeptColumn, tr("Activations that its layers save for the backward pass, for one micro-batch") }
     };
     for (const auto& [column, tip] : tips)
         m_tree->headerItem()->setToolTip(column, tip);

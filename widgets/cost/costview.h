@@ -3,7 +3,7 @@
 // that is chosen is selected everywhere.
 #pragma once
 
-#include "model/plan/partcosts.h"
+#include "model/plan/time/partcosts.h"
 #include "widgets/document/documentview.h"
 
 #include <vector>

@@ -127,7 +127,8 @@ QString CutsModel::toolTip(const CutRow& row, int column) const
             + (bytes ? tr(": %1 over all parts").arg(bytesText(*bytes)) : QString());
     }
     default:
-        return tr("%1 cuts so. Double click, or Return, to cut the weight by this rule").arg(qstr(cutRuleUser(row.rule)));
+        return tr("%1 cuts this way. Double-click, or press Return, to cut the weight by this rule")
+            .arg(qstr(cutRuleUser(row.rule)));
     }
 }
 

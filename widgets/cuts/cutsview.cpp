@@ -5,13 +5,13 @@
 
 #include "widgets/controls/axispicker.h"
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/numberedit.h"
 #include "widgets/cuts/cutsmodel.h"
+#include "widgets/edits/strategydraft.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/controls/numberedit.h"
-#include "widgets/strategy/strategydraft.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -77,7 +77,7 @@ void CutsView::buildLayout()
     m_axes->setObjectName(QStringLiteral("cutsAxes"));
     m_grain->setObjectName(QStringLiteral("cutsGrain"));
     m_grain->setAccessibleName(tr("Elements that stay together"));
-    m_grain->setToolTip(tr("Elements that the grain-balanced rule keeps together, such as a head or a quantisation block"));
+    m_grain->setToolTip(tr("Elements that the grain-balanced rule keeps together, such as a head or a quantization block"));
     m_grain->setOptional(true);
     m_note->setObjectName(QStringLiteral("cutsNote"));
     m_empty->setObjectName(QStringLiteral("cutsEmpty"));

@@ -4,6 +4,7 @@
 
 #include "widgets/document/documentview.h"
 
+class QLabel;
 class QTableView;
 
 namespace shardboard {

@@ -5,10 +5,7 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 
-#include <QPointer>
 #include <QWidget>
-
-class QLabel;
 
 namespace shardboard {
 
@@ -53,34 +50,9 @@ private:
     bool m_themePending = false;
 };
 
-/// The line at the top of a view: a bold title, quiet text beside it, and room for one widget at the right.
-class ViewHeader : public QWidget {
-    Q_OBJECT
-public:
-    explicit ViewHeader(const QString& title, QWidget* parent = nullptr);
-    void setTitle(const QString& title);
-    void setTitleMono(bool mono);
-    void setDetail(const QString& detail);
-    void setDetailAtRight();
-    QString title() const;
-    QString detail() const;
-    void addRight(QWidget* widget);
-
-protected:
-    void changeEvent(QEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
-
-private:
-    void updateLook();
-    void elide();
-
-    QLabel* m_title;
-    QLabel* m_detail;
-    QString m_titleText;
-    QString m_detailText;
-    bool m_mono = false;
-    bool m_lookPending = false;
-};
+/// Wakes the views that a widget is in. Input wakes them by itself; what is triggered without any, an action for one, calls this
+/// before it reads what they show.
+void wakeViewsAround(QWidget* widget);
 
 /// The selected weight or collective, or null; safe while an evaluation is being replaced.
 const WeightLayout* selectedWeight(const Document& document);

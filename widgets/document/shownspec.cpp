@@ -25,7 +25,7 @@ ShownSpec specIn(Notation notation, const Layout& layout, const Mesh& mesh, bool
     out.text = verbatim(specText(layout, mesh, full));
     out.mark = writeLayout(Notation::Jax, layout, mesh).ok() ? QObject::tr(" (JAX)") : QObject::tr(" (no notation)");
     out.reason = written.cancelled() ? QString() : qstr(written.error().text());
-    out.toolTip = QObject::tr("%1 cannot say this layout. %2").arg(qstr(notationTitle(notation)), out.reason);
+    out.toolTip = QObject::tr("%1 cannot express this layout. %2").arg(qstr(notationTitle(notation)), out.reason);
     return out;
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explain/explainview.h"
 
-#include "widgets/work/background.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/look/format.h"
-#include "widgets/explain/inspectorparts.h"
-#include "widgets/work/latestjob.h"
-#include "widgets/document/repairs.h"
-#include "widgets/explain/rowsmodel.h"
-#include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/edits/repairs.h"
+#include "widgets/explain/inspectorpage.h"
+#include "widgets/explain/rowsmodel.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/work/background.h"
+#include "widgets/work/latestjob.h"
 
 #include <QEvent>
 #include <QHBoxLayout>
@@ -118,12 +118,12 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_operations->setToolTip(tr("Operation to explain"));
     m_operations->setMaxVisibleItems(24);
     m_causes->setObjectName(QStringLiteral("explainCauses"));
-    m_causes->setAccessibleName(tr("Causes, from the root on"));
+    m_causes->setAccessibleName(tr("Causes, starting at the root"));
     m_causes->setWidgetResizable(true);
     m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_causes->setMinimumWidth(200);
     m_table->setObjectName(QStringLiteral("explainRows"));
-    m_table->setAccessibleName(tr("Rows that the picker weighed"));
+    m_table->setAccessibleName(tr("Rows that the picker considered"));
     m_table->setModel(m_rows);
     m_table->setItemDelegateForColumn(RowsModel::PriceColumn, new PriceDelegate(m_table));
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -242,7 +242,7 @@ void ExplainView::build(bool wait)
         m_title->setText(tr("Why"));
         showCauses({});
         showRows({});
-        m_note->setText(evaluation ? tr("Select a collective, an operation or a weight to see its causes and what else there was.")
+        m_note->setText(evaluation ? tr("Select a collective, an operation or a weight to see its causes and alternatives.")
                                    : tr("No design is open."));
         m_note->show();
         return;
@@ -318,7 +318,7 @@ void ExplainView::showRows(Explanation explanation)
         if (!axis.unmet.empty())
             notes << tr("Not met: %1").arg(qstr(axis.unmet));
     if (explanation.target.kind == ExplainTarget::Kind::Weight && !explanation.causes.empty())
-        notes << tr("A weight's layout is written, not picked: the inspector tells of others, the strategy panel changes it.");
+        notes << tr("A weight's layout is written, not picked: the inspector shows alternatives, the strategy panel changes it.");
     m_note->setText(notes.join(QLatin1Char('\n')));
     m_note->setVisible(!notes.isEmpty());
     setTextColor(m_note, theme.quiet);
@@ -369,7 +369,7 @@ void ExplainView::addButtons()
         button->setAccessibleName(qstr(edit->text));
         QString tip = tr("%1 (can be undone)").arg(qstr(edit->text));
         if (unpins && axis.pin >= 0 && !document()->design().pins[static_cast<std::size_t>(axis.pin)].source.empty())
-            tip += tr("\nIt is one of %1 and may hold for other operations too.")
+            tip += tr("\nIt is one of %1 and may apply to other operations too.")
                        .arg(qstr(document()->design().pins[static_cast<std::size_t>(axis.pin)].source));
         button->setToolTip(tip);
         button->setFont(uiFont(this, -1));

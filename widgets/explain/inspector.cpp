@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explain/inspector.h"
+#include "widgets/controls/viewheader.h"
 
-#include "widgets/work/background.h"
-#include "widgets/cost/collectivesmodel.h"
+#include "widgets/document/ruletrace.h"
+#include "widgets/edits/pickermenu.h"
+#include "widgets/edits/repairs.h"
+#include "widgets/explain/alternatives.h"
 #include "widgets/explain/explainview.h"
-#include "widgets/findings/findingsview.h"
-#include "widgets/look/format.h"
-#include "widgets/explain/inspectorparts.h"
-#include "widgets/work/latestjob.h"
-#include "widgets/workbench/pickermenu.h"
-#include "widgets/document/repairs.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/explain/rowsmodel.h"
-#include "widgets/rules/ruletrace.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/strategy/whatif.h"
+#include "widgets/work/background.h"
+#include "widgets/work/latestjob.h"
 
 #include "model/hardware/footprint.h"
 
@@ -65,7 +64,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     , m_header(new ViewHeader(tr("Inspector"), this))
     , m_scroll(new QScrollArea(this))
     , m_timer(new QTimer(this))
-    , m_judge(new AlternativesJudge(this))
+    , m_evaluating(new LatestJob(this))
     , m_explaining(new LatestJob(this))
     , m_repairing(new LatestJob(this))
 {
@@ -81,7 +80,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
-    connect(m_judge, &AlternativesJudge::answered, this, &InspectorPanel::fillAlternatives);
+    m_evaluating->setObjectName(QStringLiteral("alternativesJob"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -305,30 +304,31 @@ void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
     constexpr double kSlow = 0.25; // seconds; half a dozen evaluations of such a design would be felt
     page.section(tr("Alternatives"));
     if (document()->evaluationSeconds() > kSlow) {
-        page.sentence(tr("Not weighed: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
+        page.sentence(
+            tr("Not evaluated: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
         return;
     }
     const int weight = selection()->weight();
-    const bool asked =
-        m_judged == document()->evaluation() && m_judgedWeight == weight && m_judgedNotation == document()->notation();
+    const bool asked = m_alternativesOf == document()->evaluation() && m_alternativesWeight == weight
+        && m_alternativesNotation == document()->notation();
     std::vector<Alternative> choices;
-    bool judged = true;
+    bool evaluated = true;
     if (wait) {
-        choices = judgedAlternatives(weightCandidates(*document(), weight), weight, document()->notation());
-    } else if (asked && m_judge->answer()) {
-        choices = *m_judge->answer();
+        choices = evaluatedAlternatives(weightCandidates(*document(), weight), weight, document()->notation());
+    } else if (asked && m_alternatives) {
+        choices = *m_alternatives;
     } else {
-        judged = false; // the names are there at once, the numbers a moment later
+        evaluated = false; // the names are there at once, the numbers a moment later
         choices = weightCandidates(*document(), weight);
-        if (!asked || !m_judge->isBusy()) {
-            m_judge->ask(choices, weight, document()->notation());
-            m_judged = document()->evaluation();
-            m_judgedWeight = weight;
-            m_judgedNotation = document()->notation();
+        if (!asked || !m_evaluating->isBusy()) {
+            askForAlternatives(choices, weight);
+            m_alternativesOf = document()->evaluation();
+            m_alternativesWeight = weight;
+            m_alternativesNotation = document()->notation();
         }
     }
     for (const Alternative& choice : choices) {
-        if (!judged && !choice.current) {
+        if (!evaluated && !choice.current) {
             m_waiting.emplace_back(page.card(choice.title, QStringLiteral("…"), tr("being evaluated"), Card::Look::Plain));
             continue;
         }
@@ -361,11 +361,26 @@ void InspectorPanel::offer(Card* card, const Alternative& choice)
 }
 
 /// The numbers of alternatives that are there by name, in the cards that wait for them: nothing else of the page is made anew.
+void InspectorPanel::askForAlternatives(const std::vector<Alternative>& candidates, int weight)
+{
+    m_alternatives.reset();
+    m_evaluating->ask([this, candidates, weight, notation = document()->notation()](const std::atomic<bool>& stop) {
+        if (!pauseUnlessStopped(stop))
+            return LatestJob::Answer();
+        const auto evaluated =
+            std::make_shared<const std::vector<Alternative>>(evaluatedAlternatives(candidates, weight, notation, &stop));
+        return LatestJob::Answer([this, evaluated] {
+            m_alternatives = evaluated;
+            fillAlternatives();
+        });
+    });
+}
+
 void InspectorPanel::fillAlternatives()
 {
-    const auto* choices = m_judge->answer();
+    const auto choices = m_alternatives;
     const std::vector<QPointer<Card>> waiting = std::exchange(m_waiting, {});
-    if (!choices || choices->empty() || waiting.empty() || m_judged != document()->evaluation()) {
+    if (!choices || choices->empty() || waiting.empty() || m_alternativesOf != document()->evaluation()) {
         later();
         return;
     }

@@ -5,7 +5,7 @@
 #include "model/design/explain/explain.h"
 #include "widgets/document/documentview.h"
 #include "widgets/document/findingplace.h"
-#include "widgets/explain/inspectorparts.h"
+#include "widgets/explain/inspectorpage.h"
 
 #include <QFont>
 #include <QPalette>
@@ -22,8 +22,8 @@ class QTimer;
 
 namespace shardboard {
 
-class AlternativesJudge;
 class LatestJob;
+class ViewHeader;
 struct Alternative;
 
 class InspectorPanel : public DocumentView {
@@ -67,6 +67,7 @@ private:
     void weightChoices(InspectorPage& page, bool wait);
     std::pair<QString, QString> alternativeTexts(const Alternative& choice, const Alternative& current) const;
     void offer(Card* card, const Alternative& choice);
+    void askForAlternatives(const std::vector<Alternative>& candidates, int weight);
     void fillAlternatives();
     void operationPage(InspectorPage& page, const PlannedOp& planned, bool wait);
     void explanation(InspectorPage& page, const ExplainTarget& target, bool wait);
@@ -85,11 +86,12 @@ private:
     PageKind m_kind = PageKind::None;
     QPalette m_palette; ///< with which it was made
     QFont m_font;
-    AlternativesJudge* m_judge;
-    std::shared_ptr<const Evaluation> m_judged; ///< of what the alternatives were asked for
-    int m_judgedWeight = -1;
+    LatestJob* m_evaluating; ///< what else the weight could be
+    std::shared_ptr<const std::vector<Alternative>> m_alternatives; ///< null until they are evaluated
+    std::shared_ptr<const Evaluation> m_alternativesOf; ///< of what the alternatives were asked for
+    int m_alternativesWeight = -1;
     std::vector<QPointer<Card>> m_waiting; ///< of alternatives whose numbers are not there yet, without the current one
-    Notation m_judgedNotation = Notation::Jax;
+    Notation m_alternativesNotation = Notation::Jax;
     QString m_refusal;
     LatestJob* m_explaining; ///< what the rows of an operation would do if they were pinned
     std::shared_ptr<const Evaluation> m_explainedOf;

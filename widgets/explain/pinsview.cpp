@@ -4,12 +4,12 @@
 #endif
 #include "widgets/explain/pinsview.h"
 
-#include "widgets/look/format.h"
-#include "widgets/tables/notedelegate.h"
-#include "widgets/document/repairs.h"
+#include "widgets/edits/repairs.h"
 #include "widgets/explain/rowsmodel.h"
-#include "widgets/tables/tablecopy.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -153,7 +153,7 @@ void PinsView::refresh()
                 item->setData(StateColumn, NoteDelegate::TextColorRole, theme.attention);
             }
         if (state.isEmpty() && profile != PickerProfile::Shardboard)
-            state = tr("not looked at: profile %1 knows no pins").arg(qstr(profileName(profile)));
+            state = tr("ignored: profile %1 does not support pins").arg(qstr(profileName(profile)));
         item->setData(StateColumn, NoteDelegate::TextRole, state);
         item->setData(StateColumn, Qt::AccessibleTextRole, state);
         item->setSizeHint(NumberColumn, QSize(20, rowHeight(this)));

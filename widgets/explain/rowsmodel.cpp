@@ -2,9 +2,9 @@
 #include "widgets/explain/rowsmodel.h"
 
 #include "model/design/explain/explain.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QApplication>
 #include <QPainter>
@@ -261,12 +261,12 @@ QVariant RowsModel::headerData(int section, Qt::Orientation orientation, int rol
                                                      QT_TR_NOOP("why"),
                                                      "" };
     static const char* const tips[ColumnCount] = {
-        QT_TR_NOOP("The mesh axis that the row is for; each is decided by itself"),
+        QT_TR_NOOP("The mesh axis that the row is for; each is decided on its own"),
         QT_TR_NOOP("Placements of the operands and, after the arrow, of the result: R whole, S1 cut on dim 1, P partial"),
         QT_TR_NOOP("What the row's own reshards take, as the picker's profile counts"),
         QT_TR_NOOP("The collectives that bring the operands there"),
         QT_TR_NOOP("The whole step, if the row is pinned"),
-        QT_TR_NOOP("Why it was picked, is refused, or cannot be"),
+        QT_TR_NOOP("Why it was picked, is refused, or is not possible"),
         ""
     };
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)

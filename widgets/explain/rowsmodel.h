@@ -2,7 +2,7 @@
 // The rows of an operation as the picker ranked them, per mesh axis, as a table. A snapshot of one explanation.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/design/explain/explanation.h"
 
 #include <QAbstractTableModel>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/findings/findingsview.h"
 
-#include "model/design/findings.h"
+#include "model/design/findings/findings.h"
+#include "widgets/edits/repairs.h"
 #include "widgets/look/format.h"
-#include "widgets/work/longwork.h"
-#include "widgets/tables/notedelegate.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/document/repairs.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
+#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -296,7 +296,8 @@ void FindingsView::enableRepair()
     m_repair->setEnabled(evaluation
                          && std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
                                         [](const DesignFinding& finding) { return finding.fix.has_value(); }));
-    m_repair->setProperty("whyNot", document()->hasDesign() ? tr("no finding has a repair of one edit") : tr("no design is open"));
+    m_repair->setProperty("whyNot",
+                          document()->hasDesign() ? tr("no finding can be repaired by one edit") : tr("no design is open"));
 }
 
 void FindingsView::selectionChanged()
@@ -351,7 +352,7 @@ void FindingsView::repairCurrent()
         return;
     }
     if (current >= 0) {
-        tell(inputError({}, "this finding has no repair of one edit",
+        tell(inputError({}, "this finding cannot be repaired by one edit",
                         evaluation->findings[static_cast<std::size_t>(current)].repair));
         return;
     }

@@ -7,6 +7,7 @@
 #include "widgets/document/findingplace.h"
 
 class QAction;
+class QLabel;
 class QPushButton;
 class QTreeWidget;
 class QTreeWidgetItem;

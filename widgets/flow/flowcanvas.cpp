@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flow/flowcanvas.h"
 
-#include "widgets/canvas/paintsscreen.h"
-#include "widgets/look/devicecolors.h"
 #include "widgets/document/documentview.h"
 #include "widgets/flow/flowlegend.h"
-#include "widgets/look/plaintext.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/theme.h"
 
-#include "model/session/selection.h"
-
-#include <QApplication>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
-#include <QStatusTipEvent>
-#include <QToolTip>
 
 #include <algorithm>
 #include <array>
@@ -35,15 +27,8 @@ constexpr double kBand = 4; ///< of a box's lower edge, in the colours of its re
 } // namespace
 
 FlowCanvas::FlowCanvas(Document* document, QWidget* parent)
-    : QWidget(parent)
-    , m_document(document)
-    , m_navigation(new CanvasNavigation(this, this))
+    : CanvasWidget(document, QStringLiteral("flowCanvas"), tr("Operations and collectives"), Base::PaintedAnew, parent)
 {
-    setObjectName(QStringLiteral("flowCanvas"));
-    setAccessibleName(tr("Operations and collectives"));
-    setFocusPolicy(Qt::StrongFocus);
-    setMouseTracking(true);
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     m_viewport.setVerticalPlace(0);
     m_viewport.setLargestScale(kLargestScale);
 }
@@ -87,16 +72,10 @@ void FlowCanvas::setFilter(const QString& text)
     update();
 }
 
-void FlowCanvas::setHighlight(const QString& key)
-{
-    m_highlight = key;
-    update();
-}
-
 bool FlowCanvas::matches(int index) const
 {
     const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
-    if (!m_highlight.isEmpty() && !isOfLegend(item, m_document->design().mesh, m_highlight))
+    if (!highlight().isEmpty() && !isOfLegend(item, document()->design().mesh, highlight()))
         return false;
     return m_filter.isEmpty() || item.title.contains(m_filter, Qt::CaseInsensitive)
         || item.detail.contains(m_filter, Qt::CaseInsensitive) || item.toolTip.contains(m_filter, Qt::CaseInsensitive);
@@ -128,13 +107,13 @@ void FlowCanvas::place(bool home)
     const FlowPlacement placed = placeFlow(boxes, width() / m_lineScale, textScale(this));
     m_rects = placed.rects;
     m_largest = 0;
-    if (const auto evaluation = m_document->evaluation())
+    if (const auto evaluation = document()->evaluation())
         for (const Collective& collective : evaluation->plan.collectives)
             m_largest =
                 std::max(m_largest, m_thickness == Thickness::Bytes ? static_cast<double>(collective.bytes) : collective.seconds);
     m_viewport.setView(view);
     const QRectF world(QPointF(), placed.size);
-    m_navigation->forgetMap();
+    navigation()->forgetMap();
     if (home || m_atHome) {
         m_viewport.setWorld(world, 1);
         goHome();
@@ -159,6 +138,7 @@ void FlowCanvas::viewMoved()
         qFuzzyCompare(m_viewport.scale(), m_homeScale) && (m_viewport.toScreen(QPointF()) - m_homeOrigin).manhattanLength() < 0.5;
 }
 
+/// Whether it is at home is kept for when all of it was seen.
 void FlowCanvas::showWhole(bool whole)
 {
     if (whole) {
@@ -175,8 +155,6 @@ int FlowCanvas::missingHeight() const
 {
     return std::max(0, static_cast<int>(std::ceil(m_viewport.world().height() - m_viewport.view().height())));
 }
-
-void FlowCanvas::resizeEvent(QResizeEvent*) { place(false); }
 
 void FlowCanvas::changeEvent(QEvent* event)
 {
@@ -222,14 +200,12 @@ void FlowCanvas::paintMap(QPainter& painter, const Viewport& map) const
 
 void FlowCanvas::reveal(int index)
 {
-    if (index < 0 || index >= static_cast<int>(m_rects.size()) || m_viewport.isFitted())
+    if (index < 0 || index >= static_cast<int>(m_rects.size()))
         return;
     auto owner = static_cast<std::size_t>(index); // what hangs is seen with the box that it hangs over
     while (m_scene.items[owner].hanging && owner + 1 < m_scene.items.size())
         ++owner;
-    m_viewport.reveal(m_rects[static_cast<std::size_t>(index)].united(m_rects[owner]), 12);
-    viewMoved();
-    update();
+    bringIntoSight(m_rects[static_cast<std::size_t>(index)].united(m_rects[owner]), 12);
 }
 
 void FlowCanvas::setStep(int index)
@@ -248,20 +224,19 @@ void FlowCanvas::activate(int index)
     if (index < 0 || index >= static_cast<int>(m_scene.items.size()))
         return;
     const FlowItem item = m_scene.items[static_cast<std::size_t>(index)]; // the scene may become another one
-    Selection* selection = m_document->selection();
     if (item.kind == FlowItem::Folded) {
         Q_EMIT unfoldRequested(item.segment);
         return;
     }
     if (item.collective >= 0) {
-        selection->setCollective(item.collective);
+        selection()->setCollective(item.collective);
         return;
     }
     if (!item.weights.empty()) {
         // A second click on a box of several weights goes on to the next one.
-        const auto now = std::find(item.weights.begin(), item.weights.end(), selection->weight());
+        const auto now = std::find(item.weights.begin(), item.weights.end(), selection()->weight());
         const bool next = now != item.weights.end() && std::next(now) != item.weights.end();
-        selection->setWeight(next ? *std::next(now) : item.weights.front());
+        selection()->setWeight(next ? *std::next(now) : item.weights.front());
     }
     selectOperation(item);
 }
@@ -270,42 +245,40 @@ void FlowCanvas::activate(int index)
 /// explained; a view of a value has nothing to explain.
 void FlowCanvas::selectOperation(const FlowItem& item) const
 {
-    const auto evaluation = m_document->evaluation();
+    const auto evaluation = document()->evaluation();
     if (!evaluation || item.segment < 0 || item.segment >= static_cast<int>(evaluation->plan.segments.size()))
         return;
     const auto& ops = evaluation->plan.segments[static_cast<std::size_t>(item.segment)].ops;
-    const Selection* selection = m_document->selection();
     int best = -1;
     int bestRank = -1;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (std::find(item.ops.begin(), item.ops.end(), ops[i].op) == item.ops.end())
             continue;
-        const bool ofWeight = !item.weights.empty() && weightOfOp(*evaluation, ops[i].op) == selection->weight();
+        const bool ofWeight = !item.weights.empty() && weightOfOp(*evaluation, ops[i].op) == selection()->weight();
         const int rank = (ofWeight ? 2 : 0) + (ops[i].work.flops > 0 ? 1 : 0);
         if (rank > bestRank) {
             bestRank = rank;
             best = static_cast<int>(i);
         }
     }
-    m_document->selection()->setOperation(item.segment, best);
+    selection()->setOperation(item.segment, best);
 }
 
 bool FlowCanvas::isSelected(const FlowItem& item) const
 {
-    const Selection* selection = m_document->selection();
     if (item.kind == FlowItem::Folded)
         return false;
     if (item.collective >= 0)
-        return item.collective == selection->collective();
-    if (item.weights.empty() && item.segment == selection->segment() && selection->operation() >= 0) {
-        const auto& segments = m_document->evaluation()->plan.segments;
+        return item.collective == selection()->collective();
+    if (item.weights.empty() && item.segment == selection()->segment() && selection()->operation() >= 0) {
+        const auto& segments = document()->evaluation()->plan.segments;
         if (item.segment >= static_cast<int>(segments.size()))
             return false;
         const auto& ops = segments[static_cast<std::size_t>(item.segment)].ops;
-        const auto index = static_cast<std::size_t>(selection->operation());
+        const auto index = static_cast<std::size_t>(selection()->operation());
         return index < ops.size() && std::find(item.ops.begin(), item.ops.end(), ops[index].op) != item.ops.end();
     }
-    return std::find(item.weights.begin(), item.weights.end(), selection->weight()) != item.weights.end();
+    return std::find(item.weights.begin(), item.weights.end(), selection()->weight()) != item.weights.end();
 }
 
 int FlowCanvas::accessibleCount() const { return static_cast<int>(m_scene.items.size()); }
@@ -334,7 +307,7 @@ void FlowCanvas::paintConnector(QPainter& painter, int from, int to) const
     const QRectF b = m_rects[static_cast<std::size_t>(to)];
     const FlowInk& ink = m_scene.items[static_cast<std::size_t>(from)].ink;
     const double thickness = std::max(strokeOf(from), strokeOf(to));
-    painter.setOpacity(m_highlight.isEmpty() || matches(from) ? 1 : 0.3);
+    painter.setOpacity(highlight().isEmpty() || matches(from) ? 1 : 0.3);
     const auto paintLine = [&](const QPointF& begin, const QPointF& end) {
         paintFlowLine(painter, begin, end, ink, thickness, this);
     };
@@ -410,7 +383,7 @@ void FlowCanvas::paintItem(QPainter& painter, int index) const
         painter.setBrush(theme.accent);
         painter.drawPolygon(QPolygonF { tip, tip + QPointF(-6, -8), tip + QPointF(6, -8) });
     }
-    if (isAbout(item, m_document->selection()->hoveredWeight())) {
+    if (isAbout(item, selection()->hoveredWeight())) {
         painter.setPen(QPen(theme.quiet, 1.5));
         painter.setBrush(Qt::NoBrush);
         painter.drawRoundedRect(rect.adjusted(-2.5, -2.5, 2.5, 2.5), radius + 2.5, radius + 2.5);
@@ -439,10 +412,9 @@ void FlowCanvas::paintItem(QPainter& painter, int index) const
     painter.setOpacity(1);
 }
 
-void FlowCanvas::paintEvent(QPaintEvent*)
+void FlowCanvas::paintBase(QPainter& painter)
 {
     const Theme& theme = Theme::of(this);
-    QPainter painter(this);
     painter.fillRect(rect(), theme.window);
     painter.setRenderHint(QPainter::Antialiasing);
     const QRectF seen = m_viewport.visibleWorld().adjusted(-40, -40, 40, 40);
@@ -475,46 +447,47 @@ void FlowCanvas::paintEvent(QPaintEvent*)
     painter.restore();
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.fillRect(QRectF(kPanelMargin, height() - 1, width() - 2 * kPanelMargin, 1), theme.line);
-    if (paintsScreen(painter, *this))
-        m_navigation->paintMap(painter);
-    if (hasFocus() && m_current < 0) { // keys have not chosen an item yet
-        painter.setRenderHint(QPainter::Antialiasing, false);
-        painter.setPen(QPen(theme.accent, 1));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    }
+}
+
+QString FlowCanvas::toolTipAt(const QPointF& point) const
+{
+    const int index = itemAt(point);
+    return index < 0 ? QString() : m_scene.items[static_cast<std::size_t>(index)].toolTip;
 }
 
 void FlowCanvas::mousePressEvent(QMouseEvent* event)
 {
-    const int index = itemAt(event->position());
-    if (event->button() == Qt::RightButton && index >= 0)
+    if (const int index = itemAt(event->position()); event->button() == Qt::RightButton && index >= 0)
         m_current = index; // what the menu is about
-    if (event->button() != Qt::LeftButton)
-        return;
+    CanvasWidget::mousePressEvent(event);
+}
+
+void FlowCanvas::selectAt(const QPointF& point)
+{
+    const int index = itemAt(point);
     if (index >= 0)
         m_current = index;
     activate(index);
     update();
 }
 
-void FlowCanvas::mouseMoveEvent(QMouseEvent* event)
+void FlowCanvas::hoverAt(const QPointF& point)
 {
-    const int index = itemAt(event->position());
+    const int index = itemAt(point);
     setCursor(index >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
     int weight = -1;
     if (index >= 0) {
         const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
-        const auto evaluation = m_document->evaluation();
+        const auto evaluation = document()->evaluation();
         if (!item.weights.empty()) // of several the one that is selected
-            weight = isAbout(item, m_document->selection()->weight()) ? m_document->selection()->weight() : item.weights.front();
+            weight = isAbout(item, selection()->weight()) ? selection()->weight() : item.weights.front();
         else if (evaluation && item.collective >= 0 && item.collective < static_cast<int>(evaluation->plan.collectives.size()))
             weight = weightOfTensor(*evaluation, evaluation->plan.collectives[static_cast<std::size_t>(item.collective)].tensor);
     }
-    m_document->selection()->setHoveredWeight(weight);
+    selection()->setHoveredWeight(weight);
 }
 
-void FlowCanvas::leaveEvent(QEvent*) { m_document->selection()->setHoveredWeight(-1); }
+void FlowCanvas::leaveEvent(QEvent*) { selection()->setHoveredWeight(-1); }
 
 /// Whether an item takes a weight, or moves it.
 bool FlowCanvas::isAbout(const FlowItem& item, int weight) const
@@ -523,7 +496,7 @@ bool FlowCanvas::isAbout(const FlowItem& item, int weight) const
         return false;
     if (std::find(item.weights.begin(), item.weights.end(), weight) != item.weights.end())
         return true;
-    const auto evaluation = m_document->evaluation();
+    const auto evaluation = document()->evaluation();
     if (!evaluation || item.collective < 0 || item.collective >= static_cast<int>(evaluation->plan.collectives.size())
         || weight >= static_cast<int>(evaluation->weights.size()))
         return false;
@@ -533,7 +506,7 @@ bool FlowCanvas::isAbout(const FlowItem& item, int weight) const
 
 void FlowCanvas::updateHover()
 {
-    const int hovered = m_document->selection()->hoveredWeight();
+    const int hovered = selection()->hoveredWeight();
     for (std::size_t i = 0; i < m_rects.size(); ++i) // no more than what changes
         if (isAbout(m_scene.items[i], hovered) != isAbout(m_scene.items[i], m_hovered))
             update(m_viewport.toScreen(m_rects[i]).adjusted(-8, -8, 8, 8).toAlignedRect());
@@ -541,34 +514,24 @@ void FlowCanvas::updateHover()
 }
 
 /// To another item by the keyboard: it is selected, and the status bar says what its tool tip says.
-void FlowCanvas::moveTo(int index)
+void FlowCanvas::moveCurrent(int dx, int dy)
 {
+    const int index = flowNeighbour(m_rects, m_current, dx, dy);
     if (index < 0 || index >= static_cast<int>(m_scene.items.size()))
         return;
     m_current = index;
     const FlowItem item = m_scene.items[static_cast<std::size_t>(index)];
-    setAccessibleDescription(item.toolTip);
-    reportCurrent(this);
+    overlayChanged(item.toolTip);
     if (item.kind != FlowItem::Folded)
         activate(index);
     reveal(index);
-    QStatusTipEvent tip(QString(item.toolTip).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
-    QApplication::sendEvent(this, &tip);
-    update();
+    tellStatus(item.toolTip);
 }
 
 void FlowCanvas::keyPressEvent(QKeyEvent* event)
 {
     const bool shift = event->modifiers() & Qt::ShiftModifier;
     switch (event->key()) {
-    case Qt::Key_Left:
-        return moveTo(flowNeighbour(m_rects, m_current, -1, 0));
-    case Qt::Key_Right:
-        return moveTo(flowNeighbour(m_rects, m_current, 1, 0));
-    case Qt::Key_Up:
-        return moveTo(flowNeighbour(m_rects, m_current, 0, -1));
-    case Qt::Key_Down:
-        return moveTo(flowNeighbour(m_rects, m_current, 0, 1));
     case Qt::Key_Return:
     case Qt::Key_Enter:
         activate(m_current);
@@ -593,22 +556,8 @@ void FlowCanvas::keyPressEvent(QKeyEvent* event)
         Q_EMIT left();
         return;
     default:
-        QWidget::keyPressEvent(event);
+        CanvasWidget::keyPressEvent(event);
     }
-}
-
-bool FlowCanvas::event(QEvent* event)
-{
-    if (event->type() == QEvent::ToolTip) {
-        auto* help = static_cast<QHelpEvent*>(event);
-        const int index = itemAt(help->pos());
-        if (index >= 0)
-            showToolTip(help->globalPos(), m_scene.items[static_cast<std::size_t>(index)].toolTip, this);
-        else
-            QToolTip::hideText();
-        return true;
-    }
-    return QWidget::event(event);
 }
 
 } // namespace shardboard

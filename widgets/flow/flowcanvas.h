@@ -3,21 +3,15 @@
 // of the mesh axes that the value is cut over, and the thickness of the collective that they lead to.
 #pragma once
 
-#include "widgets/canvas/accessiblecanvas.h"
-#include "widgets/canvas/navigation.h"
-#include "widgets/canvas/zoomable.h"
+#include "widgets/canvas/canvaswidget.h"
 #include "widgets/flow/flowlayout.h"
 #include "widgets/flow/flowscene.h"
-
-#include "model/session/document.h"
-
-#include <QWidget>
 
 #include <vector>
 
 namespace shardboard {
 
-class FlowCanvas : public QWidget, public Zoomable, public AccessibleItems, private NavigatedCanvas {
+class FlowCanvas : public CanvasWidget {
     Q_OBJECT
 public:
     enum class Thickness { Bytes, Time };
@@ -50,10 +44,6 @@ public:
     /// What does not match is drawn quietly; empty: everything matches.
     void setFilter(const QString& text);
     bool matches(int index) const;
-    /// What is not drawn as this entry of the legend says is drawn quietly; empty: everything is.
-    void setHighlight(const QString& key);
-    CanvasNavigation* navigation() const { return m_navigation; }
-    const Viewport& currentView() const { return m_viewport; }
     void showWhole(bool whole) override;
     int missingHeight() const override;
     QSize sizeHint() const override;
@@ -67,42 +57,40 @@ Q_SIGNALS:
     void left(); ///< by Escape
 
 protected:
-    void paintEvent(QPaintEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
-    void leaveEvent(QEvent* event) override;
-    void changeEvent(QEvent* event) override;
-    bool event(QEvent* event) override;
-
-private:
-    Viewport& viewport() override { return m_viewport; }
+    void layOut() override { place(false); }
+    void highlightChanged() override { update(); }
+    void paintBase(QPainter& painter) override;
+    bool hasFocusFrame() const override { return m_current < 0; } ///< keys have not chosen an item yet
+    QString toolTipAt(const QPointF& point) const override;
+    void moveCurrent(int dx, int dy) override;
+    void selectAt(const QPointF& point) override;
+    void hoverAt(const QPointF& point) override;
     bool canNavigate() const override { return !m_rects.empty(); }
     QRectF selectedPart() const override;
     void viewMoved() override;
     void goHome() override;
     void paintMap(QPainter& painter, const Viewport& map) const override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
     void place(bool home);
     QSizeF sizeOf(const FlowItem& item) const;
     void selectOperation(const FlowItem& item) const;
     bool isSelected(const FlowItem& item) const;
     bool isAbout(const FlowItem& item, int weight) const;
     double amountOf(const FlowItem& item) const;
-    void moveTo(int index);
     void paintConnector(QPainter& painter, int from, int to) const;
     void paintItem(QPainter& painter, int index) const;
     void paintBand(QPainter& painter, const QRectF& rect, const FlowInk& ink) const;
 
-    Document* m_document;
     FlowScene m_scene;
     std::vector<QRectF> m_rects; ///< in the world
-    Viewport m_viewport;
-    Viewport m_part; ///< what was in sight before the whole was shown
     double m_largest = 0; ///< amount of the thickest line of the plan
     Thickness m_thickness = Thickness::Bytes;
     QString m_filter;
-    QString m_highlight; ///< key of a legend's entry
     int m_current = -1;
     int m_step = -1;
     int m_hovered = -1; ///< the weight that was hovered last, in whichever view
@@ -110,7 +98,6 @@ private:
     double m_homeScale = 1; ///< of what goHome() has shown
     QPointF m_homeOrigin;
     bool m_atHome = true; ///< what is seen is what goHome() shows
-    CanvasNavigation* m_navigation;
 };
 
 } // namespace shardboard

@@ -72,7 +72,7 @@ std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh)
     for (const int axis : cut) {
         const QString name = qstr(mesh.axis(axis).name);
         out.push_back(lineEntry(QStringLiteral("cut/") + name, QObject::tr("cut over %1").arg(name),
-                                QObject::tr("Lines and lower edges of boxes in the colour of %1").arg(name), { { axis }, {} }));
+                                QObject::tr("Lines and lower edges of boxes in the color of %1").arg(name), { { axis }, {} }));
     }
     if (!partial.empty())
         out.push_back(lineEntry(QStringLiteral("partial"),
@@ -82,7 +82,7 @@ std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh)
                                 { {}, { partial.begin(), partial.end() } }));
     if (collective)
         out.push_back({ QStringLiteral("collective"), QObject::tr("collective"),
-                        QObject::tr("Moves data between devices; one that moves none is grey"),
+                        QObject::tr("Moves data between devices; one that moves none is gray"),
                         [](QPainter& painter, const QRectF& rect, const QWidget* widget) {
                             const Theme& theme = Theme::of(widget);
                             painter.setPen(QPen(theme.attention, 1.2));

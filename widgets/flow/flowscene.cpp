@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flow/flowscene.h"
 
-#include "widgets/cost/collectivesmodel.h"
 #include "widgets/document/documentview.h"
-#include "widgets/look/format.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/look/format.h"
 
 #include <QStringList>
 
@@ -325,7 +324,7 @@ FlowItem foldedItem(const Evaluation& evaluation, int index)
     const QString moved = counted(collectives, QObject::tr("collective"), QObject::tr("collectives"));
     out.detail = collectives > 0 ? QStringLiteral("%1 · %2").arg(moved, secondsText(out.seconds)) : secondsText(out.seconds);
     out.toolTip =
-        QObject::tr("%1, folded\n%2 · %3\nall its layers: %4 moved, %5 predicted\nEnter or a click unfolds it")
+        QObject::tr("%1, collapsed\n%2 · %3\nall its layers: %4 moved, %5 predicted\nEnter or a click expands it")
             .arg(out.title,
                  counted(static_cast<std::int64_t>(segment.ops.size()), QObject::tr("operation"), QObject::tr("operations")), moved,
                  bytesText(out.bytes), secondsText(out.seconds));

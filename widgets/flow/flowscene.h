@@ -3,7 +3,7 @@
 // order, folded to a box each but one. Small shape operations are merged into the box that they serve. Pure.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/notation/notation.h"
 
 #include <QString>

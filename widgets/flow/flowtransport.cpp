@@ -2,9 +2,9 @@
 #include "widgets/flow/flowtransport.h"
 
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/steptexts.h"
 #include "widgets/look/format.h"
-#include "widgets/flow/planplayer.h"
-#include "widgets/document/stepwords.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>
@@ -83,9 +83,9 @@ FlowTransport::FlowTransport(PlanPlayer* player, QWidget* parent)
     row->setContentsMargins(kPanelMargin, 0, kPanelMargin, 3);
     row->setSpacing(2);
     m_first = button("flowFirst", tr("First step"), tr("First step of the plan (Home)"));
-    m_back = button("flowBack", tr("Step back"), tr("Back by one step (comma; with Shift to the collective before)"));
+    m_back = button("flowBack", tr("Step back"), tr("Back by one step (comma; with Shift to the previous collective)"));
     m_play = button("flowPlay", tr("Play"), tr("Play the plan, or pause (Space)"));
-    m_forward = button("flowForward", tr("Step forward"), tr("On by one step (full stop; with Shift to the next collective)"));
+    m_forward = button("flowForward", tr("Step forward"), tr("Forward by one step (period; with Shift to the next collective)"));
     m_last = button("flowLast", tr("Last step"), tr("Last step of the plan (End)"));
     m_slider->setObjectName(QStringLiteral("flowSlider"));
     m_slider->setAccessibleName(tr("Step of the plan"));

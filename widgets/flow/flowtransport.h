@@ -3,7 +3,7 @@
 // what the current one is.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <QWidget>
 

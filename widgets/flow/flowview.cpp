@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flow/flowview.h"
+#include "widgets/controls/viewheader.h"
 
 #include "widgets/canvas/navigation.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/controls/fieldroom.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/headerfield.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/document/steptexts.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowlegend.h"
 #include "widgets/flow/flowtransport.h"
 #include "widgets/look/format.h"
-#include "widgets/flow/planplayer.h"
-#include "widgets/document/shownspec.h"
-#include "widgets/document/stepwords.h"
 #include "widgets/look/theme.h"
 
 #include "model/plan/plansteps.h"
@@ -51,20 +52,20 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_find->setObjectName(QStringLiteral("flowFind"));
     m_find->setAccessibleName(tr("Find an operation or a collective"));
     m_find->setToolTip(
-        tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes on to the next one, in all segments"));
+        tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes to the next one, in all segments"));
     m_find->setFixedWidth(120);
     m_phase->setObjectName(QStringLiteral("flowPhase"));
     m_phase->setAccessibleName(tr("Phase of the step"));
     m_phase->setToolTip(tr("Phase of the step"));
     m_choice->setObjectName(QStringLiteral("flowSegment"));
-    m_choice->setAccessibleName(tr("Unfolded segment of the plan"));
-    m_choice->setToolTip(tr("Unfolded segment of the plan"));
+    m_choice->setAccessibleName(tr("Expanded segment of the plan"));
+    m_choice->setToolTip(tr("Expanded segment of the plan"));
     m_thickness->setObjectName(QStringLiteral("flowThickness"));
     m_thickness->setAccessibleName(tr("Thickness of the lines"));
     m_thickness->setToolTip(tr("What the thickness of the lines at a collective stands for"));
     m_thickness->addItem(tr("Bytes"), static_cast<int>(FlowCanvas::Thickness::Bytes));
     m_thickness->addItem(tr("Time"), static_cast<int>(FlowCanvas::Thickness::Time));
-    m_findRoom = new FieldRoom(m_header, m_find);
+    m_findRoom = new HeaderField(m_header, m_find);
     for (QWidget* widget : std::initializer_list<QWidget*> { m_phase, m_choice, m_thickness })
         m_header->addRight(widget);
     m_empty->setObjectName(QStringLiteral("flowEmpty"));
@@ -415,7 +416,7 @@ void FlowView::fillMenu(QMenu* menu, int index)
     if (index >= 0 && index < static_cast<int>(items.size())) {
         const FlowItem item = items[static_cast<std::size_t>(index)];
         if (item.kind == FlowItem::Folded)
-            connect(menu->addAction(tr("Unfold %1").arg(item.title)), &QAction::triggered, this,
+            connect(menu->addAction(tr("Expand %1").arg(item.title)), &QAction::triggered, this,
                     [this, item] { showSegment(item.segment); });
         if (const int step = stepOfItem(item); step >= 0) {
             connect(menu->addAction(tr("Walk to This")), &QAction::triggered, this, [this, step] { m_player->goTo(step); });

@@ -6,18 +6,20 @@
 #include "widgets/document/documentview.h"
 #include "widgets/flow/flowscene.h"
 
+class QLabel;
 class QMenu;
 
 namespace shardboard {
 
 class ChoiceBox;
 class ElidedLabel;
-class FieldRoom;
 class FindField;
 class FlowCanvas;
 class FlowTransport;
+class HeaderField;
 class Legend;
 class PlanPlayer;
+class ViewHeader;
 struct PlanStep;
 
 class FlowView : public DocumentView {
@@ -58,7 +60,7 @@ private:
 
     ViewHeader* m_header;
     FindField* m_find;
-    FieldRoom* m_findRoom = nullptr;
+    HeaderField* m_findRoom = nullptr;
     ChoiceBox* m_phase; ///< hidden where there is one phase only
     ChoiceBox* m_choice; ///< segments of the phase
     ChoiceBox* m_thickness; ///< of the lines: bytes or time

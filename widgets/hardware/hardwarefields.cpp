@@ -160,7 +160,7 @@ HardwareSection deviceSection(const Hardware& hardware)
         nameField(QStringLiteral("device.name"), QObject::tr("name"), [](Hardware& h) -> std::string& { return h.device.name; }));
     fields.push_back(field(
         QStringLiteral("device.memory_bytes"), QObject::tr("memory"), QStringLiteral("GB"), kGiga,
-        [](Hardware& h) -> double& { return h.device.memoryBytes; }, QObject::tr("Decimal: 80 GB are 74.5 GiB")));
+        [](Hardware& h) -> double& { return h.device.memoryBytes; }, QObject::tr("Decimal: 80 GB is 74.5 GiB")));
     fields.push_back(field(QStringLiteral("device.memory_bytes_per_second"), QObject::tr("memory bandwidth"),
                            QStringLiteral("GB/s"), kGiga, [](Hardware& h) -> double& { return h.device.memoryBytesPerSecond; }));
     // A member of PeakFlops is led to by its place among them, which a copy of the hardware has as well.
@@ -178,7 +178,7 @@ HardwareSection deviceSection(const Hardware& hardware)
         ++place;
         fields.push_back(field(QStringLiteral("device.peak_flops.") + QString::fromLatin1(name),
                                QObject::tr("peak %1").arg(QString::fromLatin1(name)), QStringLiteral("TFLOP/s"), kTera, at,
-                               QObject::tr("Dense, a multiply-add as two; empty where the device has none")));
+                               QObject::tr("Dense, a multiply-add counts as two; empty if the device has none")));
     });
     fields.push_back(field(QStringLiteral("device.kernels.launch_seconds"), QObject::tr("kernel launch"), QStringLiteral("µs"),
                            kMicro, [](Hardware& h) -> double& { return h.device.kernels.launchSeconds; }));
@@ -258,13 +258,13 @@ HardwareField fabricField(const QString& place, std::size_t index)
     const auto option = [](Fabric fabric, const QString& text, const QString& detail) {
         return HardwareField::Option { qstr(fabricName(fabric)), text, detail };
     };
-    HardwareField out = choiceField(
-        place + QStringLiteral(".fabric"), QObject::tr("joined by"),
-        { option(Fabric::Switch, QObject::tr("switch"), QObject::tr("each to each at full rate, e.g. an NVLink island")),
-          option(Fabric::FatTree, QObject::tr("fat tree"), QObject::tr("switches in tiers, e.g. InfiniBand")),
-          option(Fabric::Torus, QObject::tr("torus"), QObject::tr("to neighbours along each dim, e.g. TPU pods")),
-          option(Fabric::Dcn, QObject::tr("network"), QObject::tr("the data centre's")),
-          option(Fabric::SharedMemory, QObject::tr("one memory"), QObject::tr("a host that plays all devices")) });
+    HardwareField out =
+        choiceField(place + QStringLiteral(".fabric"), QObject::tr("joined by"),
+                    { option(Fabric::Switch, QObject::tr("switch"), QObject::tr("any to any at full rate, e.g. an NVLink island")),
+                      option(Fabric::FatTree, QObject::tr("fat tree"), QObject::tr("switches in tiers, e.g. InfiniBand")),
+                      option(Fabric::Torus, QObject::tr("torus"), QObject::tr("to neighbors along each dim, e.g. TPU pods")),
+                      option(Fabric::Dcn, QObject::tr("network"), QObject::tr("the data center's")),
+                      option(Fabric::SharedMemory, QObject::tr("one memory"), QObject::tr("a host that simulates all devices")) });
     out.read = [index](const Hardware& h) { return qstr(fabricName(h.levels[index].fabric)); };
     out.write = [index](Hardware& h, const QString& text) {
         if (const auto fabric = fabricFromName(text.toStdString()))
@@ -455,7 +455,9 @@ QString HardwareField::apply(Hardware& hardware, const QString& text) const
     bool empty = false;
     const std::optional<double> value = parse(text, empty);
     if (!value && !(empty && optional))
-        return empty ? QObject::tr("needs a number") : whole ? QObject::tr("is no whole number") : QObject::tr("is no number");
+        return empty ? QObject::tr("needs a number")
+            : whole  ? QObject::tr("is not a whole number")
+                     : QObject::tr("is not a number");
     set(hardware, value);
     return {};
 }

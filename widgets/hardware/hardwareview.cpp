@@ -4,13 +4,13 @@
 #endif
 #include "widgets/hardware/hardwareview.h"
 
-#include "model/io/design/designfile.h"
-#include "model/io/design/hardwarefile.h"
 #include "model/hardware/hardwarechecks.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/file/textfile.h"
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QFile>
@@ -221,7 +221,7 @@ void HardwareView::addLevel()
     Hardware edited = withOuterLevel(hardware.value(), document()->design().mesh.deviceCount());
     Status status = checkHardware(edited, {});
     if (status.ok())
-        status = editHardware(std::move(edited), tr("Hardware: one level more"));
+        status = editHardware(std::move(edited), tr("Hardware: add a level"));
     if (!status.ok())
         showLevelError(status.error());
 }
@@ -238,7 +238,7 @@ void HardwareView::removeLevel(std::size_t level)
         edited.levels.back().size = 0; // the outermost level had room for all the rest, so has the new one
     Status status = checkHardware(edited, {});
     if (status.ok())
-        status = editHardware(std::move(edited), tr("Hardware: without level %1").arg(level + 1));
+        status = editHardware(std::move(edited), tr("Hardware: remove level %1").arg(level + 1));
     if (!status.ok())
         showLevelError(status.error());
 }

@@ -4,9 +4,9 @@
 #include "widgets/hardware/hardwareview.h"
 
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QGridLayout>
@@ -28,7 +28,7 @@ void HardwareView::buildLayout()
     m_save->setObjectName(QStringLiteral("hardwareSave"));
     m_save->setToolTip(tr("Writes the hardware to a file, to be used by other designs and shardctl --hardware"));
     m_back->setObjectName(QStringLiteral("hardwareBack"));
-    m_back->setToolTip(tr("Drops all edited values"));
+    m_back->setToolTip(tr("Discards all edited values"));
     m_source->setObjectName(QStringLiteral("hardwareSource"));
     m_empty->setObjectName(QStringLiteral("hardwareEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -237,7 +237,7 @@ void HardwareView::addAdder()
     row->setContentsMargins(0, 8, 0, 0);
     auto* add = new QPushButton(tr("Add Level"), line);
     add->setObjectName(QStringLiteral("hardwareAddLevel"));
-    add->setToolTip(tr("A network that joins what there is"));
+    add->setToolTip(tr("A network that joins everything so far"));
     connect(add, &QPushButton::clicked, this, [this] { addLevel(); });
     row->addWidget(add);
     row->addStretch(1);

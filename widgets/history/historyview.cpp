@@ -2,8 +2,8 @@
 #include "widgets/history/historyview.h"
 
 #include "model/session/document.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QHBoxLayout>
 #include <QPushButton>
@@ -26,12 +26,12 @@ HistoryView::HistoryView(Document* document, QWidget* parent)
     setBackgroundRole(QPalette::Base);
     m_list->setObjectName(QStringLiteral("historyList"));
     m_list->setEmptyLabel(tr("As opened"));
-    m_list->setAccessibleName(tr("Edits of this design; the chosen one is the last that counts"));
+    m_list->setAccessibleName(tr("Edits of this design; the selected one is the last in effect"));
     makeCopyable(m_list);
     m_save->setObjectName(QStringLiteral("historySave"));
-    m_save->setToolTip(tr("Writes the edits up to the chosen one to a file, to be made again in this design or another one"));
+    m_save->setToolTip(tr("Writes the edits up to the selected one to a file, to be replayed in this design or another one"));
     m_replay->setObjectName(QStringLiteral("historyReplay"));
-    m_replay->setToolTip(tr("Makes the edits of a file, each as one step"));
+    m_replay->setToolTip(tr("Replays the edits of a file, each as one step"));
     auto* buttons = new QHBoxLayout;
     buttons->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     buttons->setSpacing(8);

@@ -54,7 +54,7 @@ PartColor makePartColor(std::size_t index)
 
 namespace {
 
-std::atomic<PartLook> chosenLook { PartLook::Hues };
+std::atomic<PartStyle> chosenStyle { PartStyle::Hues };
 
 /// Greys in an order in which neighbours differ most, each with what is drawn over it; text is readable on both.
 struct Grey {
@@ -85,8 +85,8 @@ PartColor makePatternColor(std::size_t index)
 
 } // namespace
 
-PartLook partLook() { return chosenLook.load(std::memory_order_relaxed); }
-void setPartLook(PartLook look) { chosenLook.store(look, std::memory_order_relaxed); }
+PartStyle partStyle() { return chosenStyle.load(std::memory_order_relaxed); }
+void setPartStyle(PartStyle style) { chosenStyle.store(style, std::memory_order_relaxed); }
 
 PartColor partColor(std::int64_t index)
 {
@@ -107,15 +107,15 @@ PartColor partColor(std::int64_t index)
         return out;
     }();
     const auto at = static_cast<std::size_t>(std::max<std::int64_t>(index, 0));
-    if (partLook() == PartLook::Patterns)
+    if (partStyle() == PartStyle::Patterns)
         return patterns[at % kPairs];
     return table[at < kPlain ? at : kPlain + (at - kPlain) % kHatched];
 }
 
 int colorCount()
 {
-    return static_cast<int>(partLook() == PartLook::Patterns ? kGreys.size() * kPatterns.size()
-                                                             : kHueCount * (kHatches.size() + 1));
+    return static_cast<int>(partStyle() == PartStyle::Patterns ? kGreys.size() * kPatterns.size()
+                                                               : kHueCount * (kHatches.size() + 1));
 }
 
 QColor axisColor(int axis)
@@ -123,7 +123,7 @@ QColor axisColor(int axis)
     const auto at = static_cast<std::size_t>(std::max(axis, 0) % kHueCount);
     // Axes lie on light and on dark backgrounds: greys between, told apart by their names.
     constexpr std::array<unsigned, kHueCount> greys { 0x8A8A8A, 0x6A6A6A, 0x9C9C9C, 0x767676, 0xA8A8A8, 0x5E5E5E, 0x808080 };
-    return hue(partLook() == PartLook::Patterns ? greys[at] : kAxisHues[at]);
+    return hue(partStyle() == PartStyle::Patterns ? greys[at] : kAxisHues[at]);
 }
 
 DeviceColors::DeviceColors(const Mesh& mesh, const ShardMap* shards)

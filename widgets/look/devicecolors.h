@@ -5,7 +5,7 @@
 #pragma once
 
 #include "model/core/shards.h"
-#include "widgets/look/partlook.h"
+#include "widgets/look/partstyle.h"
 
 #include <QBrush>
 #include <QColor>

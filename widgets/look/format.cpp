@@ -108,6 +108,14 @@ QString shortName(const std::string& tensor)
     return name;
 }
 
+QString axesText(const Mesh& mesh, const std::vector<int>& axes)
+{
+    QStringList out;
+    for (const int axis : axes)
+        out << qstr(mesh.axis(axis).name);
+    return out.join(QStringLiteral(", "));
+}
+
 QString stepDeltaText(double now, double then)
 {
     if (now <= 0)

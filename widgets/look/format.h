@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shardboard {
 
@@ -34,6 +35,8 @@ QString shapeLabel(const Shape& shape);
 QString shardText(const Shard& shard);
 /// A tensor's name without what its neighbours share: `self_attn.o_proj` for `model.layers.*.self_attn.o_proj.weight`.
 QString shortName(const std::string& tensor);
+/// Of mesh axes: `model`, `data, model`.
+QString axesText(const Mesh& mesh, const std::vector<int>& axes);
 /// `−2.3 % step time`, `same step time`; empty where there is no time to compare with.
 QString stepDeltaText(double now, double then);
 /// `+768 MiB`, `same memory`.

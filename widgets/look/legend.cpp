@@ -42,8 +42,8 @@ public:
         setText(entry.text);
         const QString name = entry.name.isEmpty() ? entry.text : entry.name;
         setAccessibleName(name);
-        setAccessibleDescription(tr("Shows what is drawn so and quiets the rest"));
-        const QString does = tr("Click: what is drawn so; again: everything");
+        setAccessibleDescription(tr("Shows what is drawn this way and dims the rest"));
+        const QString does = tr("Click: what is drawn this way; again: everything");
         setToolTip((entry.toolTip.isEmpty() ? name : name + QLatin1Char('\n') + entry.toolTip) + QLatin1Char('\n') + does);
         update();
     }

@@ -248,13 +248,13 @@ QScrollBar::handle { background: @quiet; }
     return css;
 }
 
-void applyTheme(QApplication& application, const Theme& theme, PartLook look)
+void applyTheme(QApplication& application, const Theme& theme, PartStyle parts)
 {
-    setPartLook(look);
+    setPartStyle(parts);
     if (QStyle* style = QStyleFactory::create(QStringLiteral("Fusion")))
         application.setStyle(style);
     QPalette palette = theme.palette();
-    if (look == PartLook::Patterns) // another palette, so that everybody is told who has prepared colours of parts
+    if (parts == PartStyle::Patterns) // another palette, so that everybody is told who has prepared colours of parts
         palette.setColor(QPalette::LinkVisited, theme.text);
     application.setPalette(palette);
     // Fusion draws the frames of these a good deal darker than their window, which on a dark one is not to be seen.

@@ -3,7 +3,7 @@
 // Theme::of(), which goes by the widget's palette, so that nothing global has to be kept in step.
 #pragma once
 
-#include "widgets/look/partlook.h"
+#include "widgets/look/partstyle.h"
 
 #include <QColor>
 #include <QFont>
@@ -53,7 +53,7 @@ inline constexpr int kCornerRadius = 6;
 inline constexpr int kCanvasRadius = 8;
 
 /// Fusion, the theme's palette and its style sheet for the whole program, and how parts are told apart.
-void applyTheme(QApplication& application, const Theme& theme, PartLook look = PartLook::Hues);
+void applyTheme(QApplication& application, const Theme& theme, PartStyle parts = PartStyle::Hues);
 /// Fonts of the whole program at this size. Widgets that set fonts of their own follow with FontChange.
 void applyTextSize(QApplication& application, double points);
 

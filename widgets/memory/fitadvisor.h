@@ -3,13 +3,11 @@
 // the GUI thread; destroying it stops the search and waits for the evaluation that runs.
 #pragma once
 
-#include "model/design/advice/fitadvice.h"
+#include "model/design/evaluate/fitadvice.h"
+#include "widgets/work/latestjob.h"
 
 #include <QObject>
-#include <QThreadPool>
 
-#include <atomic>
-#include <memory>
 #include <optional>
 
 namespace shardboard {
@@ -18,15 +16,14 @@ class FitAdvisor : public QObject {
     Q_OBJECT
 public:
     explicit FitAdvisor(QObject* parent = nullptr);
-    ~FitAdvisor() override;
 
     /// Starts a search; an earlier one is stopped and never answers.
     void ask(const Design& design);
     /// Stops the search; what was found so far is told.
-    void stop();
+    void stop() { m_job.stop(); }
     /// Stops the search; nothing is told any more.
     void forget();
-    bool isBusy() const { return m_busy; }
+    bool isBusy() const { return m_job.isBusy(); }
     int tried() const { return m_tried; }
     /// The last answer, or null. An error has no advice.
     const FitAdvice* advice() const { return m_advice ? &*m_advice : nullptr; }
@@ -36,15 +33,9 @@ Q_SIGNALS:
     void answered();
 
 private:
-    using Flag = std::shared_ptr<std::atomic<bool>>;
-    void finish(int request, const Result<FitAdvice>& answer);
-
-    QThreadPool m_pool;
-    Flag m_stop;
     std::optional<FitAdvice> m_advice;
-    int m_request = 0;
     int m_tried = 0;
-    bool m_busy = false;
+    LatestJob m_job;
 };
 
 } // namespace shardboard

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/memory/fitlist.h"
 
-#include "widgets/memory/fitadvisor.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/wrappedlabel.h"
+#include "widgets/memory/fitadvisor.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -121,7 +121,7 @@ void FitList::showAnswer()
     if (!advice->fixes.empty())
         m_title->setText(tr("What would make it fit, of %1 designs planned").arg(advice->tried));
     else if (!options.empty())
-        m_title->setText(tr("Nothing of %1 designs fits. Nearest:").arg(advice->tried));
+        m_title->setText(tr("None of %1 designs fits. Nearest:").arg(advice->tried));
     else
         m_title->setText(tr("Nothing was found in %1 designs.").arg(advice->tried));
     for (std::size_t i = 0; i < options.size() && i < kMost; ++i)

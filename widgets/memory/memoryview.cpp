@@ -2,15 +2,15 @@
 #include "widgets/memory/memoryview.h"
 
 #include "widgets/controls/choicebox.h"
-#include "widgets/memory/devicebars.h"
-#include "widgets/look/devicecolors.h"
-#include "widgets/mesh/devicememory.h"
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/memory/fitlist.h"
+#include "widgets/document/devicememory.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/plots/timelinechart.h"
 #include "widgets/look/swatch.h"
 #include "widgets/look/theme.h"
+#include "widgets/memory/devicebars.h"
+#include "widgets/memory/fitlist.h"
+#include "widgets/plots/timelinechart.h"
 
 #include "model/hardware/hardware.h"
 
@@ -114,7 +114,7 @@ void MemoryView::buildLayout()
     m_chart->setObjectName(QStringLiteral("memoryChart"));
     m_chart->setAccessibleName(tr("Memory over the operations of a step"));
     m_chart->setToolTip(
-        tr("Memory at every operation of a step; of layers that are alike the first and the last. Click to select the operation"));
+        tr("Memory at every operation of a step; of identical layers, the first and the last. Click to select the operation"));
     m_empty->setObjectName(QStringLiteral("memoryEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
@@ -343,7 +343,7 @@ void MemoryView::makeLegend(const std::vector<std::size_t>& causes)
         auto* swatch = new Swatch(causeColor(cause), m_legend);
         auto* name = new QCheckBox(tr(memoryCauses()[cause].name), m_legend);
         name->setObjectName(QStringLiteral("memory.shown.") + QString::fromLatin1(memoryCauses()[cause].key));
-        name->setToolTip(tr("Unticked: left out of the bars and the chart"));
+        name->setToolTip(tr("Unchecked: left out of the bars and the chart"));
         name->setChecked(!m_hidden.contains(cause));
         name->setFont(uiFont(this, -0.5));
         connect(name, &QCheckBox::toggled, this, [this, cause](bool shown) { setCauseShown(cause, shown); });

@@ -24,11 +24,11 @@ void paintColor(QPainter& painter, const QRect& rect, std::int64_t index)
 LegendEntry allEntry(const DeviceColors& colors)
 {
     const QString count = QString::number(colors.count());
-    const QString text = colors.byShard() ? QObject::tr("%1 shards, a colour each").arg(count)
-                                          : QObject::tr("a colour a place of %1").arg(qstr(colors.axisName()));
+    const QString text = colors.byShard() ? QObject::tr("%1 shards, one color each").arg(count)
+                                          : QObject::tr("one color per position on %1").arg(qstr(colors.axisName()));
     return { QStringLiteral("all"), text,
-             QObject::tr("Devices with the same colour and hatching hold the same; past seven the colours come again, hatched, "
-                         "past %1 with their hatching")
+             QObject::tr("Devices with the same color and hatching hold the same shard; after seven the colors repeat, hatched, "
+                         "and after %1 the hatching repeats, too")
                  .arg(colorCount()),
              [](QPainter& painter, const QRectF& rect, const QWidget*) { paintStrips(painter, rect, paintColor); } };
 }
@@ -55,7 +55,7 @@ std::vector<LegendEntry> meshLegend(const DeviceColors& colors, bool brief)
         entry.name = name;
         entry.toolTip = colors.byShard()
             ? shardText(shards[static_cast<std::size_t>(i)])
-            : QObject::tr("Nothing that is cut is selected: the colours are the places along mesh axis %1")
+            : QObject::tr("Nothing that is cut is selected: the colors are the positions along mesh axis %1")
                   .arg(qstr(colors.axisName()));
         entry.paint = [i](QPainter& painter, const QRectF& rect, const QWidget*) {
             painter.setRenderHint(QPainter::Antialiasing, false);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/mesh/meshview.h"
+#include "widgets/controls/viewheader.h"
 
 #include "widgets/canvas/navigation.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/steptexts.h"
+#include "widgets/edits/meshorder.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
+#include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshlegend.h"
-#include "widgets/mesh/meshorder.h"
-#include "widgets/flow/planplayer.h"
-#include "widgets/document/stepwords.h"
-#include "widgets/look/theme.h"
-#include "widgets/hardware/topologyview.h"
+#include "widgets/mesh/topologyview.h"
 
 #include <QContextMenuEvent>
 #include <QEvent>
@@ -45,15 +46,15 @@ MeshView::MeshView(Document* document, QWidget* parent)
     setAccessibleName(tr("Mesh"));
     m_coloring->setObjectName(QStringLiteral("meshColoring"));
     m_coloring->setText(tr("Memory"));
-    m_coloring->setAccessibleName(tr("Colours by memory"));
+    m_coloring->setAccessibleName(tr("Color by memory"));
     m_coloring->setCheckable(true);
     m_coloring->setFocusPolicy(Qt::TabFocus);
-    m_coloring->setToolTip(tr(
-        "Colours the devices by how full they are at their peak, instead of by the shard that they hold of the selected weight"));
+    m_coloring->setToolTip(
+        tr("Colors the devices by how full they are at their peak, instead of by the shard that they hold of the selected weight"));
     m_find->setObjectName(QStringLiteral("meshFind"));
     m_find->setAccessibleName(tr("Find devices"));
     m_find->setToolTip(
-        tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes on to the next one"));
+        tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes to the next one"));
     m_find->setFixedWidth(kFind);
     m_find->installEventFilter(this);
     m_header->addRight(m_find);
@@ -222,7 +223,7 @@ void MeshView::fillMenu(QMenu* menu, std::int64_t device)
         if (!status.ok())
             action->setToolTip(qstr(status.error().text()));
         else if (edited.value() == design)
-            action->setToolTip(tr("It is so already"));
+            action->setToolTip(tr("It already is"));
         else
             connect(action, &QAction::triggered, this,
                     [this, text, to = edited.value()] { (void)document()->edit(to, text).ok(); });

@@ -14,6 +14,7 @@ class Legend;
 class MeshCanvas;
 class PlanPlayer;
 class TopologyView;
+class ViewHeader;
 
 class MeshView : public DocumentView {
     Q_OBJECT

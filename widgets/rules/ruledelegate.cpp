@@ -3,8 +3,8 @@
 
 #include "widgets/controls/axisdrag.h"
 #include "widgets/look/format.h"
-#include "widgets/rules/rulemodel.h"
 #include "widgets/look/theme.h"
+#include "widgets/rules/rulemodel.h"
 
 #include <QAbstractItemView>
 #include <QCompleter>

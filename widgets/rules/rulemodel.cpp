@@ -2,9 +2,9 @@
 #include "widgets/rules/rulemodel.h"
 
 #include "model/core/text.h"
+#include "widgets/edits/ruleedits.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/rules/ruleedits.h"
 
 #include <QCoreApplication>
 #include <QDataStream>
@@ -128,7 +128,7 @@ QString RuleModel::toolTip(int row, int column) const
     if (!rule.place.empty())
         out += QLatin1Char('\n') + tr("from %1").arg(qstr(rule.place));
     if (column == NameColumn || column == AxesColumn)
-        out += QLatin1Char('\n') + tr("Double click to edit");
+        out += QLatin1Char('\n') + tr("Double-click to edit");
     return out;
 }
 
@@ -178,7 +178,7 @@ QVariant RuleModel::headerData(int section, Qt::Orientation orientation, int rol
     static const char* const titles[ColumnCount] = { "", QT_TR_NOOP("logical name"), QT_TR_NOOP("mesh axes"), QT_TR_NOOP("decides"),
                                                      QT_TR_NOOP("skipped") };
     static const char* const tips[ColumnCount] = {
-        QT_TR_NOOP("Rules are asked from top to bottom"), QT_TR_NOOP("Name of a tensor dim that the rule is for"),
+        QT_TR_NOOP("Rules are tried from top to bottom"), QT_TR_NOOP("Name of a tensor dim that the rule is for"),
         QT_TR_NOOP("Mesh axes that cut the dim, major first"),
         QT_TR_NOOP("Dims of weights and inputs that get their axes from the rule; repeated layers count once"),
         QT_TR_NOOP("Dims on which the rule was skipped because one of its axes already cuts another dim")

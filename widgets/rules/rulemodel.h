@@ -3,8 +3,8 @@
 // signal, and the document's next evaluation brings the result back.
 #pragma once
 
-#include "model/design/evaluate.h"
-#include "widgets/rules/ruletrace.h"
+#include "model/design/evaluation.h"
+#include "widgets/document/ruletrace.h"
 
 #include <QAbstractTableModel>
 #include <QColor>

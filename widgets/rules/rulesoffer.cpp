@@ -44,7 +44,7 @@ RulesOffer::RulesOffer(QWidget* parent)
     setObjectName(QStringLiteral("rulesOffer"));
     m_text->setObjectName(QStringLiteral("rulesOfferText"));
     m_mesh->setObjectName(QStringLiteral("rulesOfferMesh"));
-    m_mesh->setAccessibleName(tr("Mesh to take over"));
+    m_mesh->setAccessibleName(tr("Mesh to use"));
     m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE. Sizes may be changed first."));
     m_agree->setObjectName(QStringLiteral("rulesOfferAgree"));
     m_problem->setObjectName(QStringLiteral("rulesOfferProblem"));

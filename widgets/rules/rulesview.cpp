@@ -4,10 +4,10 @@
 #include "model/io/maxtext/rulefile.h"
 #include "model/io/maxtext/rulefilewriter.h"
 #include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 #include "widgets/rules/rulemodel.h"
 #include "widgets/rules/rulesoffer.h"
 #include "widgets/rules/ruletraceview.h"
-#include "widgets/look/theme.h"
 
 #include <QFile>
 #include <QFileInfo>

@@ -4,9 +4,10 @@
 #pragma once
 
 #include "widgets/document/documentview.h"
-#include "widgets/rules/ruleedits.h"
+#include "widgets/edits/ruleedits.h"
 
 class QAction;
+class QLabel;
 class QLineEdit;
 class QMenu;
 class QSplitter;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rules view is made of; what it does is in rulesview.cpp.
+#include "widgets/document/documentview.h"
 #include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 #include "widgets/rules/ruledelegate.h"
 #include "widgets/rules/rulemodel.h"
 #include "widgets/rules/rulesoffer.h"
 #include "widgets/rules/rulesview.h"
 #include "widgets/rules/ruletraceview.h"
 #include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
-#include "widgets/document/wakearound.h"
 #include "widgets/tables/weighthover.h"
 
 #include <QAction>
@@ -120,7 +120,7 @@ void RulesView::buildMenu()
 void RulesView::buildList()
 {
     m_list->setObjectName(QStringLiteral("rulesList"));
-    m_list->setAccessibleName(tr("Rules, asked from top to bottom"));
+    m_list->setAccessibleName(tr("Rules, tried from top to bottom"));
     m_list->setModel(m_model);
     m_list->setItemDelegate(new RuleDelegate(m_list));
     m_list->setRootIsDecorated(false);
@@ -170,7 +170,7 @@ void RulesView::buildActions()
         action->setShortcutContext(Qt::WidgetShortcut);
         m_list->addAction(action);
         connect(action, &QAction::triggered, this, [this, slot] {
-            wakeAround(this);
+            wakeViewsAround(this);
             slot();
         });
     };
@@ -194,7 +194,7 @@ QWidget* RulesView::emptyPage()
     m_emptyText->setObjectName(QStringLiteral("rulesEmpty"));
     m_emptyText->setAlignment(Qt::AlignCenter);
     m_emptyText->setWordWrap(true);
-    auto* take = new QPushButton(tr("Take a Rule Set"), page);
+    auto* take = new QPushButton(tr("Use a Rule Set"), page);
     take->setMenu(m_menu);
     auto* open = new QPushButton(tr("Open Rules …"), page);
     auto* add = new QPushButton(tr("Add a Rule"), page);
@@ -238,7 +238,7 @@ void RulesView::buildLayout()
     m_add->setToolTip(tr("Add a rule below the current one (Ins)"));
     m_sets->setObjectName(QStringLiteral("rulesSets"));
     m_sets->setText(tr("Rule Sets ▾"));
-    m_sets->setToolTip(tr("Take a built-in rule set, open or save a rules file"));
+    m_sets->setToolTip(tr("Use a built-in rule set, open or save a rules file"));
     m_sets->setPopupMode(QToolButton::InstantPopup);
     m_sets->setMenu(m_menu);
     m_summary->setObjectName(QStringLiteral("rulesSummary"));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/rules/ruletraceview.h"
 
+#include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"
 #include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
 
 #include <QHeaderView>
 

@@ -2,7 +2,7 @@
 // Why the selected weight is cut as it is: per tensor dim which rule decided, which were skipped and by what.
 #pragma once
 
-#include "widgets/rules/ruletrace.h"
+#include "widgets/document/ruletrace.h"
 
 #include <QTreeWidget>
 

@@ -2,8 +2,8 @@
 #include "widgets/strategy/segmenttable.h"
 
 #include "widgets/controls/choicebox.h"
-#include "widgets/look/format.h"
 #include "widgets/controls/numberedit.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>

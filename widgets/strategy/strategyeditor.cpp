@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/strategy/strategyeditor.h"
+#include "widgets/controls/viewheader.h"
 
 #include "widgets/controls/choicebox.h"
-#include "widgets/work/designjudge.h"
-#include "widgets/look/format.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 #include "widgets/strategy/strategyform.h"
 #include "widgets/strategy/strategypreview.h"
-#include "widgets/look/theme.h"
+#include "widgets/work/latestjob.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -61,7 +62,7 @@ StrategyEditor::StrategyEditor(Document* document, QWidget* parent)
     , m_layer(new QSpinBox(m_foot))
     , m_apply(new QPushButton(tr("Apply"), m_foot))
     , m_revert(new QPushButton(tr("Revert"), m_foot))
-    , m_judge(new DesignJudge(this))
+    , m_evaluating(new LatestJob(this))
 {
     setObjectName(QStringLiteral("strategyEditor"));
     setAccessibleName(tr("Strategy"));
@@ -73,12 +74,11 @@ StrategyEditor::StrategyEditor(Document* document, QWidget* parent)
     connect(m_form, &StrategyForm::submitted, this, [this] { apply(); });
     connect(m_scope, &QComboBox::activated, this, [this] {
         m_layer->setVisible(scope() == DraftScope::OneLayer);
-        judge();
+        evaluateDraft();
     });
-    connect(m_layer, &QSpinBox::valueChanged, this, [this] { judge(); });
+    connect(m_layer, &QSpinBox::valueChanged, this, [this] { evaluateDraft(); });
     connect(m_apply, &QPushButton::clicked, this, [this] { apply(); });
     connect(m_revert, &QPushButton::clicked, this, [this] { revert(); });
-    connect(m_judge, &DesignJudge::answered, this, [this] { showAnswer(); });
     start();
 }
 
@@ -174,7 +174,7 @@ void StrategyEditor::showEvent(QShowEvent* event)
 {
     DocumentView::showEvent(event);
     if (!m_current)
-        judge();
+        evaluateDraft();
 }
 
 void StrategyEditor::load()
@@ -188,7 +188,7 @@ void StrategyEditor::load()
     m_foot->setVisible(some);
     showHeader();
     if (!some) {
-        m_judge->forget();
+        m_evaluating->forget();
         return;
     }
     showScopes();
@@ -259,11 +259,11 @@ void StrategyEditor::changeDraft(const StrategyDraft& draft)
     m_draft = draft;
     const auto evaluation = document()->evaluation();
     m_form->showDraft(m_draft, evaluation->weights[static_cast<std::size_t>(m_weights.front())], document()->design().mesh);
-    judge();
+    evaluateDraft();
 }
 
 /// What the draft means for the shown weight at once, what it means for the design as soon as that is known.
-void StrategyEditor::judge()
+void StrategyEditor::evaluateDraft()
 {
     m_current = false;
     if (!canEdit() || !isVisible())
@@ -289,7 +289,7 @@ void StrategyEditor::judge()
     m_revert->setEnabled(m_draft != m_base);
     m_apply->setEnabled(refusal.isEmpty() && changed);
     m_preview->showRefusal(refusal);
-    m_judge->forget();
+    m_evaluating->forget();
     if (!refusal.isEmpty())
         return;
     const auto edit = draftEdit(*document(), m_weights, m_draft, scope(), m_layer->value());
@@ -306,20 +306,21 @@ void StrategyEditor::judge()
         return;
     }
     m_preview->showDesign(*evaluation, nullptr, planned);
-    m_judge->ask(edit.value().design);
+    m_evaluating->ask([this, design = std::make_shared<const Design>(edit.value().design)](const std::atomic<bool>&) {
+        return LatestJob::Answer([this, answer = evaluate(*design)] { showAnswer(answer); });
+    });
 }
 
-void StrategyEditor::showAnswer()
+void StrategyEditor::showAnswer(const Result<std::shared_ptr<const Evaluation>>& answer)
 {
-    const auto* answer = m_judge->answer();
-    if (!answer || !canEdit())
+    if (!canEdit())
         return;
-    if (!answer->ok()) {
-        m_preview->showRefusal(answer->cancelled() ? tr("cancelled") : qstr(answer->error().text()));
+    if (!answer.ok()) {
+        m_preview->showRefusal(answer.cancelled() ? tr("cancelled") : qstr(answer.error().text()));
         m_apply->setEnabled(false);
         return;
     }
-    m_preview->showDesign(*document()->evaluation(), answer->value().get(), document()->design().model.hasGraph());
+    m_preview->showDesign(*document()->evaluation(), answer.value().get(), document()->design().model.hasGraph());
 }
 
 void StrategyEditor::chooseKind(StrategyKind kind)

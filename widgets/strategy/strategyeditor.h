@@ -4,8 +4,11 @@
 #pragma once
 
 #include "widgets/document/documentview.h"
-#include "widgets/strategy/strategydraft.h"
+#include "widgets/edits/strategydraft.h"
 
+#include <memory>
+
+class QLabel;
 class QPushButton;
 class QScrollArea;
 class QSpinBox;
@@ -13,9 +16,10 @@ class QSpinBox;
 namespace shardboard {
 
 class ChoiceBox;
-class DesignJudge;
+class LatestJob;
 class StrategyForm;
 class StrategyPreview;
+class ViewHeader;
 
 class StrategyEditor : public DocumentView {
     Q_OBJECT
@@ -47,8 +51,8 @@ private:
     void showHeader();
     void showScopes();
     void changeDraft(const StrategyDraft& draft);
-    void judge();
-    void showAnswer();
+    void evaluateDraft();
+    void showAnswer(const Result<std::shared_ptr<const Evaluation>>& answer);
     DraftScope scope() const;
     std::vector<int> weights() const;
     bool canEdit() const;
@@ -64,7 +68,7 @@ private:
     QSpinBox* m_layer;
     QPushButton* m_apply;
     QPushButton* m_revert;
-    DesignJudge* m_judge;
+    LatestJob* m_evaluating; ///< of the design as it would be
     std::vector<int> m_weights; ///< those that the draft is for
     StrategyDraft m_base; ///< what the design says
     StrategyDraft m_draft;

@@ -3,10 +3,10 @@
 
 #include "widgets/controls/axispicker.h"
 #include "widgets/controls/choicebox.h"
-#include "widgets/look/format.h"
 #include "widgets/controls/numberedit.h"
-#include "widgets/strategy/segmenttable.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
+#include "widgets/strategy/segmenttable.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>

@@ -2,7 +2,7 @@
 // The fields of a strategy: its kind, and of the parameters those that the kind has and no others.
 #pragma once
 
-#include "widgets/strategy/strategydraft.h"
+#include "widgets/edits/strategydraft.h"
 
 #include <QWidget>
 

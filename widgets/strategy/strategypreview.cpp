@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/strategy/strategypreview.h"
 
-#include "widgets/look/format.h"
-#include "widgets/explain/inspectorparts.h"
+#include "widgets/controls/card.h"
 #include "widgets/document/speclabel.h"
-#include "widgets/strategy/strategydraft.h"
+#include "widgets/edits/strategydraft.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/tiles/tilestrip.h"
+#include "widgets/shards/tilestrip.h"
 
 #include <QGridLayout>
 #include <QLabel>

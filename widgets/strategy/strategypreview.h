@@ -3,7 +3,7 @@
 // the whole design; or why it is refused.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include "widgets/document/shownspec.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tables/listfilter.h"
 
-#include "widgets/look/theme.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/theme.h"
 
 #include <QAbstractItemView>
 #include <QFrame>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tables/tablecopy.h"
 
+#include "widgets/document/documentview.h"
 #include "widgets/tables/notedelegate.h"
-#include "widgets/document/wakearound.h"
 
 #include <QAbstractItemView>
 #include <QAction>
@@ -198,7 +198,7 @@ TableText selectedCells(const QAbstractItemView* view)
 void makeCopyable(QAbstractItemView* view, std::function<TableText()> cells, std::function<void(QMimeData*)> more)
 {
     const auto table = [view, cells = std::move(cells)] {
-        wakeAround(view);
+        wakeViewsAround(view);
         return cells ? cells() : selectedCells(view);
     };
     const auto add = [view](const char* name, const QString& text, const std::function<void()>& run) {

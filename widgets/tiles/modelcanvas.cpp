@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/modelcanvas.h"
 
-#include "widgets/canvas/paintsscreen.h"
-#include "widgets/canvas/treemap.h"
-#include "widgets/look/devicecolors.h"
 #include "widgets/document/documentview.h"
+#include "widgets/document/weightpattern.h"
+#include "widgets/edits/weightedits.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
-#include "widgets/weights/weightedits.h"
-#include "widgets/weights/weightmodel.h"
+#include "widgets/tiles/treemap.h"
 
-#include <QApplication>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPaintEvent>
 #include <QPainter>
-#include <QStatusTipEvent>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -44,31 +37,21 @@ QString percentText(std::int64_t part, std::int64_t whole)
 } // namespace
 
 ModelCanvas::ModelCanvas(Document* document, QWidget* parent)
-    : QWidget(parent)
-    , m_document(document)
-    , m_navigation(new CanvasNavigation(this, this))
+    : CanvasWidget(document, QStringLiteral("modelCanvas"), tr("All weights"), Base::Kept, parent)
 {
-    setObjectName(QStringLiteral("modelCanvas"));
-    setAccessibleName(tr("All weights"));
-    setMouseTracking(true);
-    setFocusPolicy(Qt::StrongFocus);
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
-
-QSize ModelCanvas::sizeHint() const { return { 380, 320 }; }
-QSize ModelCanvas::minimumSizeHint() const { return { 200, 130 }; }
 
 std::int64_t ModelCanvas::heldDevice() const
 {
     const auto& evaluation = m_evaluation;
-    const std::int64_t device = m_document->selection()->device();
+    const std::int64_t device = selection()->device();
     return evaluation && device >= 0 && device < evaluation->plan.mesh.deviceCount() ? device : 0;
 }
 
 std::int64_t ModelCanvas::heldBytes() const
 {
     std::int64_t bytes = 0;
-    for (const HeldWeight& held : m_weights)
+    for (const DeviceWeight& held : m_weights)
         bytes += held.bytes;
     return bytes;
 }
@@ -94,9 +77,9 @@ void ModelCanvas::setHeld(bool held)
 void ModelCanvas::refresh()
 {
     m_weights.clear();
-    m_evaluation = m_document->evaluation();
+    m_evaluation = document()->evaluation();
     if (m_evaluation)
-        m_weights = heldWeights(*m_evaluation, heldDevice());
+        m_weights = weightsOnDevice(*m_evaluation, heldDevice());
     layOut();
     updateOverlay();
 }
@@ -104,16 +87,16 @@ void ModelCanvas::refresh()
 void ModelCanvas::layOut()
 {
     m_cells.clear();
-    m_base = QPixmap();
+    forgetBase();
     m_viewport.setView(area());
     const QRectF world(0, 0, std::max(50.0, area().width()), std::max(50.0, area().height()));
     m_viewport.setWorld(world, 1);
-    m_navigation->forgetMap();
+    navigation()->forgetMap();
     const auto& evaluation = m_evaluation;
     if (!evaluation)
         return;
     std::vector<double> bytes;
-    for (const HeldWeight& held : m_weights) {
+    for (const DeviceWeight& held : m_weights) {
         const WeightLayout& weight = evaluation->weights[static_cast<std::size_t>(held.weight)];
         bytes.push_back(m_held ? static_cast<double>(held.bytes)
                                : static_cast<double>(bytesOf(weight.spec)) * static_cast<double>(weight.copies));
@@ -122,7 +105,7 @@ void ModelCanvas::layOut()
     for (std::size_t i = 0; i < rects.size(); ++i) {
         if (rects[i].isEmpty())
             continue;
-        const HeldWeight& held = m_weights[i];
+        const DeviceWeight& held = m_weights[i];
         const WeightLayout& weight = evaluation->weights[static_cast<std::size_t>(held.weight)];
         Cell cell;
         cell.weight = held.weight;
@@ -157,26 +140,20 @@ void ModelCanvas::setFilter(const QString& text)
     updateQuiet();
 }
 
-void ModelCanvas::setHighlight(const QString& key)
-{
-    m_highlight = key;
-    updateQuiet();
-}
-
 void ModelCanvas::updateQuiet()
 {
     const auto& evaluation = m_evaluation;
     const auto isKind = [this](const TileKinds& kinds) {
-        return m_highlight == QLatin1String("cut")   ? kinds.cut
-            : m_highlight == QLatin1String("uneven") ? kinds.uneven
-            : m_highlight == QLatin1String("padded") ? kinds.padded
+        return highlight() == QLatin1String("cut")   ? kinds.cut
+            : highlight() == QLatin1String("uneven") ? kinds.uneven
+            : highlight() == QLatin1String("padded") ? kinds.padded
                                                      : kinds.whole;
     };
+    const WeightPattern pattern(m_filter);
     for (Cell& cell : m_cells)
-        cell.quiet = (evaluation && !m_filter.isEmpty()
-                      && !matchesWeight(evaluation->weights[static_cast<std::size_t>(cell.weight)], m_filter))
-            || (!m_highlight.isEmpty() && !isKind(cell.kinds));
-    m_base = QPixmap();
+        cell.quiet = (evaluation && !pattern.matches(evaluation->weights[static_cast<std::size_t>(cell.weight)]))
+            || (!highlight().isEmpty() && !isKind(cell.kinds));
+    forgetBase();
     update();
 }
 
@@ -195,8 +172,8 @@ TileKinds ModelCanvas::kinds() const
 QString ModelCanvas::toldText() const
 {
     if (m_cells.empty())
-        return m_document->hasDesign() ? tr("Nothing is held here.") : tr("No design is open.");
-    const int told = cellOf(hoveredWeight()) ? hoveredWeight() : m_document->selection()->weight();
+        return document()->hasDesign() ? tr("Nothing is held here.") : tr("No design is open.");
+    const int told = cellOf(hoveredWeight()) ? hoveredWeight() : selection()->weight();
     return cellOf(told) ? weightText(told).section(QLatin1Char('\n'), 2).replace(QLatin1Char('\n'), QStringLiteral(" · "))
                         : tr("Area: bytes. Zoom with the wheel, open a weight with Enter or a double click.");
 }
@@ -213,9 +190,8 @@ std::vector<int> ModelCanvas::matches() const
 
 void ModelCanvas::updateOverlay()
 {
-    setAccessibleDescription(cellOf(m_document->selection()->weight()) ? weightText(m_document->selection()->weight()) : QString());
-    reportCurrent(this);
-    update();
+    const int weight = selection()->weight();
+    overlayChanged(cellOf(weight) ? weightText(weight) : QString());
 }
 
 /// No more than the two cells is painted anew.
@@ -233,10 +209,7 @@ const ModelCanvas::Cell* ModelCanvas::cellOf(int weight) const
 }
 
 /// None while this view still shows an evaluation that the document has no more.
-int ModelCanvas::hoveredWeight() const
-{
-    return m_evaluation == m_document->evaluation() ? m_document->selection()->hoveredWeight() : -1;
-}
+int ModelCanvas::hoveredWeight() const { return m_evaluation == document()->evaluation() ? selection()->hoveredWeight() : -1; }
 
 QRectF ModelCanvas::weightRect(int weight) const
 {
@@ -259,7 +232,7 @@ QString ModelCanvas::weightText(int weight) const
 {
     const auto& evaluation = m_evaluation;
     const auto held =
-        std::find_if(m_weights.begin(), m_weights.end(), [weight](const HeldWeight& it) { return it.weight == weight; });
+        std::find_if(m_weights.begin(), m_weights.end(), [weight](const DeviceWeight& it) { return it.weight == weight; });
     if (!evaluation || held == m_weights.end())
         return {};
     const WeightLayout& shown = evaluation->weights[static_cast<std::size_t>(weight)];
@@ -296,11 +269,11 @@ QRectF ModelCanvas::accessibleItemRect(int index) const
 }
 
 int ModelCanvas::accessibleItemAt(const QPointF& point) const { return indexOf(weightAt(point)); }
-int ModelCanvas::accessibleCurrent() const { return indexOf(m_document->selection()->weight()); }
+int ModelCanvas::accessibleCurrent() const { return indexOf(selection()->weight()); }
 
 bool ModelCanvas::isAccessibleSelected(int index) const
 {
-    const auto& weights = m_document->selection()->weights();
+    const auto& weights = selection()->weights();
     return index >= 0 && index < accessibleCount()
         && std::find(weights.begin(), weights.end(), m_cells[static_cast<std::size_t>(index)].weight) != weights.end();
 }
@@ -308,7 +281,7 @@ bool ModelCanvas::isAccessibleSelected(int index) const
 void ModelCanvas::accessibleActivate(int index)
 {
     if (index >= 0 && index < accessibleCount())
-        m_document->selection()->setWeight(m_cells[static_cast<std::size_t>(index)].weight);
+        selection()->setWeight(m_cells[static_cast<std::size_t>(index)].weight);
 }
 
 /// Where the tiles of a cell are: below its name, if it has one.
@@ -320,15 +293,7 @@ QRectF ModelCanvas::tilesRect(const QRectF& rect) const
         : inner;
 }
 
-void ModelCanvas::renderBase()
-{
-    m_base = QPixmap(size() * devicePixelRatioF());
-    m_base.setDevicePixelRatio(devicePixelRatioF());
-    QPainter painter(&m_base);
-    paintBase(painter);
-}
-
-void ModelCanvas::paintBase(QPainter& painter) const
+void ModelCanvas::paintBase(QPainter& painter)
 {
     painter.fillRect(rect(), Theme::of(this).window);
     painter.save();
@@ -459,7 +424,7 @@ void ModelCanvas::paintHeldTiles(QPainter& painter, const Cell& cell) const
     const QRectF tiles = tilesRect(m_viewport.toScreen(cell.rect));
     if (cell.frame.replicated || !tiles.intersects(area()))
         return;
-    for (const auto& [row, column] : cell.frame.tilesOf(shownDevice(*m_document))) {
+    for (const auto& [row, column] : cell.frame.tilesOf(shownDevice(*document()))) {
         const Range& r = cell.frame.rows[static_cast<std::size_t>(row)].range;
         const Range& c = cell.frame.columns[static_cast<std::size_t>(column)].range;
         const QRectF place(tiles.left() + tiles.width() * static_cast<double>(c.lo) / static_cast<double>(cell.frame.columnSize),
@@ -474,50 +439,37 @@ void ModelCanvas::paintHeldTiles(QPainter& painter, const Cell& cell) const
     }
 }
 
-void ModelCanvas::paintEvent(QPaintEvent* event)
+void ModelCanvas::paintOverlay(QPainter& painter, const QRegion& region)
 {
     const Theme& theme = Theme::of(this);
-    QPainter painter(this);
-    const bool onScreen = paintsScreen(painter, *this);
-    if (onScreen) {
-        if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
-            renderBase();
-        painter.drawPixmap(0, 0, m_base);
-    } else {
-        paintBase(painter); // text stays text
-    }
     painter.save();
     painter.setClipRect(area().adjusted(-2, -2, 2, 2));
     painter.setBrush(Qt::NoBrush);
-    if (!m_held && shownDevice(*m_document) >= 0)
+    if (!m_held && shownDevice(*document()) >= 0)
         for (const Cell& cell : m_cells)
-            if (event->region().intersects(m_viewport.toScreen(cell.rect).adjusted(-2, -2, 2, 2).toAlignedRect()))
+            if (region.intersects(m_viewport.toScreen(cell.rect).adjusted(-2, -2, 2, 2).toAlignedRect()))
                 paintHeldTiles(painter, cell);
     painter.setRenderHint(QPainter::Antialiasing);
     for (const auto& [weight, color, width] :
-         { std::tuple(hoveredWeight(), theme.quiet, 1.5), std::tuple(m_document->selection()->weight(), theme.accent, 2.5) })
+         { std::tuple(hoveredWeight(), theme.quiet, 1.5), std::tuple(selection()->weight(), theme.accent, 2.5) })
         if (const QRectF place = weightRect(weight); !place.isEmpty()) {
             painter.setPen(QPen(color, width));
             painter.drawRoundedRect(place.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
         }
     painter.restore();
-    if (onScreen)
-        m_navigation->paintMap(painter);
-    if (hasFocus()) {
-        painter.setPen(QPen(theme.accent, 1));
-        painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    }
 }
 
-void ModelCanvas::resizeEvent(QResizeEvent*) { layOut(); }
+/// With a little room around it.
+QRectF ModelCanvas::partOf(const Cell& cell)
+{
+    const double margin = 0.05 * std::max(cell.rect.width(), cell.rect.height());
+    return cell.rect.adjusted(-margin, -margin, margin, margin);
+}
 
 QRectF ModelCanvas::selectedPart() const
 {
-    const Cell* cell = cellOf(m_document->selection()->weight());
-    if (!cell)
-        return {};
-    const double margin = 0.05 * std::max(cell->rect.width(), cell->rect.height());
-    return cell->rect.adjusted(-margin, -margin, margin, margin);
+    const Cell* cell = cellOf(selection()->weight());
+    return cell ? partOf(*cell) : QRectF();
 }
 
 void ModelCanvas::paintMap(QPainter& painter, const Viewport& map) const
@@ -532,42 +484,29 @@ void ModelCanvas::paintMap(QPainter& painter, const Viewport& map) const
     }
 }
 
-void ModelCanvas::showWhole(bool whole)
-{
-    if (whole) {
-        m_part = m_viewport;
-        m_viewport.fit();
-    } else {
-        m_viewport = m_part;
-        m_viewport.setView(area());
-    }
-    viewMoved();
-    update();
-}
-
 void ModelCanvas::zoomTo(int weight)
 {
-    const Cell* cell = cellOf(weight);
-    if (!cell)
-        return;
-    const double margin = 0.05 * std::max(cell->rect.width(), cell->rect.height());
-    m_viewport.show(cell->rect.adjusted(-margin, -margin, margin, margin), m_viewport.largestScale());
-    viewMoved();
-    update();
+    if (const Cell* cell = cellOf(weight))
+        showPart(partOf(*cell), m_viewport.largestScale());
 }
 
-void ModelCanvas::mouseMoveEvent(QMouseEvent* event)
+QString ModelCanvas::toolTipAt(const QPointF& point) const
 {
-    const int hovered = weightAt(event->position());
+    const int weight = weightAt(point);
+    return weight < 0 ? QString() : weightText(weight);
+}
+
+void ModelCanvas::hoverAt(const QPointF& point)
+{
+    const int hovered = weightAt(point);
     setCursor(hovered >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
-    m_document->selection()->setHoveredWeight(hovered);
+    selection()->setHoveredWeight(hovered);
 }
 
-void ModelCanvas::mousePressEvent(QMouseEvent* event)
+void ModelCanvas::selectAt(const QPointF& point)
 {
-    if (event->button() == Qt::LeftButton)
-        if (const int weight = weightAt(event->position()); weight >= 0)
-            m_document->selection()->setWeight(weight);
+    if (const int weight = weightAt(point); weight >= 0)
+        selection()->setWeight(weight);
 }
 
 void ModelCanvas::mouseDoubleClickEvent(QMouseEvent* event)
@@ -596,61 +535,33 @@ int ModelCanvas::nearest(int weight, int dx, int dy) const
     return best;
 }
 
+void ModelCanvas::moveCurrent(int dx, int dy)
+{
+    const int next = nearest(selection()->weight(), dx, dy);
+    if (next < 0)
+        return;
+    selection()->setWeight(next);
+    if (const Cell* cell = cellOf(next))
+        bringIntoSight(cell->rect, 8);
+    tellStatus(weightText(next));
+}
+
 void ModelCanvas::keyPressEvent(QKeyEvent* event)
 {
-    Selection* selection = m_document->selection();
-    const auto step = [&](int dx, int dy) {
-        const int next = nearest(selection->weight(), dx, dy);
-        if (next < 0)
-            return;
-        selection->setWeight(next);
-        if (!m_viewport.isFitted() && cellOf(next)) {
-            m_viewport.reveal(cellOf(next)->rect, 8);
-            viewMoved();
-            update();
-        }
-        QStatusTipEvent tip(weightText(next).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
-        QApplication::sendEvent(this, &tip);
-    };
     switch (event->key()) {
-    case Qt::Key_Left:
-        return step(-1, 0);
-    case Qt::Key_Right:
-        return step(1, 0);
-    case Qt::Key_Up:
-        return step(0, -1);
-    case Qt::Key_Down:
-        return step(0, 1);
     case Qt::Key_Return:
     case Qt::Key_Enter:
-        if (cellOf(selection->weight()))
-            Q_EMIT opened(selection->weight());
+        if (cellOf(selection()->weight()))
+            Q_EMIT opened(selection()->weight());
         return;
     case Qt::Key_Escape:
-        m_navigation->fitAll();
+        navigation()->fitAll();
         return;
     default:
-        QWidget::keyPressEvent(event);
+        CanvasWidget::keyPressEvent(event);
     }
 }
 
-void ModelCanvas::focusInEvent(QFocusEvent*) { update(); }
-void ModelCanvas::focusOutEvent(QFocusEvent*) { update(); }
-
-void ModelCanvas::leaveEvent(QEvent*) { m_document->selection()->setHoveredWeight(-1); }
-
-bool ModelCanvas::event(QEvent* event)
-{
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        const int weight = weightAt(help->pos());
-        if (weight >= 0)
-            showToolTip(help->globalPos(), weightText(weight), this);
-        else
-            QToolTip::hideText();
-        return true;
-    }
-    return QWidget::event(event);
-}
+void ModelCanvas::leaveEvent(QEvent*) { selection()->setHoveredWeight(-1); }
 
 } // namespace shardboard

@@ -4,24 +4,17 @@
 // of all of them. Level of detail goes by size on screen; reads prepared data only while painting.
 #pragma once
 
-#include "widgets/canvas/accessiblecanvas.h"
-#include "widgets/canvas/navigation.h"
-#include "widgets/canvas/tilescene.h"
-#include "widgets/canvas/viewport.h"
-#include "widgets/canvas/zoomable.h"
-#include "widgets/tiles/heldweights.h"
-#include "widgets/look/tilelegend.h"
+#include "widgets/canvas/canvaswidget.h"
+#include "widgets/shards/tilescene.h"
+#include "widgets/tiles/deviceweights.h"
+#include "widgets/tiles/tilelegend.h"
 
-#include "model/session/document.h"
-
-#include <QPixmap>
-#include <QWidget>
-
+#include <memory>
 #include <vector>
 
 namespace shardboard {
 
-class ModelCanvas : public QWidget, public Zoomable, public AccessibleItems, private NavigatedCanvas {
+class ModelCanvas : public CanvasWidget {
     Q_OBJECT
 public:
     explicit ModelCanvas(Document* document, QWidget* parent = nullptr);
@@ -42,18 +35,14 @@ public:
     int weightAt(const QPointF& point) const; ///< -1: none
     QString weightText(int weight) const; ///< what the tool tip and the accessible description say
     void zoomTo(int weight); ///< so that it fills the view
-    /// What does not match is drawn quietly (matchesWeight()); empty: everything matches.
+    /// What does not match is drawn quietly (as a WeightPattern); empty: everything matches.
     void setFilter(const QString& text);
     std::vector<int> matches() const; ///< the shown weights that match, in the order of the model
     /// The kinds of tiles that the legend has to name.
     TileKinds kinds() const;
-    /// Weights without a tile of the kind of this key of the legend are drawn quietly; empty: none are.
-    void setHighlight(const QString& key);
     /// About the hovered weight, else the selected one, in a line; else what can be done here.
     QString toldText() const;
     bool isFitted() const { return m_viewport.isFitted(); }
-    CanvasNavigation* navigation() const { return m_navigation; }
-    const Viewport& currentView() const { return m_viewport; }
 
     int accessibleCount() const override;
     QString accessibleItemName(int index) const override;
@@ -63,24 +52,25 @@ public:
     bool isAccessibleSelected(int index) const override;
     void accessibleActivate(int index) override;
 
-    QSize sizeHint() const override;
-    void showWhole(bool whole) override;
-    QSize minimumSizeHint() const override;
-
 Q_SIGNALS:
     void opened(int weight); ///< is to be seen alone
 
 protected:
-    void paintEvent(QPaintEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
+    void layOut() override;
+    void highlightChanged() override { updateQuiet(); }
+    QRectF viewArea() const override { return area(); }
+    void paintBase(QPainter& painter) override;
+    void paintOverlay(QPainter& painter, const QRegion& region) override;
+    QString toolTipAt(const QPointF& point) const override;
+    void moveCurrent(int dx, int dy) override;
+    void selectAt(const QPointF& point) override;
+    void hoverAt(const QPointF& point) override;
+    bool canNavigate() const override { return !m_cells.empty(); }
+    QRectF selectedPart() const override;
+    void paintMap(QPainter& painter, const Viewport& map) const override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    void focusInEvent(QFocusEvent* event) override;
-    void focusOutEvent(QFocusEvent* event) override;
     void leaveEvent(QEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     struct Cell {
@@ -96,14 +86,7 @@ private:
         std::int64_t color = 0; ///< of the shard, in the reverse view
     };
     QRectF area() const;
-    void layOut();
-    Viewport& viewport() override { return m_viewport; }
-    bool canNavigate() const override { return !m_cells.empty(); }
-    QRectF selectedPart() const override;
-    void viewMoved() override { m_base = QPixmap(); }
-    void paintMap(QPainter& painter, const Viewport& map) const override;
-    void renderBase();
-    void paintBase(QPainter& painter) const;
+    static QRectF partOf(const Cell& cell);
     void paintCell(QPainter& painter, const Cell& cell, const QRectF& rect) const;
     void paintTiles(QPainter& painter, const Cell& cell, const QRect& rect) const;
     QRectF tilesRect(const QRectF& rect) const;
@@ -114,19 +97,13 @@ private:
     int indexOf(int weight) const; ///< of its cell, -1: none
     int nearest(int weight, int dx, int dy) const;
 
-    Document* m_document;
     std::shared_ptr<const Evaluation>
         m_evaluation; ///< that of m_weights and m_cells: this view may sleep while the document has another
-    std::vector<HeldWeight> m_weights; ///< of the reverse view's device
+    std::vector<DeviceWeight> m_weights; ///< of the reverse view's device
     std::vector<Cell> m_cells;
-    Viewport m_viewport;
-    Viewport m_part; ///< what was in sight before the whole was shown
-    QPixmap m_base;
     QString m_filter;
-    QString m_highlight; ///< key of a legend's entry
     bool m_held = false;
     int m_hovered = -1; ///< weight with a frame, as it was painted last
-    CanvasNavigation* m_navigation;
 };
 
 } // namespace shardboard

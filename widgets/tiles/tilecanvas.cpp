@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/tilecanvas.h"
 
-#include "widgets/controls/axisdrag.h"
-#include "widgets/canvas/hatch.h"
-#include "widgets/canvas/paintsscreen.h"
-#include "widgets/look/devicecolors.h"
 #include "widgets/document/documentview.h"
+#include "widgets/edits/weightedits.h"
 #include "widgets/look/format.h"
-#include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
-#include "widgets/weights/weightedits.h"
-
-#include <QApplication>
-#include <QDragEnterEvent>
-#include <QHelpEvent>
-#include <QKeyEvent>
-#include <QMimeData>
-#include <QMouseEvent>
-#include <QPainter>
-#include <QStatusTipEvent>
-#include <QToolTip>
 
 #include <algorithm>
-#include <tuple>
-#include <utility>
 
 namespace shardboard {
 
@@ -33,54 +16,20 @@ constexpr double kTop = 36; ///< room for the label and the chips of the dim to 
 constexpr double kLeft = 44; ///< room for those of the dim downwards
 constexpr double kBottom = 28; ///< room for the off zone while an axis is dragged
 constexpr double kChipHeight = 22;
-constexpr int kNothing = -2;
-constexpr double kQuiet = 0.25; ///< opacity of tiles of another kind than the legend's entry
-
-/// The longest form of a dim's label that fits: `dim 1 · in (hidden) 4096`, `dim 1 · in 4096`, `dim 1`.
-QString fittingDimText(const TensorSpec& spec, int dim, const QFontMetricsF& metrics, double room)
-{
-    QString text = dimText(spec, dim);
-    if (metrics.horizontalAdvance(text) <= room)
-        return text;
-    const auto open = text.indexOf(QLatin1String(" ("));
-    const auto close = text.indexOf(QLatin1Char(')'), open);
-    if (open >= 0 && close > open)
-        text.remove(open, close - open + 1);
-    return metrics.horizontalAdvance(text) <= room
-        ? text
-        : metrics.elidedText(text.section(QStringLiteral(" · "), 0, 0), Qt::ElideRight, room);
-}
-
-QString legendKey(TileEdge edge)
-{
-    return edge == TileEdge::Padded ? QStringLiteral("padded")
-        : edge == TileEdge::Uneven  ? QStringLiteral("uneven")
-                                    : QStringLiteral("cut");
-}
-
-QString rangeText(const Range& range) { return QStringLiteral("%1–%2").arg(range.lo).arg(range.hi); }
 
 } // namespace
 
 TileCanvas::TileCanvas(Document* document, QWidget* parent)
-    : QWidget(parent)
-    , m_document(document)
-    , m_navigation(new CanvasNavigation(this, this))
+    : CanvasWidget(document, QStringLiteral("tileCanvas"), tr("Tiles of the selected weight"), Base::Kept, parent)
 {
-    setObjectName(QStringLiteral("tileCanvas"));
-    setAccessibleName(tr("Tiles of the selected weight"));
-    setMouseTracking(true);
     setAcceptDrops(true);
-    setFocusPolicy(Qt::StrongFocus);
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
 
-QSize TileCanvas::sizeHint() const { return { 380, 320 }; }
-QSize TileCanvas::minimumSizeHint() const { return { 200, 130 }; }
+QString tileRangeText(const Range& range) { return QStringLiteral("%1–%2").arg(range.lo).arg(range.hi); }
 
 void TileCanvas::show(int weight)
 {
-    const auto evaluation = m_document->evaluation();
+    const auto evaluation = document()->evaluation();
     const int before = m_weight;
     m_weight = evaluation && weight < static_cast<int>(evaluation->weights.size()) ? weight : -1;
     m_scene = TileScene();
@@ -98,18 +47,18 @@ void TileCanvas::show(int weight)
     if (m_weight != before)
         m_frame = QRectF(); // another weight is seen whole at first
     m_dragAxis = -1; // an axis that was on its way may be none any more
-    m_dragDim = kNothing;
-    m_pressedChip = -1;
+    m_dragDim = kNoDim;
+    forgetPress();
     m_refusal.clear();
-    m_navigation->forgetMap();
-    layout();
+    navigation()->forgetMap();
+    layOut();
     reportCurrent(this);
     update();
 }
 
-void TileCanvas::layout()
+void TileCanvas::layOut()
 {
-    m_base = QPixmap();
+    forgetBase();
     m_chips.clear();
     m_picture = QRectF();
     if (m_weight < 0)
@@ -156,7 +105,7 @@ bool TileCanvas::rangesFit() const
         lines += bands->size() > 1 ? 1 : 0;
         for (const Band& band : *bands)
             if (bands->size() > 1)
-                widest = std::max(widest, mono.horizontalAdvance(rangeText(band.range)));
+                widest = std::max(widest, mono.horizontalAdvance(tileRangeText(band.range)));
     }
     const double height = QFontMetricsF(uiFont(this, 0, true)).height() + lines * mono.height();
     return std::all_of(m_scene.tiles.begin(), m_scene.tiles.end(), [&](const Tile& tile) {
@@ -173,7 +122,7 @@ void TileCanvas::placeChips(int dim, bool vertical)
     // To the right the chips end with the picture (major first), downwards they stand side by side above each other.
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const int axis = vertical ? axes[i] : axes[axes.size() - 1 - i];
-        const double width = metrics.horizontalAdvance(qstr(m_document->design().mesh.axis(axis).name)) + 18;
+        const double width = metrics.horizontalAdvance(qstr(document()->design().mesh.axis(axis).name)) + 18;
         if (vertical) {
             m_chips.push_back(
                 { axis, dim,
@@ -241,9 +190,9 @@ std::int64_t TileCanvas::deviceAt(const QPointF& point) const
 int TileCanvas::dimAt(const QPointF& point) const
 {
     if (m_weight < 0)
-        return kNothing;
+        return kNoDim;
     if (m_scene.columnDim < 0)
-        return kNothing;
+        return kNoDim;
     if (m_scene.rowDim < 0)
         return point.y() < m_frame.bottom() ? m_scene.columnDim : -1;
     if (point.y() > m_frame.bottom() || point.x() > m_frame.right() + kPanelMargin)
@@ -273,455 +222,25 @@ TileKinds TileCanvas::kinds() const
     return out;
 }
 
-void TileCanvas::setHighlight(const QString& key)
-{
-    m_highlight = key;
-    m_base = QPixmap();
-    update();
-}
-
-void TileCanvas::paintTiles(QPainter& painter) const
-{
-    if (!m_scene.image.isNull()) {
-        painter.drawImage(m_picture, m_scene.image);
-        return;
-    }
-    for (const Tile& tile : m_scene.tiles)
-        if (bandRect(tile.row, tile.column).intersects(m_frame)) {
-            painter.setOpacity(m_highlight.isEmpty() || legendKey(edgeOfTile(tile)) == m_highlight ? 1 : kQuiet);
-            paintTile(painter, tile);
-        }
-    painter.setOpacity(1);
-}
-
-void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
-{
-    const QRectF whole = bandRect(tile.row, tile.column);
-    const double gap = std::min(whole.width(), whole.height()) > 8 ? 1 : 0;
-    const QRect rect = whole.toAlignedRect().adjusted(0, 0, -static_cast<int>(gap), -static_cast<int>(gap));
-    const PartColor color = partColor(tile.color);
-    painter.fillRect(rect, color.fill);
-    fillHatched(painter, rect, color);
-    paintTileEdge(painter, rect, m_scene.rows[static_cast<std::size_t>(tile.row)],
-                  m_scene.columns[static_cast<std::size_t>(tile.column)], color.label);
-    if (rect.width() >= m_leastLabel.width() && rect.height() >= m_leastLabel.height()) // of many small tiles none is measured
-        paintTileLabel(painter, tile, rect);
-}
-
-/// The devices that hold a tile, in the lines that fit: all of them, or the first with how many there are besides (`0 +15`).
-QStringList TileCanvas::fittingOwners(const Tile& tile, const QFontMetricsF& metrics, const QRectF& rect) const
-{
-    constexpr int kPadding = 6;
-    const auto fits = [&](const QString& text) { return metrics.horizontalAdvance(text) + kPadding <= rect.width(); };
-    const int ranges = m_showRanges ? static_cast<int>(m_scene.rows.size() > 1) + static_cast<int>(m_scene.columns.size() > 1) : 0;
-    const int most = static_cast<int>((rect.height() - ranges * QFontMetricsF(monoFont(this, -2)).height()) / metrics.height());
-    QStringList lines;
-    for (const QString& word : tile.devices.split(QLatin1Char(' '))) {
-        if (!lines.isEmpty() && fits(lines.back() + QLatin1Char(' ') + word))
-            lines.back() += QLatin1Char(' ') + word;
-        else
-            lines << word;
-    }
-    if (lines.size() <= std::clamp(most, 1, 3) && std::all_of(lines.begin(), lines.end(), fits) && most > 0)
-        return lines;
-    const QString first = QString::number(m_scene.shards.mesh().deviceId(tile.firstOwner));
-    const QString counted = tile.owners > 1 ? first + QStringLiteral(" +%1").arg(tile.owners - 1) : first;
-    return most > 0 && fits(counted) ? QStringList { counted } : QStringList();
-}
-
-void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRectF& rect) const
-{
-    const PartColor color = partColor(tile.color);
-    const QFont bold = uiFont(this, 0, true);
-    const QFontMetricsF boldMetrics(bold);
-    const QStringList owners = fittingOwners(tile, boldMetrics, rect);
-    if (owners.isEmpty())
-        return;
-    const QFont mono = monoFont(this, -2);
-    const double monoHeight = QFontMetricsF(mono).height();
-    QStringList lines;
-    if (m_showRanges && m_scene.rows.size() > 1)
-        lines << rangeText(m_scene.rows[static_cast<std::size_t>(tile.row)].range);
-    if (m_showRanges && m_scene.columns.size() > 1)
-        lines << rangeText(m_scene.columns[static_cast<std::size_t>(tile.column)].range);
-    const double height =
-        static_cast<double>(owners.size()) * boldMetrics.height() + static_cast<double>(lines.size()) * monoHeight;
-    double y = rect.center().y() - height / 2;
-    painter.setPen(color.label);
-    painter.setFont(bold);
-    for (const QString& line : owners) {
-        painter.drawText(QRectF(rect.left(), y, rect.width(), boldMetrics.height()), Qt::AlignCenter, line);
-        y += boldMetrics.height();
-    }
-    painter.setFont(mono);
-    for (const QString& line : lines) {
-        painter.drawText(QRectF(rect.left(), y, rect.width(), monoHeight), Qt::AlignCenter, line);
-        y += monoHeight;
-    }
-}
-
-void TileCanvas::paintReplicated(QPainter& painter) const
-{
-    const Theme& theme = Theme::of(this);
-    painter.fillRect(m_frame, theme.panel);
-    painter.setPen(QPen(theme.quiet, 2));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(m_frame.adjusted(1, 1, -1, -1));
-    painter.setPen(theme.text);
-    painter.setFont(uiFont(this, 0, true));
-    const QString text =
-        m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
-    painter.drawText(m_frame.adjusted(4, 0, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
-}
-
-void TileCanvas::paintLabels(QPainter& painter) const
-{
-    const Theme& theme = Theme::of(this);
-    painter.setPen(theme.quiet);
-    const QFont font = uiFont(this, -1);
-    const QFontMetricsF metrics(font);
-    painter.setFont(font);
-    double room = m_frame.width();
-    double roomDown = m_frame.height();
-    for (const Chip& chip : m_chips) {
-        room -= chip.dim == m_scene.columnDim ? chip.rect.width() + 6 : 0;
-        roomDown -= chip.dim == m_scene.rowDim ? chip.rect.height() + 6 : 0;
-    }
-    if (m_scene.columnDim >= 0)
-        painter.drawText(QRectF(m_frame.left(), m_frame.top() - 28 * textScale(this), room, 22 * textScale(this)),
-                         Qt::AlignLeft | Qt::AlignVCenter, fittingDimText(m_spec, m_scene.columnDim, metrics, room));
-    if (m_scene.rowDim >= 0) {
-        painter.save();
-        painter.translate(m_frame.left() - 17 * textScale(this), m_frame.bottom());
-        painter.rotate(-90);
-        painter.drawText(QRectF(0, -11 * textScale(this), roomDown, 22 * textScale(this)), Qt::AlignLeft | Qt::AlignVCenter,
-                         fittingDimText(m_spec, m_scene.rowDim, metrics, roomDown));
-        painter.restore();
-    }
-    const QFont chipFont = monoFont(this, -1);
-    for (const Chip& chip : m_chips) {
-        const QString name = qstr(m_document->design().mesh.axis(chip.axis).name);
-        if (chip.dim == m_scene.columnDim) {
-            paintChip(painter, chip.rect, name, chip.axis, this, chipFont);
-            continue;
-        }
-        painter.save();
-        painter.translate(chip.rect.left(), chip.rect.bottom());
-        painter.rotate(-90);
-        paintChip(painter, QRectF(0, 0, chip.rect.height(), chip.rect.width()), name, chip.axis, this, chipFont);
-        painter.restore();
-    }
-}
-
-void TileCanvas::paintShard(QPainter& painter) const
-{
-    const std::int64_t device = shownDevice(*m_document);
-    if (device < 0 || m_scene.replicated)
-        return;
-    const Theme& theme = Theme::of(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setBrush(Qt::NoBrush);
-    painter.setClipRect(m_frame.adjusted(-4, -4, 4, 4));
-    for (const auto& [row, column] : m_scene.tilesOf(device)) {
-        QRectF rect = bandRect(row, column);
-        if (rect.width() < 5 || rect.height() < 5)
-            rect = rect.adjusted(-2, -2, 2, 2);
-        painter.setPen(QPen(theme.window, 4));
-        painter.drawRoundedRect(rect.adjusted(-0.5, -1.5, 0.5, 0.5), 3, 3);
-        painter.setPen(QPen(theme.text, 2));
-        painter.drawRoundedRect(rect.adjusted(-0.5, -1.5, 0.5, 0.5), 3, 3);
-    }
-    painter.setClipping(false);
-    painter.setRenderHint(QPainter::Antialiasing, false);
-}
-
-void TileCanvas::paintDrag(QPainter& painter) const
-{
-    if (m_dragAxis < 0)
-        return;
-    const Theme& theme = Theme::of(this);
-    const QString name = qstr(m_document->design().mesh.axis(m_dragAxis).name);
-    const QColor color = m_refusal.isEmpty() ? theme.accent : theme.error;
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setFont(uiFont(this, -1));
-    for (const int dim : { m_scene.rowDim, m_scene.columnDim, -1 }) {
-        const QRectF rect = zone(dim);
-        if (rect.isEmpty() || (dim == -1 && dimOfAxis(m_layout, m_dragAxis) < 0))
-            continue;
-        const bool active = dim == m_dragDim;
-        QColor fill = active ? color : theme.quiet;
-        fill.setAlphaF(active ? 0.30f : 0.10f);
-        painter.setPen(QPen(active ? color : theme.quiet, 1.5, Qt::DashLine));
-        painter.setBrush(fill);
-        painter.drawRoundedRect(rect, kCornerRadius, kCornerRadius);
-        if (dim == -1) {
-            painter.setPen(theme.text);
-            painter.drawText(rect, Qt::AlignCenter, tr("take %1 off").arg(name));
-        }
-    }
-    if (m_dragDim >= 0 && m_refusal.isEmpty()) { // the cut as it will be
-        const std::int64_t parts = partsOf(m_layout.dims[static_cast<std::size_t>(m_dragDim)], m_document->design().mesh)
-            * (dimOfAxis(m_layout, m_dragAxis) == m_dragDim ? 1 : m_document->design().mesh.axis(m_dragAxis).size);
-        painter.setPen(QPen(theme.accent, 2, Qt::DashLine));
-        painter.setClipRect(m_frame);
-        for (std::int64_t part = 1; part < std::min<std::int64_t>(parts, 256); ++part) {
-            const double at = static_cast<double>(part) / static_cast<double>(parts);
-            if (m_dragDim == m_scene.columnDim)
-                painter.drawLine(QPointF(m_picture.left() + at * m_picture.width(), m_picture.top()),
-                                 QPointF(m_picture.left() + at * m_picture.width(), m_picture.bottom()));
-            else
-                painter.drawLine(QPointF(m_picture.left(), m_picture.top() + at * m_picture.height()),
-                                 QPointF(m_picture.right(), m_picture.top() + at * m_picture.height()));
-        }
-        painter.setClipping(false);
-    }
-    QString text = m_refusal;
-    if (text.isEmpty() && m_dragDim >= -1)
-        text = axisEditText(*m_document, { m_weight }, m_dragAxis, m_dragDim);
-    if (text.isEmpty())
-        return;
-    const QFontMetricsF metrics(painter.font());
-    const QRectF wanted = metrics.boundingRect(QRectF(0, 0, std::max(120.0, width() - 40.0), 400), Qt::TextWordWrap, text);
-    QRectF box(0, 0, wanted.width() + 20, wanted.height() + 12);
-    box.moveCenter(QPointF(width() / 2.0, m_frame.center().y()));
-    painter.setPen(QPen(color, 1));
-    painter.setBrush(theme.panel);
-    painter.drawRoundedRect(box, kCornerRadius, kCornerRadius);
-    painter.setPen(m_refusal.isEmpty() ? theme.text : theme.error);
-    painter.drawText(box.adjusted(10, 6, -10, -6), Qt::AlignCenter | Qt::TextWordWrap, text);
-}
-
-void TileCanvas::renderBase()
-{
-    m_base = QPixmap(size() * devicePixelRatioF());
-    m_base.setDevicePixelRatio(devicePixelRatioF());
-    QPainter painter(&m_base);
-    paintBase(painter);
-}
-
-/// All that does not follow the mouse.
-void TileCanvas::paintBase(QPainter& painter) const
-{
-    painter.fillRect(rect(), Theme::of(this).window);
-    painter.save();
-    painter.setClipRect(m_frame);
-    if (m_scene.replicated)
-        paintReplicated(painter);
-    else
-        paintTiles(painter);
-    painter.restore();
-    paintLabels(painter);
-}
-
-void TileCanvas::paintEvent(QPaintEvent*)
-{
-    QPainter painter(this);
-    const Theme& theme = Theme::of(this);
-    painter.fillRect(rect(), theme.window);
-    if (m_weight < 0) {
-        painter.setPen(theme.quiet);
-        painter.setFont(font());
-        const QString text = m_spec.name.empty() ? tr("Select a weight to see its tiles.")
-                                                 : tr("The shape of this tensor is not known, so it has no tiles.");
-        painter.drawText(rect().adjusted(kPanelMargin, 0, -kPanelMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
-        return;
-    }
-    const bool onScreen = paintsScreen(painter, *this);
-    if (onScreen) {
-        if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
-            renderBase();
-        painter.drawPixmap(0, 0, m_base);
-    } else {
-        paintBase(painter); // text stays text
-    }
-    if (m_document->selection()->hoveredWeight() == m_weight) {
-        painter.setPen(QPen(theme.quiet, 1.5));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(m_frame.adjusted(-2, -2, 2, 2));
-    }
-    paintShard(painter);
-    if (onScreen)
-        m_navigation->paintMap(painter);
-    paintDrag(painter);
-    if (hasFocus()) {
-        painter.setRenderHint(QPainter::Antialiasing, false);
-        painter.setPen(QPen(theme.accent, 1));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    }
-}
-
-void TileCanvas::resizeEvent(QResizeEvent*) { layout(); }
-
-void TileCanvas::viewMoved() { layout(); }
-
 QRectF TileCanvas::selectedPart() const
 {
-    const QRectF tile = tileRect(m_document->selection()->device());
+    const QRectF tile = tileRect(selection()->device());
     return tile.isEmpty() ? QRectF() : QRectF(m_viewport.toWorld(tile.topLeft()), m_viewport.toWorld(tile.bottomRight()));
 }
 
-void TileCanvas::paintMap(QPainter& painter, const Viewport& map) const
+QString TileCanvas::toolTipAt(const QPointF& point) const
 {
-    const QRectF whole = map.toScreen(map.world());
-    if (!m_scene.image.isNull()) {
-        painter.drawImage(whole, m_scene.image);
-        return;
-    }
-    const double wide = whole.width() / static_cast<double>(m_scene.columnSize);
-    const double high = whole.height() / static_cast<double>(m_scene.rowSize);
-    for (const Tile& tile : m_scene.tiles) {
-        const Range& row = m_scene.rows[static_cast<std::size_t>(tile.row)].range;
-        const Range& column = m_scene.columns[static_cast<std::size_t>(tile.column)].range;
-        const QRectF place(whole.left() + wide * static_cast<double>(column.lo), whole.top() + high * static_cast<double>(row.lo),
-                           wide * static_cast<double>(column.size()), high * static_cast<double>(row.size()));
-        painter.fillRect(place, partColor(tile.color).fill);
-    }
+    const std::int64_t device = deviceAt(point);
+    return device < 0 ? QString() : tileText(device);
 }
 
-/// To the tile beside the one of the current device.
-void TileCanvas::moveDevice(int dx, int dy)
+int TileCanvas::axisAt(const QPointF& point) const
 {
-    if (m_weight < 0 || m_scene.replicated || m_scene.tiles.empty())
-        return;
-    const std::int64_t from = m_document->selection()->device();
-    int row = 0;
-    int column = 0;
-    const auto held = from >= 0 && from < m_scene.deviceCount ? m_scene.tilesOf(from) : std::vector<std::pair<int, int>>();
-    if (!held.empty()) { // of an uneven cut a device may hold nothing
-        std::tie(row, column) = held.front();
-        row = std::clamp(row + dy, 0, static_cast<int>(m_scene.rows.size()) - 1);
-        column = std::clamp(column + dx, 0, static_cast<int>(m_scene.columns.size()) - 1);
-    }
-    const std::int64_t device =
-        m_scene.tiles[static_cast<std::size_t>(row) * m_scene.columns.size() + static_cast<std::size_t>(column)].firstOwner;
-    m_document->selection()->setDevice(device);
-    const QRectF tile = selectedPart();
-    if (!m_viewport.isFitted() && !tile.isEmpty()) {
-        m_viewport.reveal(tile, 8);
-        layout();
-        update();
-    }
-    QStatusTipEvent tip(tileText(device).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
-    QApplication::sendEvent(this, &tip);
-}
-
-void TileCanvas::showWhole(bool whole)
-{
-    if (whole) {
-        m_part = m_viewport;
-        m_viewport.fit();
-    } else {
-        m_viewport = m_part;
-    }
-    layout();
-    update();
-}
-
-void TileCanvas::keyPressEvent(QKeyEvent* event)
-{
-    switch (event->key()) {
-    case Qt::Key_Left:
-        return moveDevice(-1, 0);
-    case Qt::Key_Right:
-        return moveDevice(1, 0);
-    case Qt::Key_Up:
-        return moveDevice(0, -1);
-    case Qt::Key_Down:
-        return moveDevice(0, 1);
-    case Qt::Key_Escape:
-        m_document->selection()->setDevice(-1);
-        return;
-    default:
-        QWidget::keyPressEvent(event);
-    }
-}
-
-void TileCanvas::mouseMoveEvent(QMouseEvent* event)
-{
-    if (m_pressedChip >= 0 && (event->buttons() & Qt::LeftButton)) {
-        if ((event->position() - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
-            const int axis = std::exchange(m_pressedChip, -1);
-            dragAxis(this, qstr(m_document->design().mesh.axis(axis).name), axis);
-        }
-        return;
-    }
-    bool overChip = false;
+    int axis = -1;
     for (const Chip& chip : m_chips)
-        overChip = overChip || chip.rect.contains(event->position());
-    setCursor(overChip ? Qt::OpenHandCursor : Qt::ArrowCursor);
-    m_document->selection()->setHoveredDevice(deviceAt(event->position()));
-    m_document->selection()->setHoveredWeight(m_weight >= 0 && m_frame.contains(event->position()) ? m_weight : -1);
-}
-
-void TileCanvas::mousePressEvent(QMouseEvent* event)
-{
-    if (event->button() != Qt::LeftButton)
-        return;
-    m_pressed = event->position();
-    m_pressedChip = -1;
-    for (const Chip& chip : m_chips)
-        if (chip.rect.contains(event->position()))
-            m_pressedChip = chip.axis;
-    if (m_pressedChip >= 0)
-        m_document->selection()->setMeshAxis(m_pressedChip);
-    else if (const std::int64_t device = deviceAt(event->position()); device >= 0)
-        m_document->selection()->setDevice(device);
-}
-
-void TileCanvas::mouseReleaseEvent(QMouseEvent*) { m_pressedChip = -1; }
-
-void TileCanvas::leaveEvent(QEvent*)
-{
-    m_document->selection()->setHoveredDevice(-1);
-    m_document->selection()->setHoveredWeight(-1);
-}
-
-void TileCanvas::dragEnterEvent(QDragEnterEvent* event)
-{
-    if (m_weight < 0 || !m_document->hasDesign())
-        return;
-    const QString name = axisFromMimeData(event->mimeData());
-    m_dragAxis = name.isEmpty() ? -1 : m_document->design().mesh.find(name.toStdString());
-    m_dragDim = kNothing;
-    m_refusal.clear();
-    if (m_dragAxis >= 0)
-        event->acceptProposedAction();
-    update();
-}
-
-void TileCanvas::dragMoveEvent(QDragMoveEvent* event)
-{
-    if (m_dragAxis < 0)
-        return;
-    const int dim = dimAt(event->position());
-    if (dim != m_dragDim) {
-        m_dragDim = dim;
-        m_refusal = dim >= -1 && m_judge ? m_judge(m_dragAxis, dim) : QString();
-        update();
-    }
-    event->setAccepted(m_dragDim >= -1 && m_refusal.isEmpty());
-}
-
-void TileCanvas::dragLeaveEvent(QDragLeaveEvent*)
-{
-    m_dragAxis = -1;
-    m_refusal.clear();
-    update();
-}
-
-void TileCanvas::dropEvent(QDropEvent* event)
-{
-    const int axis = std::exchange(m_dragAxis, -1);
-    update();
-    if (axis < 0)
-        return;
-    const int dim = dimAt(event->position());
-    m_refusal.clear();
-    if (dim < -1)
-        return;
-    event->acceptProposedAction();
-    Q_EMIT axisDropped(axis, dim);
+        if (chip.rect.contains(point))
+            axis = chip.axis;
+    return axis;
 }
 
 // Tiles are counted row by row, whether they are drawn one by one or as an image.
@@ -775,7 +294,7 @@ int TileCanvas::accessibleItemAt(const QPointF& point) const
 
 int TileCanvas::accessibleCurrent() const
 {
-    const std::int64_t device = m_document->selection()->device();
+    const std::int64_t device = selection()->device();
     if (m_weight < 0 || device < 0 || device >= m_scene.deviceCount)
         return -1;
     const auto tiles = m_scene.tilesOf(device);
@@ -786,7 +305,7 @@ int TileCanvas::accessibleCurrent() const
 
 bool TileCanvas::isAccessibleSelected(int index) const
 {
-    const std::int64_t device = m_document->selection()->device();
+    const std::int64_t device = selection()->device();
     if (m_weight < 0 || m_scene.replicated || device < 0 || device >= m_scene.deviceCount)
         return index == accessibleCurrent();
     const auto tiles = m_scene.tilesOf(device);
@@ -797,7 +316,7 @@ bool TileCanvas::isAccessibleSelected(int index) const
 void TileCanvas::accessibleActivate(int index)
 {
     if (!m_scene.replicated)
-        m_document->selection()->setDevice(ownerOf(index));
+        selection()->setDevice(ownerOf(index));
 }
 
 QString TileCanvas::tileText(std::int64_t position) const
@@ -828,20 +347,6 @@ QString TileCanvas::tileText(std::int64_t position) const
                       .arg(cut.largest());
     }
     return out;
-}
-
-bool TileCanvas::event(QEvent* event)
-{
-    if (event->type() == QEvent::ToolTip) {
-        auto* help = static_cast<QHelpEvent*>(event);
-        const std::int64_t device = deviceAt(help->pos());
-        if (device >= 0)
-            showToolTip(help->globalPos(), tileText(device), this);
-        else
-            QToolTip::hideText();
-        return true;
-    }
-    return QWidget::event(event);
 }
 
 } // namespace shardboard

@@ -3,25 +3,18 @@
 // and the zones on which a dragged mesh axis can be dropped. It asks for edits by a signal and makes none itself.
 #pragma once
 
-#include "widgets/canvas/accessiblecanvas.h"
-#include "widgets/canvas/navigation.h"
-#include "widgets/canvas/tilescene.h"
-#include "widgets/canvas/viewport.h"
-#include "widgets/canvas/zoomable.h"
-#include "widgets/look/tilelegend.h"
-
-#include "model/session/document.h"
+#include "widgets/canvas/canvaswidget.h"
+#include "widgets/shards/tilescene.h"
+#include "widgets/tiles/tilelegend.h"
 
 #include <QFontMetricsF>
-#include <QPixmap>
-#include <QWidget>
 
 #include <functional>
 #include <vector>
 
 namespace shardboard {
 
-class TileCanvas : public QWidget, public Zoomable, public AccessibleItems, private NavigatedCanvas {
+class TileCanvas : public CanvasWidget {
     Q_OBJECT
 public:
     explicit TileCanvas(Document* document, QWidget* parent = nullptr);
@@ -31,13 +24,11 @@ public:
     const TileScene& scene() const { return m_scene; }
 
     /// Asked while an axis is dragged over a dim (-1: off): empty when the edit would be accepted, else why not.
-    using Judge = std::function<QString(int axis, int dim)>;
-    void setJudge(Judge judge) { m_judge = std::move(judge); }
+    using DropCheck = std::function<QString(int axis, int dim)>;
+    void setDropCheck(DropCheck check) { m_dropCheck = std::move(check); }
 
     /// The kinds of tiles that the legend has to name.
     TileKinds kinds() const;
-    /// Tiles of another kind than this key of the legend are drawn quietly; empty: none are.
-    void setHighlight(const QString& key);
 
     QRectF picture() const { return m_picture; } ///< where the tensor is drawn; zoomed, more than is seen of it
     QRectF zone(int dim) const; ///< drop zone of a dim; of -1: the one that takes an axis off
@@ -52,28 +43,31 @@ public:
     void accessibleActivate(int index) override;
     QString tileText(std::int64_t position) const; ///< device, coordinates, ranges and bytes, as the tool tip says it
     bool isDragged() const { return m_dragAxis >= 0; } ///< a mesh axis is over it
-    CanvasNavigation* navigation() const { return m_navigation; }
-    const Viewport& currentView() const { return m_viewport; }
-    QSize sizeHint() const override;
-    void showWhole(bool whole) override;
-    QSize minimumSizeHint() const override;
 
 Q_SIGNALS:
     void axisDropped(int axis, int dim); ///< dim -1: take it off
 
 protected:
-    void paintEvent(QPaintEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void mouseReleaseEvent(QMouseEvent* event) override;
-    void leaveEvent(QEvent* event) override;
+    void layOut() override;
+    bool isBlank() const override { return m_weight < 0; }
+    void paintBase(QPainter& painter) override;
+    void paintOverlay(QPainter& painter, const QRegion& region) override;
+    void paintAboveMap(QPainter& painter) override; ///< where a mesh axis would go that is dragged
+    QString toolTipAt(const QPointF& point) const override;
+    int axisAt(const QPointF& point) const override;
+    void moveCurrent(int dx, int dy) override; ///< to the tile beside the one of the current device
+    void selectAt(const QPointF& point) override;
+    void hoverAt(const QPointF& point) override;
+    bool canNavigate() const override { return m_weight >= 0 && !m_scene.replicated; }
+    QRectF selectedPart() const override;
+    void viewMoved() override { layOut(); }
+    void paintMap(QPainter& painter, const Viewport& map) const override;
     void keyPressEvent(QKeyEvent* event) override;
+    void leaveEvent(QEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dragMoveEvent(QDragMoveEvent* event) override;
     void dragLeaveEvent(QDragLeaveEvent* event) override;
     void dropEvent(QDropEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     struct Chip {
@@ -81,21 +75,13 @@ private:
         int dim = -1;
         QRectF rect;
     };
-    Viewport& viewport() override { return m_viewport; }
-    bool canNavigate() const override { return m_weight >= 0 && !m_scene.replicated; }
-    QRectF selectedPart() const override;
-    void viewMoved() override;
-    void paintMap(QPainter& painter, const Viewport& map) const override;
-    void layout();
-    void moveDevice(int dx, int dy);
-    void renderBase();
-    void paintBase(QPainter& painter) const;
+    static constexpr int kNoDim = -2;
     void placeChips(int dim, bool vertical);
     QRectF bandRect(int row, int column) const;
     bool rangesFit() const;
     std::int64_t deviceAt(const QPointF& point) const;
     std::int64_t ownerOf(int index) const; ///< first device that holds a tile, row by row
-    int dimAt(const QPointF& point) const; ///< drawn dim or -1 (off); -2: nothing
+    int dimAt(const QPointF& point) const; ///< drawn dim or -1 (off), or kNoDim
     void paintTiles(QPainter& painter) const;
     void paintTile(QPainter& painter, const Tile& tile) const;
     TileEdge edgeOfTile(const Tile& tile) const;
@@ -104,29 +90,23 @@ private:
     void paintReplicated(QPainter& painter) const;
     void paintLabels(QPainter& painter) const;
     void paintShard(QPainter& painter) const;
-    void paintDrag(QPainter& painter) const;
 
-    Document* m_document;
     int m_weight = -1;
     TensorSpec m_spec;
     Layout m_layout;
     TileScene m_scene;
     QRectF m_frame; ///< what is seen of the picture; all of it until it is zoomed
     QRectF m_picture;
-    Viewport m_viewport; ///< from the frame to the picture
-    Viewport m_part; ///< what was in sight before the whole was shown
-    QPixmap m_base; ///< all that does not follow the mouse
     std::vector<Chip> m_chips;
     QSizeF m_leastLabel; ///< smaller tiles have no room for any label
-    QString m_highlight; ///< key of a legend's entry
     bool m_showRanges = false; ///< the index ranges fit into every tile
-    Judge m_judge;
+    DropCheck m_dropCheck;
     int m_dragAxis = -1;
-    int m_dragDim = -2;
+    int m_dragDim = kNoDim;
     QString m_refusal;
-    QPointF m_pressed;
-    int m_pressedChip = -1;
-    CanvasNavigation* m_navigation;
 };
+
+/// `0–1024`
+QString tileRangeText(const Range& range);
 
 } // namespace shardboard

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/tileview.h"
+#include "widgets/controls/viewheader.h"
 
-#include "widgets/strategy/axisfixes.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/controls/fieldroom.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/headerfield.h"
+#include "widgets/document/speclabel.h"
+#include "widgets/edits/axisfixes.h"
+#include "widgets/edits/weightedits.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
-#include "widgets/tiles/modelcanvas.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/document/speclabel.h"
 #include "widgets/look/theme.h"
+#include "widgets/tiles/modelcanvas.h"
 #include "widgets/tiles/tilecanvas.h"
-#include "widgets/weights/weightedits.h"
 
 #include <QContextMenuEvent>
 #include <QGridLayout>
@@ -69,14 +70,14 @@ TileView::TileView(Document* document, QWidget* parent)
     m_held->setToolTip(tr("What the selected device holds of every weight, by its bytes"));
     m_find->setObjectName(QStringLiteral("tileFind"));
     m_find->setAccessibleName(tr("Find weights"));
-    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes on to the next one"));
+    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes to the next one"));
     m_find->setFixedWidth(110);
     for (QToolButton* button : { m_held, m_all }) {
         button->setAccessibleName(button->text());
         button->setCheckable(true);
         button->setFocusPolicy(Qt::TabFocus);
     }
-    m_findRoom = new FieldRoom(m_header, m_find, m_held);
+    m_findRoom = new HeaderField(m_header, m_find, m_held);
     m_header->addRight(m_all);
     m_spec->setObjectName(QStringLiteral("tileSpec"));
     m_words->setObjectName(QStringLiteral("tileWords"));
@@ -117,7 +118,7 @@ TileView::TileView(Document* document, QWidget* parent)
     m_fixes->setObjectName(QStringLiteral("tileFixes"));
     m_fixes->hide();
     column->addWidget(m_fixes);
-    m_canvas->setJudge([this](int axis, int dim) { return judge(axis, dim); });
+    m_canvas->setDropCheck([this](int axis, int dim) { return refusalOf(axis, dim); });
     connect(m_canvas, &TileCanvas::axisDropped, this, &TileView::putAxis);
     connect(m_legend, &Legend::chosenChanged, m_canvas, &TileCanvas::setHighlight);
     connect(m_legend, &Legend::chosenChanged, m_model, &ModelCanvas::setHighlight);
@@ -369,7 +370,7 @@ void TileView::showShard()
     m_shard->setToolTip(exactBytesText(bytes));
 }
 
-QString TileView::judge(int axis, int dim) const
+QString TileView::refusalOf(int axis, int dim) const
 {
     const int weight = selection()->weight();
     if (!selectedWeight(*document()))
@@ -432,7 +433,7 @@ void TileView::fillMenu(QMenu* menu)
             if (dim == now || (dim < 0 && now < 0))
                 continue;
             QAction* action = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));
-            const QString refusal = judge(axis, dim);
+            const QString refusal = refusalOf(axis, dim);
             action->setEnabled(refusal.isEmpty());
             action->setToolTip(refusal);
             connect(action, &QAction::triggered, this, [this, axis, dim] { putAxis(axis, dim); });

@@ -7,18 +7,20 @@
 
 class QAction;
 class QGridLayout;
+class QLabel;
 class QMenu;
 class QToolButton;
 
 namespace shardboard {
 
 class ElidedLabel;
-class FieldRoom;
 class FindField;
+class HeaderField;
 class Legend;
 class ModelCanvas;
 class SpecLabel;
 class TileCanvas;
+class ViewHeader;
 
 class TileView : public DocumentView {
     Q_OBJECT
@@ -49,7 +51,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    QString judge(int axis, int dim) const;
+    QString refusalOf(int axis, int dim) const;
     void showWeight();
     void showModel();
     void findNext(bool back);
@@ -64,7 +66,7 @@ private:
     ViewHeader* m_header;
     QToolButton* m_all;
     FindField* m_find; ///< of all weights: those that match
-    FieldRoom* m_findRoom = nullptr;
+    HeaderField* m_findRoom = nullptr;
     QToolButton* m_held; ///< of all weights: what one device holds
     TileCanvas* m_canvas;
     ModelCanvas* m_model;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weightmodel.h"
 
-#include "widgets/canvas/tilescene.h"
+#include "model/core/glob.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/edits/weightedits.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/document/shownspec.h"
-#include "widgets/weights/weightedits.h"
+#include "widgets/shards/tilescene.h"
 
 #include <QPainter>
-#include <QRegularExpression>
 
 #include <algorithm>
 #include <cmath>
@@ -22,25 +22,6 @@ namespace {
 
 constexpr int kThumbnail = 24;
 constexpr double kThumbnailScale = 2; ///< pixels are kept for twofold scale, so that it is crisp there too
-
-/// Names are plain as a rule, and there can be many.
-std::string lowerOf(const std::string& text)
-{
-    std::string out = text;
-    for (char& c : out) {
-        if (static_cast<unsigned char>(c) >= 0x80)
-            return verbatim(text).toLower().toStdString();
-        if (c >= 'A' && c <= 'Z')
-            c = static_cast<char>(c - 'A' + 'a');
-    }
-    return out;
-}
-
-std::string lowerOf(const QString& text) { return text.toLower().toStdString(); }
-
-} // namespace
-
-namespace {
 
 /// Of more parts than pixels each pixel shows one.
 void paintPixels(QImage& image, const QRect& room, const TileScene& scene)
@@ -155,8 +136,8 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
     std::vector<Node> nodes = std::exchange(m_nodes, {});
     std::vector<int> top = std::exchange(m_top, {});
     const auto before = std::exchange(m_evaluation, std::move(evaluation));
-    const bool sameLook = notation == m_notation && empty == m_empty && outline == m_outline && partLook() == m_look;
-    m_look = partLook();
+    const bool sameLook = notation == m_notation && empty == m_empty && outline == m_outline && partStyle() == m_partStyle;
+    m_partStyle = partStyle();
     m_notation = notation;
     m_empty = empty;
     m_outline = outline;
@@ -307,55 +288,6 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const
         return {};
     }
 }
-
-WeightPattern::WeightPattern(const QString& text)
-{
-    const QString wanted = text.trimmed();
-    if (wanted.isEmpty())
-        return;
-    if (wanted.compare(QLatin1String("replicated"), Qt::CaseInsensitive) == 0) {
-        m_kind = Kind::Replicated;
-        return;
-    }
-    static const QRegularExpression cut(QStringLiteral("^dim\\s*(\\d{1,3})\\s*=\\s*(\\S+)$"),
-                                        QRegularExpression::CaseInsensitiveOption);
-    if (const auto match = cut.match(wanted); match.hasMatch()) {
-        m_kind = Kind::Cut;
-        m_dim = match.captured(1).toUInt();
-        m_axis = match.captured(2);
-        return;
-    }
-    const bool glob = wanted.contains(QLatin1Char('*')) || wanted.contains(QLatin1Char('?')) || wanted.contains(QLatin1Char('['));
-    m_kind = glob ? Kind::Glob : Kind::Part;
-    m_text = lowerOf(wanted);
-    m_around = "*" + m_text + "*";
-}
-
-bool WeightPattern::matches(const WeightLayout& weight) const
-{
-    switch (m_kind) {
-    case Kind::All:
-        return true;
-    case Kind::Replicated:
-        return weight.layout.isReplicated();
-    case Kind::Cut:
-        if (m_dim >= weight.layout.dims.size())
-            return false;
-        for (const int axis : axesOnDim(weight.layout, static_cast<int>(m_dim)))
-            if (qstr(weight.shards.mesh().axis(axis).name).compare(m_axis, Qt::CaseInsensitive) == 0)
-                return true;
-        return false;
-    case Kind::Glob: {
-        const std::string name = lowerOf(weight.spec.name);
-        return globMatch(m_text, name) || globMatch(m_around, name);
-    }
-    case Kind::Part:
-        return lowerOf(weight.spec.name).find(m_text) != std::string::npos;
-    }
-    return false;
-}
-
-bool matchesWeight(const WeightLayout& weight, const QString& text) { return WeightPattern(text).matches(weight); }
 
 WeightFilter::WeightFilter(QObject* parent)
     : QSortFilterProxyModel(parent)

@@ -3,9 +3,10 @@
 // group each. A snapshot of one evaluation, replaced as a whole; rows hold no pointers into it.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/notation/notation.h"
-#include "widgets/look/partlook.h"
+#include "widgets/document/weightpattern.h"
+#include "widgets/look/partstyle.h"
 
 #include <QAbstractItemModel>
 #include <QColor>
@@ -66,7 +67,7 @@ private:
 
     std::shared_ptr<const Evaluation> m_evaluation;
     Notation m_notation = Notation::Jax;
-    PartLook m_look = PartLook::Hues;
+    PartStyle m_partStyle = PartStyle::Hues;
     QColor m_empty; ///< of thumbnails
     QColor m_outline;
     std::vector<Node> m_nodes;
@@ -76,24 +77,6 @@ private:
 
 /// The cut of a weight in 24 x 24 pixels: tiles in the owners' colours, an empty frame where it is whole everywhere.
 QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColor& outline);
-
-/// What a person types to find weights: `*.mlp.*` (glob), `proj` (part of the name), `dim 0 = model`, `replicated`. Read once, for
-/// many weights.
-class WeightPattern {
-public:
-    WeightPattern() = default;
-    explicit WeightPattern(const QString& text);
-    bool isEmpty() const { return m_kind == Kind::All; }
-    bool matches(const WeightLayout& weight) const;
-
-private:
-    enum class Kind { All, Replicated, Cut, Glob, Part };
-    Kind m_kind = Kind::All;
-    std::string m_text; ///< lower case: the glob or the part of the name
-    std::string m_around; ///< the glob with anything before and behind
-    std::size_t m_dim = 0; ///< of Cut
-    QString m_axis;
-};
 
 /// Filters by a WeightPattern. Groups stay as long as one of their weights does.
 class WeightFilter : public QSortFilterProxyModel {
@@ -111,8 +94,5 @@ protected:
 private:
     WeightPattern m_pattern;
 };
-
-/// Whether a weight matches a filter text.
-bool matchesWeight(const WeightLayout& weight, const QString& text);
 
 } // namespace shardboard

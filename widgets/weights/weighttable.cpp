@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weighttable.h"
+#include "widgets/controls/viewheader.h"
 
 #include "widgets/controls/contextmenu.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/edits/strategyclip.h"
+#include "widgets/edits/weightedits.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/document/shownspec.h"
-#include "widgets/strategy/strategyclip.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
-#include "widgets/weights/weightdelegate.h"
-#include "widgets/weights/weightedits.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
+#include "widgets/weights/weightdelegate.h"
 #include "widgets/weights/weightmodel.h"
 
 #include <QActionGroup>

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+class QLabel;
 class QLineEdit;
 class QMenu;
 class QToolButton;
@@ -14,6 +15,7 @@ class QTreeView;
 
 namespace shardboard {
 
+class ViewHeader;
 class WeightFilter;
 class WeightModel;
 struct Strategy;

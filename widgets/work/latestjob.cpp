@@ -3,6 +3,8 @@
 
 #include "widgets/work/background.h"
 
+#include <QPointer>
+
 #include <utility>
 
 namespace shardboard {
@@ -21,32 +23,51 @@ LatestJob::~LatestJob()
 
 void LatestJob::ask(Work work)
 {
+    askTelling([work = std::move(work)](const std::atomic<bool>& stop, const Tell&) { return work(stop); });
+}
+
+void LatestJob::askTelling(TellingWork work)
+{
     forget();
-    m_busy = true;
-    m_stop = std::make_shared<std::atomic<bool>>(false);
-    m_pool.start([this, request = m_request, work = std::move(work), stop = m_stop] {
+    m_run = std::make_shared<Run>();
+    m_pool.start([this, work = std::move(work), run = m_run] {
         giveWay();
-        if (*stop)
-            return; // it waited behind another one, and is not wanted any more
-        Answer answer = work(*stop);
+        if (run->forgotten)
+            return; // it waited behind another one
         // Posted to this object, which outlives the pool's work; what is still posted when it dies is dropped.
-        const auto tell = [this, request, answer = std::move(answer)] {
-            if (request != m_request)
+        const auto tell = [this, run](Answer show) {
+            const auto shown = [this, run, show = std::move(show)] {
+                if (run == m_run)
+                    show();
+            };
+            QMetaObject::invokeMethod(this, shown, Qt::QueuedConnection);
+        };
+        const auto end = [this, run, answer = work(run->stop, tell)] {
+            if (run != m_run)
                 return;
-            m_busy = false;
+            m_run.reset();
+            const QPointer<LatestJob> alive(this);
             if (answer)
                 answer();
+            if (alive)
+                Q_EMIT answered();
         };
-        QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(this, end, Qt::QueuedConnection);
     });
+}
+
+void LatestJob::stop()
+{
+    if (m_run)
+        m_run->stop = true;
 }
 
 void LatestJob::forget()
 {
-    ++m_request;
-    m_busy = false;
-    if (m_stop)
-        m_stop->store(true);
+    stop();
+    if (m_run)
+        m_run->forgotten = true;
+    m_run.reset();
 }
 
 } // namespace shardboard

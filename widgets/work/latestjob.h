@@ -17,22 +17,34 @@ class LatestJob : public QObject {
 public:
     /// Shows what was found, on the GUI thread; may be empty.
     using Answer = std::function<void()>;
-    /// Runs on another thread, so it must own all that it reads. What it returns after it was stopped is thrown away.
+    /// Runs on another thread, so it must own all that it reads. What it returns after it was forgotten is thrown away.
     using Work = std::function<Answer(const std::atomic<bool>& stop)>;
+    /// Called by the work, on its thread: shows on the GUI thread how far it is, while it is wanted.
+    using Tell = std::function<void(Answer)>;
+    using TellingWork = std::function<Answer(const std::atomic<bool>& stop, const Tell& tell)>;
 
     explicit LatestJob(QObject* parent = nullptr);
     ~LatestJob() override;
 
     void ask(Work work);
+    void askTelling(TellingWork work);
+    /// The work is to end early; it answers with what it has.
+    void stop();
     /// No answer is wanted any more.
     void forget();
-    bool isBusy() const { return m_busy; }
+    bool isBusy() const { return m_run != nullptr; }
+
+Q_SIGNALS:
+    void answered(); ///< after the answer was shown
 
 private:
+    struct Run {
+        std::atomic<bool> stop { false };
+        std::atomic<bool> forgotten { false };
+    };
+
     QThreadPool m_pool;
-    std::shared_ptr<std::atomic<bool>> m_stop;
-    int m_request = 0;
-    bool m_busy = false;
+    std::shared_ptr<Run> m_run; ///< that is wanted
 };
 
 } // namespace shardboard

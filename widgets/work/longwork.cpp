@@ -2,8 +2,8 @@
 #include "widgets/work/longwork.h"
 
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/work/latestjob.h"
 #include "widgets/look/plaintext.h"
+#include "widgets/work/latestjob.h"
 
 #include <QHBoxLayout>
 #include <QProgressBar>

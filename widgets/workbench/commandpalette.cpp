@@ -183,7 +183,7 @@ CommandPalette::CommandPalette(Source entries, NamedSource named, QWidget* windo
     , m_named(std::move(named))
     , m_field(new QLineEdit(this))
     , m_list(new QListView(this))
-    , m_empty(new QLabel(tr("Nothing has such a name."), this))
+    , m_empty(new QLabel(tr("Nothing has that name."), this))
     , m_model(new PaletteModel(this))
 {
     setObjectName(QStringLiteral("commandPalette"));
@@ -196,7 +196,7 @@ CommandPalette::CommandPalette(Source entries, NamedSource named, QWidget* windo
     m_field->setPlaceholderText(tr("Find a command, a weight, an operation, a device …"));
     m_field->setClearButtonEnabled(true);
     m_list->setObjectName(QStringLiteral("paletteList"));
-    m_list->setAccessibleName(tr("What was found"));
+    m_list->setAccessibleName(tr("Results"));
     m_list->setModel(m_model);
     m_list->setItemDelegate(new EntryDelegate(m_list));
     m_list->setUniformItemSizes(true);

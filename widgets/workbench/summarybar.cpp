@@ -3,9 +3,9 @@
 
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/mesh/meshchips.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
+#include "widgets/workbench/meshchips.h"
 
 #include "model/hardware/hardware.h"
 
@@ -235,7 +235,7 @@ void SummaryBar::showRate(const Performance& performance)
     if (performance.mfu > 0)
         tip += tr("\nModel FLOPs utilization: %1 of the devices' peak does work of the model").arg(utilization);
     if (performance.recomputing > 1)
-        tip += tr("\nWith what is computed again (HFU): %1 %").arg(100 * performance.hfu, 0, 'f', 1);
+        tip += tr("\nWith recomputation (HFU): %1 %").arg(100 * performance.hfu, 0, 'f', 1);
     m_rate->setToolTip(tip);
     m_rateTitle->setToolTip(tip);
 }

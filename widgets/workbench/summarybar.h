@@ -6,6 +6,7 @@
 
 class QAction;
 class QHBoxLayout;
+class QLabel;
 class QPushButton;
 
 namespace shardboard {

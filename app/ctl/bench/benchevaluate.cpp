@@ -2,7 +2,7 @@
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 

@@ -33,7 +33,7 @@ Status measure(const EngineStart& start, std::vector<nlohmann::json>& rows)
             return engineError("it took longer than " + std::to_string(static_cast<int>(kMostSeconds)) + " s");
         auto row = nlohmann::json::parse(*line.value(), nullptr, false);
         if (!row.is_object())
-            return engineError("it said something that is no result: " + *line.value());
+            return engineError("it said something that is not a result: " + *line.value());
         rows.push_back(std::move(row));
     }
     return done();

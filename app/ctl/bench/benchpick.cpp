@@ -3,8 +3,8 @@
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/picker/max/registry.h"
+#include "model/picker/menu/transition.h"
 #include "model/picker/picktask.h"
-#include "model/picker/transition.h"
 
 namespace shardboard {
 

@@ -2,10 +2,10 @@
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/plan/compiledcost.h"
+#include "model/plan/time/compiledcost.h"
 
 namespace shardboard {
 

@@ -3,8 +3,8 @@
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/hardware/hardware.h"
-#include "model/plan/reshard.h"
-#include "model/plan/reshardorder.h"
+#include "model/plan/reshard/reshard.h"
+#include "model/plan/reshard/reshardorder.h"
 
 #include <algorithm>
 #include <numeric>

@@ -2,11 +2,11 @@
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/design/resolver.h"
-#include "model/io/checkpoint/openmodel.h"
 #include "model/families/decoder.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/rules/rulesetup.h"
 
 #include <sys/resource.h>

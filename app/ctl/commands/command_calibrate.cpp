@@ -11,8 +11,8 @@
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/io/measured/machinefit.h"
 #include "model/io/wire/backends.h"
-#include "model/io/wire/machinefit.h"
 
 #include <cmath>
 #include <cstdio>

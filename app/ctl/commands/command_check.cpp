@@ -3,8 +3,9 @@
 #include "app/ctl/commands.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/advice/fitadvice.h"
-#include "model/design/findings.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/design/evaluate/fitadvice.h"
+#include "model/design/findings/findings.h"
 #include "model/io/design/designfile.h"
 #include "model/io/json/jsonwriter.h"
 

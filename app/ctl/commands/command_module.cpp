@@ -2,6 +2,7 @@
 // shardctl module: what a module makes of its weights under a strategy.
 #include "app/ctl/commands.h"
 #include "app/ctl/request.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/max/moduledesign.h"

@@ -5,6 +5,7 @@
 #include "app/ctl/rulesoptions.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
@@ -170,7 +171,7 @@ void warnOfRest(const RuleSetup& setup, bool meshGiven)
     printWarnings(setup.warnings);
     for (const auto& [option, value] : setup.options)
         if (meshGiven && value != defaultParallelism(option))
-            warn(option + "=" + std::to_string(value) + " is not looked at, because --mesh gives the sizes");
+            warn(option + "=" + std::to_string(value) + " is ignored, because --mesh gives the sizes");
     if (setup.inputNames != RuleSetup {}.inputNames)
         warn("input_data_sharding_logical_axes is not kept in a design: tokens are laid out by " + joined(RuleSetup {}.inputNames));
 }
@@ -257,7 +258,7 @@ int newCommand(const Arguments& arguments)
     printFindings(opened.value().findings);
     for (const WeightLayout& weight : evaluation.value()->weights)
         if (weight.misfit)
-            std::cerr << "error: " << weight.misfit->error.text() << " (shardctl check tells the repair)\n";
+            std::cerr << "error: " << weight.misfit->error.text() << " (shardctl check shows the repair)\n";
     if (const auto status = writeDesign(arguments.text("-o"), design); !status.ok())
         return report(status.error());
     printSummary(design, *evaluation.value(), arguments.text("-o"), arguments.has("--json"));

@@ -110,7 +110,7 @@ std::string forTerminal(const std::string& text)
 
 std::string layoutText(const Layout& layout, const Mesh& mesh, const TensorDims& tensor, Notation from)
 {
-    Table table({ "notation", "text, or why it cannot be said" });
+    Table table({ "notation", "text, or why it cannot be expressed" });
     for (const Notation notation : kNotations) {
         const auto text = writeLayout(notation, layout, mesh);
         table.add({ notationTitle(notation), text.ok() ? forTerminal(text.value()) : "cannot: " + reasonOf(text.error()) });

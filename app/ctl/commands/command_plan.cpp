@@ -7,13 +7,13 @@
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/advice/fitadvice.h"
+#include "model/design/evaluate/fitadvice.h"
 #include "model/families/window.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/documents/comparejson.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/wire/planjson.h"
-#include "model/plan/buildplan.h"
+#include "model/plan/planner/buildplan.h"
 
 #include <nlohmann/json.hpp>
 

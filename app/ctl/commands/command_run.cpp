@@ -20,7 +20,7 @@ Result<RunCommand> runCommandOf(const Arguments& arguments, std::int64_t mostLay
         return usageError("--backend", "there is no backend '" + options.backend + "'", kBackendsText);
     for (const char* option : { "--layers", "--no-ends" })
         if (mostLayers == 0 && arguments.has(option))
-            return usageError(option, "a module alone has no layers", "leave it out");
+            return usageError(option, "a single module has no layers", "leave it out");
     constexpr std::int64_t kMostSteps = 100000; // the engine's limit
     const auto layers = arguments.integer("--layers", 0, 1, mostLayers);
     if (!layers.ok())
@@ -79,7 +79,7 @@ int runDesignCommand(const Arguments& arguments)
         return report(command.error());
     if (command.value().options.designDtype && bitsOf(design.workload.dtype) < 16)
         return report(inputError(arguments.positional().front(),
-                                 "values of " + dtypeName(design.workload.dtype) + " cannot be imitated on the CPU",
+                                 "values of " + dtypeName(design.workload.dtype) + " cannot be emulated on the CPU",
                                  "run it with --dtype f32"));
     RunCommand run = command.value();
     const auto start = engineStartOf(arguments, run.options.backend);

@@ -167,7 +167,7 @@ std::string tilesText(const ShardMap& shards, const Layout& layout, DType dtype)
     }
     out += table.text();
     if (mesh.deviceCount() > kMostRows)
-        out += "  and " + countText(mesh.deviceCount() - kMostRows) + " devices more (--json lists all)\n";
+        out += "  and " + countText(mesh.deviceCount() - kMostRows) + " more devices (--json lists all)\n";
     return out;
 }
 

@@ -24,7 +24,7 @@ std::string comparisonText(const DesignComparison& comparison, const std::string
 {
     std::string out;
     if (comparison.same()) {
-        out = "Both designs say the same.\n\n";
+        out = "Both designs are the same.\n\n";
     } else {
         Table changes({ "what differs", "", before, after });
         for (const DesignDifference& change : comparison.changes) {

@@ -3,7 +3,7 @@
 
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
-#include "model/plan/partcosts.h"
+#include "model/plan/time/partcosts.h"
 
 #include <nlohmann/json.hpp>
 

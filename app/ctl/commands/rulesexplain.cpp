@@ -6,6 +6,7 @@
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/io/json/meshjson.h"
 #include "model/io/maxtext/maxtextresolve.h"
 
 #include <algorithm>

@@ -10,9 +10,9 @@
 #include "model/core/statistics.h"
 #include "model/io/design/designfile.h"
 #include "model/io/json/jsonwriter.h"
-#include "model/io/wire/profiledocument.h"
-#include "model/io/wire/projection.h"
-#include "model/io/wire/trace.h"
+#include "model/io/measured/profiledocument.h"
+#include "model/io/measured/projection.h"
+#include "model/io/measured/trace.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 // thread.
 #pragma once
 
-#include "app/desktop/files/linediff.h"
+#include "app/desktop/base/linediff.h"
 #include "model/io/layouts/exporter.h"
 
 #include <QString>

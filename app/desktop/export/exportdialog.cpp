@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/export/exportdialog.h"
 
-#include "app/desktop/files/difftext.h"
+#include "app/desktop/base/difftext.h"
 #include "model/session/document.h"
-#include "widgets/look/format.h"
-#include "widgets/work/latestjob.h"
-#include "widgets/look/plaintext.h"
-#include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/work/latestjob.h"
 
 #include <QDialogButtonBox>
 #include <QDir>
@@ -125,7 +125,7 @@ void ExportDialog::build()
     m_problems->setAccessibleName(tr("What stands in the way"));
     m_problems->setWordWrap(true);
     m_list->setObjectName(QStringLiteral("export.files"));
-    m_list->setAccessibleName(tr("Files that are written"));
+    m_list->setAccessibleName(tr("Files to be written"));
     m_list->setMaximumWidth(240);
     for (QListWidget* list : { m_problems, m_list })
         makeCopyable(list);
@@ -195,7 +195,7 @@ void ExportDialog::showProblems()
         tensors += refusal.tensors;
     m_problemTitle->setText(m_refusals.front().tensors == 0
                                 ? tr("The design cannot be exported as it is.")
-                                : tr("%1 cannot be exported as the design is. Choose one to go to it (Return or a double click).")
+                                : tr("%1 cannot be exported as the design is. Choose one to go to it (Return or double-click).")
                                       .arg(counted(tensors, tr("weight"), tr("weights"))));
     setTextColor(m_problemTitle, Theme::of(this).error);
     m_problems->setCurrentRow(0);
@@ -275,10 +275,10 @@ void ExportDialog::showChanges()
     m_export->setEnabled(named && !folderIsFile() && link.isEmpty());
     showNote(!named ? tr("Name a folder.")
                  : !link.isEmpty()
-                 ? tr("%1 is a link in this folder, which leads out of it: remove it, or choose another folder.").arg(link)
+                 ? tr("%1 is a link that leads out of this folder: remove it, or choose another folder.").arg(link)
                  : folderIsFile() ? tr("%1 is a file, not a folder.").arg(shownText(m_folder->text()))
                  : !anyThere      ? tr("The folder has no export yet.")
-                 : anyDifferent   ? tr("Files that are there are replaced.")
+                 : anyDifferent   ? tr("Existing files are replaced.")
                                   : tr("The folder has exactly this export already."));
     m_list->setCurrentRow(std::clamp(row, 0, std::max(0, m_list->count() - 1)));
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/fileactions.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/messagebox.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportaction.h"
 #include "app/desktop/export/exportdialog.h"
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/newdialog.h"
-#include "app/desktop/window/plainbox.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/files/savename.h"
-#include "app/desktop/window/settings.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/look/format.h"
-#include "widgets/work/longwork.h"
 #include "widgets/look/plaintext.h"
+#include "widgets/work/longwork.h"
 
 #include <QDir>
 #include <QFileDialog>
@@ -278,9 +278,9 @@ bool FileActions::mayReplace()
         return true;
     const QString name =
         m_document->filePath().isEmpty() ? qstr(m_document->design().model.name) : QFileInfo(m_document->filePath()).fileName();
-    const auto box = plainBox(
+    const auto box = messageBox(
         QMessageBox::Question, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(shortened(shownText(name), kLongestName)),
-        tr("They are lost otherwise."), QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
+        tr("Otherwise they will be lost."), QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
     box->setObjectName(QStringLiteral("unsavedBox"));
     box->setDefaultButton(QMessageBox::Save);
     switch (box->exec()) {

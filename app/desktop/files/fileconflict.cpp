@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/fileconflict.h"
 
-#include "app/desktop/files/difftext.h"
-#include "model/io/design/designfile.h"
+#include "app/desktop/base/difftext.h"
+#include "model/io/file/textfile.h"
+#include "widgets/controls/windowplace.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/windowplace.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QDateTime>
 #include <QDir>
@@ -89,12 +89,12 @@ void FileConflict::showDifference(const QString& path, const std::string& mine)
 {
     const auto theirs = readTextFile(QFile::encodeName(path).toStdString(), kMostCompared);
     if (!theirs.ok() || mine.size() > kMostCompared) {
-        m_difference->setPlainText(theirs.ok() ? tr("They are too large to be compared here.") : qstr(theirs.error().text()));
+        m_difference->setPlainText(theirs.ok() ? tr("They are too large to compare here.") : qstr(theirs.error().text()));
         return;
     }
     const LineDiff diff = lineDiff(QString::fromStdString(theirs.value()), QString::fromStdString(mine));
     if (diff.same())
-        m_difference->setPlainText(tr("Line by line the two are the same."));
+        m_difference->setPlainText(tr("Line by line, the two are the same."));
     else
         showDiff(m_difference, diff.lines, true);
 }
@@ -111,16 +111,15 @@ FileConflict::Answer FileConflict::askBeforeSave(const QString& path, const std:
     const Choice saveAs { Answer::SaveAs, tr("Save &As …"), "saveAs" };
     const Choice cancel { Answer::Cancel, tr("Cancel"), "cancel" };
     if (!now.exists()) {
-        FileConflict box(tr("%1 is not there any more.").arg(QDir::toNativeSeparators(path)),
+        FileConflict box(tr("%1 no longer exists.").arg(QDir::toNativeSeparators(path)),
                          tr("Another program has removed or renamed it since this design was read from it or saved to it."), path,
                          mine, { saveAs, { Answer::Overwrite, tr("&Write It Again"), "overwrite" }, cancel }, window);
         box.setWindowTitle(tr("File Removed"));
         return box.ask();
     }
     FileConflict box(tr("%1 is not what this design was read from.").arg(QDir::toNativeSeparators(path)),
-                     tr("Another program or window has changed it; what is there is from %1. Saving replaces that. "
-                        "Lines with − are only in the file, "
-                        "lines with + only in this window.")
+                     tr("Another program or window has changed it; the version there is from %1. Saving replaces it. Lines with − "
+                        "are only in the file, lines with + only in this window.")
                          .arg(timeText(now)),
                      path, mine,
                      { saveAs,
@@ -136,12 +135,12 @@ FileConflict::Answer FileConflict::askBeforeRestore(const QString& path, const s
 {
     const FileIdentity now = outsideOf(path);
     const QString what = now.exists() ? tr("%1 is not what these changes were made to.").arg(QDir::toNativeSeparators(path))
-                                      : tr("%1 is not there any more.").arg(QDir::toNativeSeparators(path));
-    const QString more = now.exists() ? tr("It was changed since; what is there is from %1. Restoring leaves it as it "
-                                           "is, and saving asks again. Lines with − are "
-                                           "only in the file, lines with + only in what was kept.")
-                                            .arg(timeText(now))
-                                      : tr("The changes can be restored all the same; saving asks where to.");
+                                      : tr("%1 no longer exists.").arg(QDir::toNativeSeparators(path));
+    const QString more = now.exists()
+        ? tr("It has changed since; the version there is from %1. Restoring leaves it alone, and saving asks again. Lines with − "
+             "are only in the file, lines with + only in the unsaved changes.")
+              .arg(timeText(now))
+        : tr("The changes can still be restored; saving asks where to.");
     std::vector<Choice> choices { { Answer::Restore, tr("&Restore"), "restore" } };
     if (now.exists())
         choices.push_back({ Answer::Reload, tr("&Open the File Instead"), "reload" });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/filenotices.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/filewatch.h"
@@ -26,7 +26,7 @@ FileNotices::FileNotices(Document* document, FileActions* files, Recovery* recov
 {
     connect(recovery, &Recovery::failed, banner, &Banner::showError);
     connect(watch, &FileWatch::changed, this, [this](const QString& path) {
-        m_banner->ask(m_document->isModified() ? tr("%1 was changed by another program, and here, too.").arg(path)
+        m_banner->ask(m_document->isModified() ? tr("%1 was changed by another program and in this window.").arg(path)
                                                : tr("%1 was changed by another program.").arg(path),
                       { { tr("Read It Again"), [this] { m_fileActions->reload(); } } });
     });
@@ -53,7 +53,7 @@ void FileNotices::offerRecovery()
         offerRecovery();
     };
     if (!newest.problem.isEmpty()) {
-        m_banner->ask(tr("What a window that ended unexpectedly has left behind cannot be restored: %1").arg(newest.problem),
+        m_banner->ask(tr("The unsaved changes of a window that ended unexpectedly cannot be restored: %1").arg(newest.problem),
                       { { tr("Discard"), discard } });
         return;
     }

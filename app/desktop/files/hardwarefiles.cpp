@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/hardwarefiles.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/savename.h"
-#include "app/desktop/window/settings.h"
-#include "widgets/look/format.h"
 #include "widgets/hardware/hardwareview.h"
+#include "widgets/look/format.h"
 
 #include <QFileDialog>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/historyfiles.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/savename.h"
-#include "app/desktop/window/settings.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/session/document.h"
 #include "model/session/edithistory.h"
-#include "widgets/look/format.h"
 #include "widgets/history/historyview.h"
+#include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 
 #include <QFile>
@@ -94,8 +94,8 @@ bool HistoryFiles::replayFrom(const QString& path)
                                      : tr("%1 holds no edits: nothing changes").arg(path));
     } else {
         const int kept = m_document->undoStack()->index(); // fewer than were made where the history is full
-        const QString told = kept < made ? tr("%1 made again; undo takes the last %2 back one by one").arg(madeText).arg(kept)
-                                         : tr("%1 made again; undo takes them back one by one").arg(madeText);
+        const QString told = kept < made ? tr("%1 replayed; undo takes back the last %2 one by one").arg(madeText).arg(kept)
+                                         : tr("%1 replayed; undo takes them back one by one").arg(madeText);
         m_banner->showInfo(there > 0 ? told + QStringLiteral(" · ") + alreadyText : told);
     }
     return status.ok();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/newdialog.h"
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/io/checkpoint/openmodel.h"
 #include "model/hardware/hardware.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/rules/rulesetup.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
@@ -72,14 +72,14 @@ NewDialog::NewDialog(QWidget* parent)
     m_error->setObjectName(QStringLiteral("new.error"));
     m_bias->setObjectName(QStringLiteral("new.bias"));
     m_tied->setObjectName(QStringLiteral("new.tied"));
-    m_tied->setToolTip(tr("The weight is an embedding table too: tokens are looked up in it first. Not together with a bias."));
+    m_tied->setToolTip(tr("The weight is also an embedding table: tokens are looked up in it first. It cannot have a bias."));
     m_model->setEditable(true);
     m_model->setToolTip(tr("A built-in model, or the path of a config.json, a checkpoint folder or a .safetensors file"));
     for (const std::string& name : builtinModelNames())
         m_model->addItem(qstr(name));
     m_model->insertSeparator(m_model->count());
     m_model->addItem(kModule);
-    m_model->setItemData(m_model->count() - 1, tr("One module alone: a matmul per device, its bias, the all-gather"),
+    m_model->setItemData(m_model->count() - 1, tr("A single module: a matmul per device, its bias, the all-gather"),
                          Qt::ToolTipRole);
     m_model->setCurrentText(QStringLiteral("llama3-8b"));
     m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE"));
@@ -90,9 +90,9 @@ NewDialog::NewDialog(QWidget* parent)
     m_workload->setObjectName(QStringLiteral("new.workload"));
     for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train })
         m_workload->addItem(qstr(workloadName(kind)), static_cast<int>(kind));
-    m_microBatches->setToolTip(tr("The batch goes through in so many parts; gradients are summed"));
+    m_microBatches->setToolTip(tr("The batch is split into this many parts; their gradients are summed"));
     m_recompute->setObjectName(QStringLiteral("new.recompute"));
-    m_recompute->setToolTip(tr("Activations that are computed again for the backward pass instead of being kept"));
+    m_recompute->setToolTip(tr("Activations that are recomputed for the backward pass instead of being saved"));
     for (const Recompute what : { Recompute::None, Recompute::Selective, Recompute::Full })
         m_recompute->addItem(qstr(recomputeName(what)), static_cast<int>(what));
     m_attention->setObjectName(QStringLiteral("new.attention"));
@@ -115,7 +115,7 @@ NewDialog::NewDialog(QWidget* parent)
     setTextColor(m_presetWhat, Theme::of(this).quiet);
     m_dtype->setObjectName(QStringLiteral("new.dtype"));
     m_dtype->setToolTip(
-        tr("f8e4m3: one byte for everything in inference; in training the layers' products alone, the rest stays bf16"));
+        tr("f8e4m3: one byte for everything in inference; in training only for the layers' products, the rest stays bf16"));
     for (const DType type : computeTypes())
         m_dtype->addItem(qstr(dtypeName(type)), static_cast<int>(type));
     for (const std::string& name : presetNames()) {

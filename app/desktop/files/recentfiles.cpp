@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/recentfiles.h"
 
-#include "app/desktop/window/settings.h"
+#include "app/desktop/base/settings.h"
 #include "widgets/look/plaintext.h"
 
 #include <QFileInfo>
@@ -53,11 +53,11 @@ void RecentFiles::fill(QMenu* menu)
         const QString text = i < 9 ? tr("&%1  %2").arg(i + 1).arg(name) : name;
         QAction* action = menu->addAction(text, this, [this, path = m_files[i]] { Q_EMIT chosen(path); });
         action->setEnabled(info.isFile());
-        action->setProperty("whyNot", tr("it is not there any more"));
-        action->setToolTip(info.isFile() ? shownText(m_files[i]) : tr("%1 is not there any more").arg(shownText(m_files[i])));
+        action->setProperty("whyNot", tr("it no longer exists"));
+        action->setToolTip(info.isFile() ? shownText(m_files[i]) : tr("%1 no longer exists").arg(shownText(m_files[i])));
     }
     if (m_files.isEmpty()) {
-        QAction* none = menu->addAction(tr("No file was opened yet"));
+        QAction* none = menu->addAction(tr("No file has been opened yet"));
         none->setEnabled(false);
         none->setProperty("whyNot", tr("it only says that the list is empty"));
     }

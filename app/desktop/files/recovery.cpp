@@ -3,6 +3,7 @@
 
 #include "model/io/design/designfile.h"
 #include "model/io/file/openfile.h"
+#include "model/io/file/textfile.h"
 #include "model/session/document.h"
 #include "widgets/look/plaintext.h"
 
@@ -176,8 +177,7 @@ void Recovery::keep()
     const bool kept = m_lock != nullptr && m_lock->isLocked()
         && writeKept(m_path, headOf(m_document->file(), name) + designText(m_document->design()));
     if (!kept && !m_failed)
-        Q_EMIT failed(
-            tr("Unsaved changes cannot be kept for the case of a crash: %1 cannot be written. Save the design.").arg(m_path));
+        Q_EMIT failed(tr("Unsaved changes cannot be kept in case of a crash: %1 cannot be written. Save the design.").arg(m_path));
     m_failed = !kept;
 }
 
@@ -234,7 +234,7 @@ Status Recovery::restore(const Left& left)
 {
     QLockFile lock(lockOf(left.path));
     if (!QFile::exists(left.path) || !take(lock))
-        return inputError(fileName(left.path), "is not there any more", "another window may have restored it");
+        return inputError(fileName(left.path), "no longer exists", "another window may have restored it");
     const auto design = designOf(left);
     if (!design.ok())
         return design.error();

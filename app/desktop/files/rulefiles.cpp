@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/rulefiles.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/savename.h"
-#include "app/desktop/window/settings.h"
 #include "model/session/document.h"
 #include "widgets/look/format.h"
 #include "widgets/rules/rulesview.h"

@@ -2,10 +2,10 @@
 #include "app/desktop/files/sample.h"
 
 #include "model/design/presets/presets.h"
+#include "model/hardware/hardware.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
-#include "model/io/checkpoint/openmodel.h"
-#include "model/hardware/hardware.h"
 #include "model/rules/rulesetup.h"
 
 #include <QCoreApplication>
@@ -78,7 +78,7 @@ const std::vector<Sample>& samples()
         { QStringLiteral("llama3-8b"), tr("Llama 3 8B on 8 GPUs"),
           tr("tensor parallelism in a DGX H100: where to look around first") },
         { QStringLiteral("llama3-8b-mistake"), tr("Llama 3 8B with a mistake"),
-          tr("rules that leave the largest weights whole on every device: find it, mend it") },
+          tr("rules that leave the largest weights whole on every device: find it, fix it") },
         { QStringLiteral("llama3-8b-one-gpu"), tr("Llama 3 8B on one GPU"),
           tr("decoding with a KV cache, no collectives: what one device costs") },
         { QStringLiteral("llama3.1-405b-train"), tr("Llama 3.1 405B on 1,024 GPUs"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/savename.h"
 
-#include "app/desktop/window/plainbox.h"
+#include "app/desktop/base/messagebox.h"
 
 #include <QCoreApplication>
 #include <QFileInfo>
@@ -17,9 +17,9 @@ QString saveName(QWidget* window, const QString& path, const QStringList& suffix
         return path;
     const QString full = path + suffixes.front();
     if (QFileInfo::exists(full)) {
-        const QString question = QCoreApplication::translate("saveName", "%1 is there already. Replace it?").arg(full);
-        const auto box = plainBox(QMessageBox::Question, QCoreApplication::translate("saveName", "Replace File"), question, {},
-                                  QMessageBox::Yes | QMessageBox::No, window);
+        const QString question = QCoreApplication::translate("saveName", "%1 already exists. Replace it?").arg(full);
+        const auto box = messageBox(QMessageBox::Question, QCoreApplication::translate("saveName", "Replace File"), question, {},
+                                    QMessageBox::Yes | QMessageBox::No, window);
         box->setDefaultButton(QMessageBox::No);
         if (box->exec() != QMessageBox::Yes)
             return {};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/designmenu.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
 #include "app/desktop/menus/memorymenu.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
 #include "model/session/document.h"
+#include "widgets/edits/pickermenu.h"
 #include "widgets/look/format.h"
-#include "widgets/workbench/pickermenu.h"
 
 #include <QActionGroup>
 #include <QHBoxLayout>
@@ -131,15 +131,15 @@ void DesignMenu::addWorkload(QMenu* menu)
                            [](Design& design, qint64 value) { design.workload.sequence = value; });
     m_microBatches = addNumber(menu, tr("Micro-batches"), QStringLiteral("workload.microBatches"),
                                [](Design& design, qint64 value) { design.workload.microBatches = value; });
-    m_microBatches->setToolTip(tr("Of training: the batch goes through in so many parts"));
+    m_microBatches->setToolTip(tr("In training, the batch is split into this many parts"));
     QMenu* recompute = menu->addMenu(tr("&Recompute"));
     recompute->setObjectName(QStringLiteral("recomputeMenu"));
     recompute->setToolTipsVisible(true);
     m_recompute = addChoices(
         recompute,
-        { { QStringLiteral("none"), tr("Every activation that the backward pass needs is kept") },
-          { QStringLiteral("selective"), tr("What is cheap to compute and large to keep is computed again") },
-          { QStringLiteral("full"), tr("Only what enters a layer is kept, the layer is computed again") } },
+        { { QStringLiteral("none"), tr("Every activation that the backward pass needs is saved") },
+          { QStringLiteral("selective"), tr("Activations that are cheap to compute and large to save are recomputed") },
+          { QStringLiteral("full"), tr("Only the input of a layer is saved; the layer is recomputed") } },
         [](Design& design, const QString& name) {
             design.workload.recompute = recomputeFromName(name.toStdString()).value_or(Recompute::None);
         },
@@ -162,8 +162,9 @@ void DesignMenu::addWorkload(QMenu* menu)
         overlap,
         { { QStringLiteral("none"), tr("Every collective is waited for") },
           { QStringLiteral("weights"),
-            tr("Those of weights and their gradients run beside the computation of their layer, as FSDP fetches ahead") },
-          { QStringLiteral("all"), tr("All run beside the computation of their layer: a lower bound that no framework reaches") } },
+            tr("Those of weights and their gradients overlap with the computation of their layer, like FSDP's prefetching") },
+          { QStringLiteral("all"),
+            tr("All overlap with the computation of their layer: a lower bound that no framework reaches") } },
         [](Design& design, const QString& name) {
             design.workload.overlap = overlapFromName(name.toStdString()).value_or(Overlap::None);
         },
@@ -248,7 +249,7 @@ void DesignMenu::showState()
     m_microBatches->setEnabled(train);
     for (QAction* action : m_recompute->actions()) {
         action->setEnabled(train);
-        action->setProperty("whyNot", tr("only a training step keeps activations"));
+        action->setProperty("whyNot", tr("only a training step saves activations"));
     }
     const auto show = [](QSpinBox* box, qint64 value) {
         const QSignalBlocker blocker(box);

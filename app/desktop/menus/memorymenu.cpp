@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/memorymenu.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
 #include "model/session/document.h"
 #include "widgets/look/format.h"
 
@@ -51,23 +51,24 @@ void MemoryMenu::addGradients()
     m_gradients = m_optimizer->addAction(tr("&Gradients Too (ZeRO-2)"));
     m_gradients->setObjectName(QStringLiteral("optimizer.gradients"));
     m_gradients->setCheckable(true);
-    m_gradients->setToolTip(tr("Every micro-batch sums its gradients into parts; otherwise they stay whole until the step"));
+    m_gradients->setToolTip(
+        tr("Every micro-batch reduces its gradients to shards; otherwise they stay whole until the optimizer's step"));
     connect(m_gradients, &QAction::triggered, this, [this](bool on) {
         Design edited = m_document->design();
         edited.workload.optimizer.gradients = on;
-        edit(edited, on ? tr("Cut gradients as the optimizer states") : tr("Keep gradients whole"));
+        edit(edited, on ? tr("Cut gradients like the optimizer states") : tr("Keep gradients whole"));
     });
 }
 
 void MemoryMenu::addMemory()
 {
     m_prefetch = addNumber(tr("Layers gathered ahead"), QStringLiteral("memory.prefetchedLayers"),
-                           tr("Whose weights are whole beside those of the layer that works; FSDP2 gathers one ahead"), 64, 0, {},
-                           [](MemorySettings& memory, double value) { memory.prefetchedLayers = std::llround(value); });
+                           tr("Layers whose weights are whole in addition to those of the current layer; FSDP2 gathers one ahead"),
+                           64, 0, {}, [](MemorySettings& memory, double value) { memory.prefetchedLayers = std::llround(value); });
     m_reserve =
         addNumber(tr("Allocator's reserve"), QStringLiteral("memory.reserve"),
-                  tr("What the allocator holds on top of activations, logits and gathered weights, because free blocks do not fit"),
-                  100, 1, tr(" %"), [](MemorySettings& memory, double value) { memory.reserveShare = value / kPercent; });
+                  tr("What the allocator holds on top of activations, logits and gathered weights because of fragmentation"), 100,
+                  1, tr(" %"), [](MemorySettings& memory, double value) { memory.reserveShare = value / kPercent; });
     m_context = addNumber(tr("Context of a device"), QStringLiteral("memory.context"),
                           tr("What a process takes on a GPU before it allocates anything"), kMostMib, 0, tr(" MiB"),
                           [](MemorySettings& memory, double value) { memory.contextBytes = std::llround(value * kMib); });
@@ -85,12 +86,12 @@ void MemoryMenu::addMemory()
         edited.memory.logitsInF32 = on;
         edit(edited, on ? tr("Logits in f32") : tr("Fused loss"));
     });
-    m_usual = m_memory->addAction(tr("&Usual Values"));
+    m_usual = m_memory->addAction(tr("&Default Values"));
     m_usual->setObjectName(QStringLiteral("memory.usual"));
     connect(m_usual, &QAction::triggered, this, [this] {
         Design edited = m_document->design();
         edited.memory = {};
-        edit(edited, tr("Usual memory settings"));
+        edit(edited, tr("Default memory settings"));
     });
 }
 
@@ -205,7 +206,7 @@ void MemoryMenu::showState()
     m_gradients->setProperty("whyNot",
                              train ? tr("no mesh axis shards the optimizer's states") : tr("only a training step has gradients"));
     m_logits->setProperty("whyNot", tr("only a training step has a loss"));
-    m_usual->setProperty("whyNot", tr("everything is as usual already"));
+    m_usual->setProperty("whyNot", tr("everything already has its default value"));
     m_gradients->setEnabled(train && workload.optimizer.present());
     m_gradients->setChecked(workload.optimizer.gradients);
     const MemorySettings& memory = m_document->design().memory;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/navigationmenu.h"
 
-#include "app/desktop/window/settings.h"
+#include "app/desktop/base/settings.h"
 #include "widgets/canvas/navigation.h"
-#include "widgets/flow/planplayer.h"
+#include "widgets/document/planplayer.h"
 
 #include <QAction>
 #include <QDBusConnection>
@@ -24,7 +24,7 @@ NavigationMenu::NavigationMenu(QWidget* window, Settings& settings, QMenu* menu)
 {
     QAction* wheel = menu->addAction(tr("&Wheel Scrolls"));
     wheel->setObjectName(QStringLiteral("view.wheelScrolls"));
-    wheel->setToolTip(tr("The wheel moves the picture and zooms with Ctrl; otherwise it zooms"));
+    wheel->setToolTip(tr("The wheel scrolls the picture, and zooms with Ctrl; otherwise it zooms"));
     wheel->setCheckable(true);
     wheel->setChecked(settings.wheelScrolls());
     connect(wheel, &QAction::toggled, this, [this](bool scrolls) {
@@ -34,7 +34,7 @@ NavigationMenu::NavigationMenu(QWidget* window, Settings& settings, QMenu* menu)
     setWheelScrolls(wheel->isChecked());
     m_motion = menu->addAction(tr("&Reduced Motion"));
     m_motion->setObjectName(QStringLiteral("view.reducedMotion"));
-    m_motion->setToolTip(tr("What moves between devices is drawn as arrows that stand still"));
+    m_motion->setToolTip(tr("What moves between devices is drawn as arrows that do not move"));
     m_motion->setCheckable(true);
     const auto chosen = settings.reducedMotion();
     m_motion->setChecked(chosen.value_or(false));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/notationmenu.h"
 
-#include "app/desktop/window/settings.h"
+#include "app/desktop/base/settings.h"
 #include "model/session/document.h"
 
 #include <QActionGroup>
@@ -19,7 +19,7 @@ NotationMenu::NotationMenu(Document* document, Settings& settings, QMenu* menu)
     for (const Notation notation : kNotations) {
         QAction* action = group->addAction(menu->addAction(QString::fromStdString(notationTitle(notation))));
         action->setObjectName(QStringLiteral("notation.") + QString::fromStdString(notationName(notation)));
-        action->setToolTip(tr("Where it cannot say a layout, JAX's notation stands with a mark"));
+        action->setToolTip(tr("Where it cannot express a layout, JAX's notation is shown with a mark"));
         action->setCheckable(true);
         action->setChecked(document->notation() == notation);
         connect(action, &QAction::triggered, this, [document, &settings, notation] {

@@ -109,7 +109,7 @@ void ThemeControl::apply()
 {
     const Theme theme =
         m_highContrast ? (isDark() ? Theme::contrastDark() : Theme::contrastLight()) : (isDark() ? Theme::dark() : Theme::light());
-    applyTheme(m_application, theme, m_patternsOnly ? PartLook::Patterns : PartLook::Hues);
+    applyTheme(m_application, theme, m_patternsOnly ? PartStyle::Patterns : PartStyle::Hues);
     Q_EMIT changed();
 }
 

@@ -3,7 +3,7 @@
 // of hues, and the size of text. Changes at once and is remembered.
 #pragma once
 
-#include "app/desktop/window/settings.h"
+#include "app/desktop/base/settings.h"
 
 #include <QObject>
 

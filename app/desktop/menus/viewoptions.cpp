@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/viewoptions.h"
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
 #include "app/desktop/menus/themecontrol.h"
 
 #include <QActionGroup>
@@ -44,8 +44,8 @@ void addViewOptions(Actions& actions, ThemeControl& theme, QMenu* view)
     QAction* contrast = addChoice(actions, QStringLiteral("view.contrast"), tr("High &Contrast"),
                                   tr("Stronger text, lines and focus, light or dark"),
                                   [&theme] { theme.setHighContrast(!theme.isHighContrast()); });
-    QAction* patterns = addChoice(actions, QStringLiteral("view.patterns"), tr("&Patterns instead of Colours"),
-                                  tr("Devices, tiles and mesh axes in greys, told apart by their hatching"),
+    QAction* patterns = addChoice(actions, QStringLiteral("view.patterns"), tr("&Patterns Instead of Colors"),
+                                  tr("Devices, tiles and mesh axes in grays, told apart by their hatching"),
                                   [&theme] { theme.setPatternsOnly(!theme.isPatternsOnly()); });
     colors->addAction(contrast);
     colors->addAction(patterns);
@@ -54,7 +54,7 @@ void addViewOptions(Actions& actions, ThemeControl& theme, QMenu* view)
     const auto step = [&theme](double points) { theme.setTextSize(std::round(theme.textSize()) + points); };
     text->addAction(actions.add(QStringLiteral("view.textLarger"), tr("&Larger Text"), {}, [step] { step(1); }));
     text->addAction(actions.add(QStringLiteral("view.textSmaller"), tr("&Smaller Text"), {}, [step] { step(-1); }));
-    text->addAction(actions.add(QStringLiteral("view.textUsual"), tr("&Usual Text Size"), {},
+    text->addAction(actions.add(QStringLiteral("view.textUsual"), tr("&Default Text Size"), {},
                                 [&theme] { theme.setTextSize(theme.usualTextSize()); }));
     // With Shift held a keyboard sends another character than the one on the key.
     const auto keys = [](const char* first, const char* second) {
@@ -68,11 +68,12 @@ void addViewOptions(Actions& actions, ThemeControl& theme, QMenu* view)
         contrast->setChecked(theme.isHighContrast());
         patterns->setChecked(theme.isPatternsOnly());
         const double size = theme.textSize();
-        actions.setEnabled(QStringLiteral("view.textLarger"), size < ThemeControl::kMostText, tr("the text has its largest size"));
+        actions.setEnabled(QStringLiteral("view.textLarger"), size < ThemeControl::kMostText,
+                           tr("the text is at its largest size"));
         actions.setEnabled(QStringLiteral("view.textSmaller"), size > ThemeControl::kLeastText,
-                           tr("the text has its smallest size"));
+                           tr("the text is at its smallest size"));
         actions.setEnabled(QStringLiteral("view.textUsual"), !qFuzzyCompare(size, theme.usualTextSize()),
-                           tr("the text has its usual size"));
+                           tr("the text is at its default size"));
     };
     QObject::connect(&theme, &ThemeControl::changed, view, follow);
     follow();

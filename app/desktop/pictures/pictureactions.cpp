@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/pictures/pictureactions.h"
 
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/pictures/picturedialog.h"
-#include "app/desktop/window/settings.h"
 #include "model/session/document.h"
 #include "widgets/look/format.h"
 

@@ -55,18 +55,18 @@ PictureDialog::PictureDialog(const QString& view, const Choice& proposal, bool h
     m_path->setMinimumWidth(380);
     m_form->setObjectName(QStringLiteral("picture.form"));
     m_form->setAccessibleName(tr("Form"));
-    addForm(m_form, tr("SVG – text and lines stay such"), "svg", 1);
-    addForm(m_form, tr("PDF – text and lines stay such"), "pdf", 1);
+    addForm(m_form, tr("SVG – text stays text, lines stay lines"), "svg", 1);
+    addForm(m_form, tr("PDF – text stays text, lines stay lines"), "pdf", 1);
     addForm(m_form, tr("PNG – as on the screen (1×)"), "png", 1);
     addForm(m_form, tr("PNG – for fine screens (2×)"), "png", 2);
     addForm(m_form, tr("PNG – for print (4×)"), "png", 4);
     m_part->setObjectName(QStringLiteral("picture.part"));
     m_part->setAccessibleName(tr("Part"));
-    m_part->addItem(tr("What is in sight"), false);
-    m_part->addItem(tr("All of it, without scrolling and zoom"), true);
+    m_part->addItem(tr("What is visible"), false);
+    m_part->addItem(tr("All of it, without scrolling or zoom"), true);
     m_part->setCurrentIndex(proposal.options.whole && hasParts ? 1 : 0);
     m_part->setEnabled(hasParts);
-    m_part->setToolTip(hasParts ? QString() : tr("The window is all in sight"));
+    m_part->setToolTip(hasParts ? QString() : tr("All of the window is visible"));
     m_note->setObjectName(QStringLiteral("picture.note"));
     m_note->setWordWrap(true);
     m_note->setTextFormat(Qt::PlainText); // it names files
@@ -132,7 +132,7 @@ void PictureDialog::pathChanged()
     m_save->setText(named && file.exists() ? tr("Replace") : tr("Save"));
     m_note->setText(!named              ? tr("Name a file.")
                         : !folder       ? tr("There is no folder %1.").arg(shownText(QDir::toNativeSeparators(file.absolutePath())))
-                        : file.exists() ? tr("%1 is there and will be replaced.").arg(shownText(file.fileName()))
+                        : file.exists() ? tr("%1 exists and will be replaced.").arg(shownText(file.fileName()))
                         : file.fileName() != QFileInfo(typed).fileName() ? tr("It will be %1.").arg(shownText(file.fileName()))
                                                                          : QString());
     setTextColor(m_note, named && !folder ? Theme::of(this).error : Theme::of(this).quiet);

@@ -3,7 +3,7 @@
 
 #include "app/desktop/pictures/clippedsvg.h"
 #include "app/desktop/pictures/wholeview.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "widgets/look/plaintext.h"
 
 #include <QBuffer>
@@ -70,7 +70,7 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
     const std::string where = path.toStdString();
     const QString suffix = QFileInfo(path).suffix().toLower();
     if (!isPictureSuffix(suffix))
-        return inputError(where, "is not named as a picture", "let its name end in .png, .svg or .pdf");
+        return inputError(where, "is not named as a picture", "give it a name that ends in .png, .svg or .pdf");
     std::optional<WholeView> whole;
     if (options.whole)
         whole.emplace(view);
@@ -82,7 +82,7 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
         return inputError(where,
                           "would have " + std::to_string(size.width() * options.scale) + " × "
                               + std::to_string(size.height() * options.scale) + " pixels, which is too many",
-                          "write it as .svg or .pdf, at a lower scale, or what is in sight only");
+                          "write it as .svg or .pdf, at a lower scale, or only what is visible");
     const QByteArray content = pixels ? png(view, options.scale) : suffix == QLatin1String("svg") ? svgOf(view) : pdf(view);
     whole.reset();
     if (content.isEmpty())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/pictures/wholeview.h"
 
-#include "widgets/canvas/zoomable.h"
+#include "widgets/canvas/canvaswidget.h"
 
 #include <QAbstractItemView>
 #include <QLayout>
@@ -35,7 +35,7 @@ WholeView::WholeView(QWidget* view)
     for (QWidget* widget : widgets) {
         if (!widget->isVisibleTo(view) && widget != view)
             continue;
-        if (auto* canvas = dynamic_cast<Zoomable*>(widget))
+        if (auto* canvas = qobject_cast<CanvasWidget*>(widget))
             m_canvases << canvas;
         auto* area = qobject_cast<QAbstractScrollArea*>(widget);
         if (area == nullptr)
@@ -49,7 +49,7 @@ WholeView::WholeView(QWidget* view)
     }
     if (!view->isWindow())
         grow();
-    for (Zoomable* canvas : m_canvases)
+    for (CanvasWidget* canvas : m_canvases)
         canvas->showWhole(true);
 }
 
@@ -64,7 +64,7 @@ void WholeView::grow()
                 { scrolled.area->horizontalScrollBarPolicy() == Qt::ScrollBarAlwaysOff ? 0 : right->maximum() - right->minimum(),
                   down->maximum() - down->minimum() });
         }
-        for (const Zoomable* canvas : m_canvases)
+        for (const CanvasWidget* canvas : m_canvases)
             missing = missing.expandedTo({ 0, canvas->missingHeight() });
         if (missing.isEmpty() && missing.width() <= 0 && missing.height() <= 0)
             return;
@@ -78,7 +78,7 @@ WholeView::~WholeView()
 {
     m_view->resize(m_size);
     settleLayouts(m_view);
-    for (Zoomable* canvas : m_canvases)
+    for (CanvasWidget* canvas : m_canvases)
         canvas->showWhole(false);
     for (const Scrolled& scrolled : m_areas) {
         auto* items = qobject_cast<QAbstractItemView*>(scrolled.area);

@@ -11,7 +11,7 @@ class QAbstractScrollArea;
 
 namespace shardboard {
 
-class Zoomable;
+class CanvasWidget;
 
 class WholeView {
 public:
@@ -32,7 +32,7 @@ private:
     };
     QWidget* m_view;
     QSize m_size;
-    QList<Zoomable*> m_canvases;
+    QList<CanvasWidget*> m_canvases;
     QList<Scrolled> m_areas;
 };
 

@@ -202,26 +202,26 @@ void EngineSession::takeFailure(const WorkerEvent& event)
     const QString command = shownText(event.error.where);
     switch (event.failure) {
     case WorkerFailure::NotStarted:
-        fail(tr("The engine did not start: %1. See that its command is right, then “Restart engine”.").arg(what));
+        fail(tr("The engine did not start: %1. Check that its command is right, then “Restart engine”.").arg(what));
         break;
     case WorkerFailure::NoHello:
-        fail(tr("The engine did not say hello within %1 s (%2). See that this is the worker, then “Restart engine”.")
+        fail(tr("The engine did not say hello within %1 s (%2). Check that this is the worker, then “Restart engine”.")
                  .arg(m_limits.helloSeconds)
                  .arg(command));
         break;
     case WorkerFailure::NotUnderstood:
-        fail(tr("The engine cannot be understood: %1. Use an engine of this version, then “Restart engine”.").arg(what));
+        fail(tr("The engine's messages cannot be understood: %1. Use an engine of this version, then “Restart engine”.").arg(what));
         break;
     case WorkerFailure::NoAnswer:
         fail(tr("The engine did not answer the cancel within %1 s and was ended. “Restart engine” starts another.")
                  .arg(m_limits.cancelSeconds));
         break;
     case WorkerFailure::GaveUp:
-        fail(tr("The engine gave up the run though nobody had cancelled it. “Restart engine” starts another."));
+        fail(tr("The engine gave up the run although nobody had cancelled it. “Restart engine” starts another."));
         break;
     case WorkerFailure::Ended:
         if (m_state == State::Starting)
-            fail(tr("The engine did not start: %1. See that its command is right, then “Restart engine”.").arg(what));
+            fail(tr("The engine did not start: %1. Check that its command is right, then “Restart engine”.").arg(what));
         else if (m_state == State::Running)
             fail(tr("The engine ended during the run: %1. The design is untouched; “Restart engine” starts another.").arg(what));
         else

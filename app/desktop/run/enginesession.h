@@ -6,7 +6,7 @@
 
 #include "app/desktop/run/enginebackend.h"
 #include "app/worker/workerclient.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/io/wire/messages.h"
 
 #include <QElapsedTimer>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/io/wire/messages.h"
-#include "model/plan/reshard.h"
+#include "model/plan/reshard/reshard.h"
 
 #include <QAbstractTableModel>
 #include <QColor>

@@ -274,7 +274,7 @@ void RunPanel::fillBackends()
         const QString name = QString::fromLatin1(known.data(), static_cast<qsizetype>(known.size()));
         const EngineBackend* told = m_session->backend(name);
         const QString why = m_session->whyNot(name);
-        m_backend->addChoice(why.isEmpty() ? name : tr("%1 – not here").arg(name),
+        m_backend->addChoice(why.isEmpty() ? name : tr("%1 – not available").arg(name),
                              !why.isEmpty()                      ? why
                                  : told && told->usable()        ? told->description
                                  : told                          ? tr("several processes, started by mpirun")
@@ -292,8 +292,8 @@ void RunPanel::explainBackend()
     const QString why = m_session->whyNot(m_wanted);
     if (why.isEmpty() || m_session->state() == EngineSession::State::Failed)
         return;
-    showProblem(tr("%1 cannot be used here: %2.\nThe cpu plays the same devices, runs the same plan and checks the same numbers, "
-                   "only slower.")
+    showProblem(tr("%1 cannot be used here: %2.\nThe cpu backend simulates the same devices, runs the same plan and checks the "
+                   "same numbers, only slower.")
                     .arg(m_wanted, why));
     m_useCpu->setVisible(m_wanted != QLatin1String("cpu") && m_session->whyNot(QStringLiteral("cpu")).isEmpty());
 }
@@ -369,7 +369,7 @@ void RunPanel::updateState()
     } else if (state == State::Starting) {
         m_problem->hide();
         if (!busy)
-            m_needs->setFullText(tr("asking the engine what there is …"));
+            m_needs->setFullText(tr("asking the engine which backends it has …"));
     } else if (state == State::Ready) {
         if (m_fresh && !busy)
             m_needs->setFullText({});
@@ -439,7 +439,7 @@ void RunPanel::updateVerdict()
 {
     const Theme& theme = Theme::of(this);
     if (m_fresh) {
-        m_verdict->setFullText(tr("A run executes the plan with made-up data on logical devices of the engine, measures every "
+        m_verdict->setFullText(tr("A run executes the plan with generated data on logical devices of the engine, measures every "
                                   "operation and collective, and checks the numbers."));
         setColor(m_verdict, theme.quiet);
         return;

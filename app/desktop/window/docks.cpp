@@ -2,7 +2,7 @@
 #include "app/desktop/window/docks.h"
 
 #include "app/desktop/window/keyfocus.h"
-#include "app/desktop/window/wakeoninput.h"
+#include "app/desktop/window/viewwaker.h"
 #include "widgets/document/documentview.h"
 #include "widgets/look/theme.h"
 
@@ -59,7 +59,7 @@ Docks::Docks(QMainWindow* window)
     m_settle->setInterval(0);
     connect(m_settle, &QTimer::timeout, this, &Docks::settle);
     window->installEventFilter(this);
-    new WakeOnInput(this);
+    new ViewWaker(this);
     new KeyFocus(window);
     window->setDockNestingEnabled(true);
     window->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);

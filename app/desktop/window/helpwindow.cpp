@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/helpwindow.h"
 
-#include "app/desktop/window/actions.h"
-#include "widgets/look/theme.h"
+#include "app/desktop/base/actions.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QDesktopServices>
@@ -59,7 +59,7 @@ const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
         QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
-                       "explain pins cuts findings rules memory compare run hardware window notation module files export")
+                       "explain pins cuts findings rules memory compare run hardware window notation module files export glossary")
             .split(QLatin1Char(' '));
     return list;
 }

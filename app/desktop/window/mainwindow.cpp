@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/mainwindow.h"
 
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/messagebox.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/filedrops.h"
 #include "app/desktop/files/filenotices.h"
@@ -13,16 +17,12 @@
 #include "app/desktop/pictures/pictureactions.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
+#include "app/desktop/window/columnsettings.h"
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/palettesources.h"
-#include "app/desktop/window/plainbox.h"
-#include "app/desktop/window/settings.h"
 #include "app/desktop/window/shortcutsheet.h"
 #include "app/desktop/window/statusline.h"
-#include "app/desktop/window/tablekeeping.h"
 #include "app/desktop/window/welcome.h"
 #include "app/worker/workercommand.h"
 #include "model/session/document.h"
@@ -421,12 +421,12 @@ void MainWindow::showShortcuts()
 void MainWindow::showAbout()
 {
     const auto box =
-        plainBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
-                 tr("Designs how a neural network is sharded over a device mesh.\n\n"
-                    "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
-                    "GPL-3 as a whole.\nQt %1")
-                     .arg(QString::fromLatin1(qVersion())),
-                 QMessageBox::Ok, this);
+        messageBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
+                   tr("Designs how a neural network is sharded over a device mesh.\n\n"
+                      "Our own code is under Apache-2.0. This program links QCustomPlot (GPL-3), so as a whole it is "
+                      "distributed under GPL-3.\nQt %1")
+                       .arg(QString::fromLatin1(qVersion())),
+                   QMessageBox::Ok, this);
     box->setIconPixmap(windowIcon().pixmap(64, 64));
     box->exec();
 }

@@ -2,20 +2,20 @@
 // The commands of the window, the menus they stand in, and when they can be used.
 #include "app/desktop/window/mainwindow.h"
 
-#include "app/desktop/window/actions.h"
-#include "app/desktop/menus/designmenu.h"
-#include "app/desktop/window/docks.h"
-#include "app/desktop/run/enginesession.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/hardwarefiles.h"
+#include "app/desktop/files/recentfiles.h"
+#include "app/desktop/files/sample.h"
+#include "app/desktop/menus/designmenu.h"
 #include "app/desktop/menus/navigationmenu.h"
 #include "app/desktop/menus/notationmenu.h"
-#include "app/desktop/pictures/pictureactions.h"
-#include "app/desktop/files/recentfiles.h"
-#include "app/desktop/run/runpanel.h"
-#include "app/desktop/files/sample.h"
-#include "app/desktop/window/settings.h"
 #include "app/desktop/menus/viewoptions.h"
+#include "app/desktop/pictures/pictureactions.h"
+#include "app/desktop/run/enginesession.h"
+#include "app/desktop/run/runpanel.h"
+#include "app/desktop/window/docks.h"
 #include "model/session/document.h"
 #include "widgets/compare/compareview.h"
 #include "widgets/rules/rulesview.h"
@@ -49,8 +49,8 @@ void MainWindow::createActions()
     m_actions->add(id("file.quit"), tr("&Quit"), QKeySequence::Quit, [this] { close(); });
     m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
-    m_actions->get(id("edit.undo"))->setProperty("whyNot", tr("nothing was done yet"));
-    m_actions->get(id("edit.redo"))->setProperty("whyNot", tr("nothing was undone"));
+    m_actions->get(id("edit.undo"))->setProperty("whyNot", tr("nothing has been done yet"));
+    m_actions->get(id("edit.redo"))->setProperty("whyNot", tr("nothing has been undone"));
     m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+Shift+F"), [this] { findChild<WeightPanel*>()->focusFilter(); });
     m_actions->add(id("edit.palette"), tr("Command &Palette …"), {}, [this] { openPalette(); })->setIconText(tr("Command palette"));
     m_actions->setDefaultShortcuts(id("edit.palette"), { QKeySequence(tr("Ctrl+K")), QKeySequence(tr("Ctrl+Shift+P")) });
@@ -173,9 +173,10 @@ void MainWindow::updateActions()
     enable("compare.open", design);
     m_actions->setEnabled(QStringLiteral("run.start"), m_runPanel->canRun(),
                           !design                       ? tr("no design is open")
-                              : state == State::Running ? tr("a run is under way")
+                              : state == State::Running ? tr("a run is in progress")
                                                         : tr("this design has nothing to run"));
-    m_actions->setEnabled(QStringLiteral("run.cancel"), state == State::Running || state == State::Starting, tr("nothing runs"));
+    m_actions->setEnabled(QStringLiteral("run.cancel"), state == State::Running || state == State::Starting,
+                          tr("nothing is running"));
     m_actions->setEnabled(QStringLiteral("run.restart"), state == State::Ready || state == State::Failed,
                           tr("the engine has not been started"));
 }

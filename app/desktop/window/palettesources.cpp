@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/palettesources.h"
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
 #include "model/design/explain/explain.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"

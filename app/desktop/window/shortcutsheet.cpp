@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/shortcutsheet.h"
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
 #include "app/desktop/window/keyfield.h"
 #include "app/desktop/window/viewkeys.h"
-#include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -69,7 +69,7 @@ ShortcutSheet::ShortcutSheet(Actions& actions, QWidget* parent)
     connect(m_filter, &QLineEdit::textChanged, this, &ShortcutSheet::filter);
     connect(m_list, &QTreeWidget::currentItemChanged, this, &ShortcutSheet::choose);
     connect(m_list, &QTreeWidget::itemActivated, this, [this] { m_keys->setFocus(Qt::OtherFocusReason); });
-    connect(m_keys, &KeyField::keysPressed, this, &ShortcutSheet::judge);
+    connect(m_keys, &KeyField::keysPressed, this, &ShortcutSheet::showConflict);
     connect(m_keys, &QLineEdit::returnPressed, m_set, &QPushButton::click); // which is disabled where nothing is changed
     connect(m_set, &QPushButton::clicked, this, [this] { setKeys(false); });
     connect(m_take, &QPushButton::clicked, this, [this] { setKeys(true); });
@@ -92,7 +92,7 @@ ShortcutSheet::ShortcutSheet(Actions& actions, QWidget* parent)
     connect(m_resetAll, &QPushButton::clicked, this, [this] {
         m_actions.resetAllShortcuts();
         choose();
-        say(tr("All commands have their usual keys."), false);
+        say(tr("All commands have their default keys."), false);
     });
     connect(&m_actions, &Actions::shortcutsChanged, this, &ShortcutSheet::fill);
     fill();
@@ -128,9 +128,9 @@ void ShortcutSheet::buildLayout()
     m_none->setObjectName(QStringLiteral("shortcuts.none"));
     m_none->setToolTip(tr("The command is in menus and in the command palette only"));
     m_reset->setObjectName(QStringLiteral("shortcuts.reset"));
-    m_reset->setToolTip(tr("The usual keys of this command"));
+    m_reset->setToolTip(tr("The default keys of this command"));
     m_resetAll->setObjectName(QStringLiteral("shortcuts.resetAll"));
-    m_resetAll->setToolTip(tr("The usual keys of all commands"));
+    m_resetAll->setToolTip(tr("The default keys of all commands"));
     for (QPushButton* button : { m_set, m_take, m_none, m_reset, m_resetAll })
         button->setAutoDefault(false); // Enter in the list goes to the keys
     m_take->hide();
@@ -186,7 +186,8 @@ void ShortcutSheet::fill()
                 changed = true;
                 item->setFont(KeysColumn, uiFont(m_list, 0, true));
                 const QString usual = keysText(m_actions.defaultShortcuts(id));
-                item->setToolTip(KeysColumn, usual.isEmpty() ? tr("changed; usually none") : tr("changed; usually %1").arg(usual));
+                item->setToolTip(KeysColumn,
+                                 usual.isEmpty() ? tr("changed; default: none") : tr("changed; default: %1").arg(usual));
             }
             if (id == current)
                 m_list->setCurrentItem(item);
@@ -238,7 +239,7 @@ void ShortcutSheet::choose()
         m_take->hide();
         m_keys->setKeys({});
         m_name->setText(tr("Keys of a view"));
-        say(tr("The view has them while the focus is in it; they cannot be changed."), false);
+        say(tr("The view uses them while it has the focus; they cannot be changed."), false);
         return;
     }
     const QAction* action = m_actions.get(id);
@@ -252,7 +253,7 @@ void ShortcutSheet::choose()
 }
 
 /// Says whether the keys that were pressed can be had.
-void ShortcutSheet::judge()
+void ShortcutSheet::showConflict()
 {
     const QKeySequence keys = m_keys->keys();
     const QString id = currentId();

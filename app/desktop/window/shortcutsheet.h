@@ -34,7 +34,7 @@ private:
     void fill();
     void filter();
     void choose();
-    void judge();
+    void showConflict();
     void setKeys(bool takeThem);
     QString currentId() const;
     void say(const QString& text, bool refused);

@@ -4,10 +4,10 @@
 #include "app/desktop/run/enginesession.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "widgets/document/documentview.h"
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/look/format.h"
+#include "widgets/document/documentview.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/welcome.h"
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/sample.h"
 #include "widgets/look/plaintext.h"
@@ -165,7 +165,7 @@ void Welcome::fillRecent()
         auto* item = new QListWidgetItem(
             shownText(info.fileName()) + QStringLiteral("   ") + shownText(QDir::toNativeSeparators(info.path())), m_list);
         item->setData(Qt::UserRole, path);
-        item->setToolTip(info.isFile() ? shownText(path) : tr("%1 is not there any more").arg(shownText(path)));
+        item->setToolTip(info.isFile() ? shownText(path) : tr("%1 no longer exists").arg(shownText(path)));
         if (!info.isFile())
             item->setFlags(Qt::NoItemFlags);
     }

@@ -103,7 +103,7 @@ struct ProbabilityBody {
                     for (std::int64_t i = lanes.lane(); i < e.valueDim; i += lanes.count())
                         e.result[row * e.resultStride + i] *= keep;
                 factor = 1;
-                lanes.meet();
+                lanes.hostBarrier();
                 if (lanes.lane() == 0) {
                     e.sum[row] = static_cast<float>(static_cast<double>(e.sum[row]) * static_cast<double>(keep) + sum);
                     e.highest[row] = highest;

@@ -2,7 +2,7 @@
 // Made-up values, from the same generator as everywhere.
 #pragma once
 
-#include "engine/cuda/elements.h"
+#include "engine/cuda/bodies/elements.h"
 #include "engine/devices/generatorhash.h"
 
 namespace shardboard::engine::cuda {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations and their gradients, element by element; `out` and `dx` may be the same as an input. SiLU and the exact GELU
-// forward are in engine/ops/kernels.h.
+// forward are in engine/ops/kernels/rows.h.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/attention.h"
 
-#include "engine/ops/gemm.h"
-#include "engine/ops/kernels.h"
+#include "engine/machine/gemm.h"
+#include "engine/machine/simd.h"
+#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/attentionscores.h"
 #include "engine/ops/kernels/capped.h"
 #include "engine/ops/kernels/lanes.h"
-#include "engine/devices/simd.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 // outputs makes dx a partial sum, a part of the rows makes dw a partial sum.
 #pragma once
 
-#include "engine/ops/gemm.h"
+#include "engine/machine/gemm.h"
 
 namespace shardboard::engine {
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/reduce.h"
 
-#include "engine/ops/kernels.h"
+#include "engine/machine/simd.h"
+#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/lanes.h"
-#include "engine/devices/simd.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/ringattention.h"
 
-#include "engine/ops/gemm.h"
-#include "engine/ops/kernels.h"
+#include "engine/machine/gemm.h"
+#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/attentionscores.h"
 #include "engine/ops/kernels/lanes.h"
 #include "engine/ops/kernels/reduce.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary embedding of a part of a head and its gradient. The angles are those of engine/ops/kernels.h.
+// Rotary embedding of a part of a head and its gradient. The angles are those of engine/ops/kernels/rows.h.
 #pragma once
 
 #include <cstdint>

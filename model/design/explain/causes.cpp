@@ -4,7 +4,7 @@
 #include "model/core/text.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/ops/opdefinition.h"
-#include "model/plan/pickattempts.h"
+#include "model/plan/planner/pickattempts.h"
 #include "model/rules/logicalrules.h"
 
 #include <algorithm>
@@ -129,7 +129,7 @@ const PlannedOp* CauseFinder::producer(TensorId tensor, int segment, int& madeIn
 {
     const auto& segments = m_evaluation.plan.segments;
     const PlannedSegment& here = segments[static_cast<std::size_t>(segment)];
-    const Segment& source = m_evaluation.graph.segments[static_cast<std::size_t>(here.segment)];
+    const Segment& source = m_evaluation.graph.segment(here.segment);
     // Backward segments run from the last layer to the first.
     const bool later = here.phase == Phase::Backward ? here.firstLayer + here.count < source.firstLayer + source.count
                                                      : here.firstLayer > source.firstLayer;
@@ -166,7 +166,7 @@ void CauseFinder::trace(Chain& chain, TensorId tensor, int segment, int axis, co
     if (placementOn(made->result, axis) != placement) {
         // An operation in between had it moved, and it stayed there.
         for (int s = madeIn; s <= segment; ++s)
-            for (const PlannedOp& op : m_evaluation.plan.segments[static_cast<std::size_t>(s)].ops)
+            for (const PlannedOp& op : m_evaluation.plan.segment(s).ops)
                 for (const OperandUse& use : op.operands)
                     if (use.tensor == tensor && use.replaces && placementOn(use.layout, axis) == placement) {
                         CauseLink link;
@@ -192,8 +192,7 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
     link.op = made.op;
     link.tensor = tensor;
     if (!isPicked(op.kind)) {
-        const TensorId weight =
-            op.kind == OpKind::AdamStep ? op.operands[0] : graph.tensors[static_cast<std::size_t>(op.result)].gradientOf;
+        const TensorId weight = op.kind == OpKind::AdamStep ? op.operands[0] : graph.entry(op.result).gradientOf;
         if (const int index = weightOf(weight); index >= 0)
             chain.push_back(layoutLink(index, placementOn(m_evaluation.weights[static_cast<std::size_t>(index)].layout, axis)));
         return;
@@ -234,7 +233,7 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
             if (before.replicated())
                 continue;
             trace(chain, use.tensor, segment, axis, before, depth + 1);
-            const auto& ops = m_evaluation.plan.segments[static_cast<std::size_t>(segment)].ops;
+            const auto& ops = m_evaluation.plan.segment(segment).ops;
             const auto rows = rankedRows(m_design, m_evaluation, m_pinning, segment, static_cast<int>(&made - ops.data()));
             const AxisExplanation* on = rowsOn(rows, axis);
             const RankedRow* row = on == nullptr ? nullptr : pickedRow(*on);
@@ -266,7 +265,7 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
         moved.kind = CauseLink::Kind::Pick;
         moved.text = op.name + " takes " + graph.tensor(use.tensor).name
             + (used.sharded() ? " cut on " + dimText(use.tensor, used.dim) : std::string(" partial")) + " over " + kAxis;
-        const auto& ops = m_evaluation.plan.segments[static_cast<std::size_t>(segment)].ops;
+        const auto& ops = m_evaluation.plan.segment(segment).ops;
         const auto rows = rankedRows(m_design, m_evaluation, m_pinning, segment, static_cast<int>(&made - ops.data()));
         if (const AxisExplanation* on = rowsOn(rows, axis))
             moved.detail = "picked: " + on->why;
@@ -297,8 +296,7 @@ CauseLink CauseFinder::needLink(const Collective& collective, const AxisExplanat
     link.op = collective.op;
     link.tensor = collective.tensor;
     if (!isPicked(op.kind)) {
-        const TensorId weight =
-            op.kind == OpKind::AdamStep ? op.operands[0] : graph.tensors[static_cast<std::size_t>(op.result)].gradientOf;
+        const TensorId weight = op.kind == OpKind::AdamStep ? op.operands[0] : graph.entry(op.result).gradientOf;
         link.kind = CauseLink::Kind::Update;
         link.weight = weightOf(weight);
         link.text = "gradients are summed into the layout of their weight, for the optimizer";
@@ -368,7 +366,7 @@ std::vector<CauseLink> CauseFinder::ofCollective(const Collective& collective, c
 {
     std::vector<Chain> chains;
     std::vector<std::string> names;
-    const auto& segment = m_evaluation.plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+    const auto& segment = m_evaluation.plan.segment(collective.plannedSegment);
     const auto planned =
         std::find_if(segment.ops.begin(), segment.ops.end(), [&](const PlannedOp& op) { return op.op == collective.op; });
     for (const int axis : collective.axes) {

@@ -2,10 +2,10 @@
 // The chain from the root of a cause (an entry, a rule, a pin, a pick) to what it led to.
 #pragma once
 
-#include "model/design/evaluate.h"
-#include "model/design/presets/presets.h"
+#include "model/design/evaluation.h"
 #include "model/design/explain/explain.h"
-#include "model/plan/pinning.h"
+#include "model/design/presets/presets.h"
+#include "model/plan/planner/pinning.h"
 
 namespace shardboard {
 

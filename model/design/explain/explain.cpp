@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/explain/explain.h"
 
-#include "model/design/layoutstrategy.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/explain/causes.h"
 #include "model/design/explain/rankedrows.h"
+#include "model/design/layoutstrategy.h"
 
 #include <algorithm>
 
@@ -75,10 +76,9 @@ public:
         const PlannedOp& planned = *explainedOp(m_evaluation, out);
         out.axes = rankedRows(m_design, m_evaluation, m_pinning, out.segment, out.op);
         if (!isPicked(m_evaluation.graph.op(planned.op).kind))
-            out.notPicked = "nothing is picked here: gradients are summed, and the optimizer steps, where the weight lies";
+            out.notPicked = "nothing is picked here: gradients are summed, and the optimizer steps, in the layout of the weight";
         if (target.kind == ExplainTarget::Kind::Collective) {
-            out.causes =
-                m_causes.ofCollective(m_evaluation.plan.collectives[static_cast<std::size_t>(target.collective)], out.axes);
+            out.causes = m_causes.ofCollective(m_evaluation.plan.collective(target.collective), out.axes);
             out.collectives = { target.collective };
         } else {
             out.causes = m_causes.ofTensor(m_evaluation.graph.op(planned.op).result, out.segment, planned.result);
@@ -113,7 +113,7 @@ private:
         const Graph& graph = m_evaluation.graph;
         const auto& all = m_evaluation.plan.collectives;
         for (std::size_t i = 0; tensor != kNoTensor && i < all.size(); ++i) {
-            const GraphTensor& moved = graph.tensors[static_cast<std::size_t>(all[i].tensor)];
+            const GraphTensor& moved = graph.entry(all[i].tensor);
             bool caused = all[i].tensor == tensor || moved.gradientOf == tensor || moved.addendOf == tensor;
             for (const Op& op : graph.ops)
                 if (!caused && op.result == all[i].tensor)
@@ -155,7 +155,7 @@ private:
         const auto aside = [&](const RankedRow* row) {
             if (out.target.kind != ExplainTarget::Kind::Collective)
                 return false;
-            const auto& axes = m_evaluation.plan.collectives[static_cast<std::size_t>(out.target.collective)].axes;
+            const auto& axes = m_evaluation.plan.collective(out.target.collective).axes;
             return std::find(axes.begin(), axes.end(), row->axis) == axes.end();
         };
         const auto rank = [&](const RankedRow* row) {
@@ -205,7 +205,7 @@ const PlannedOp* explainedOp(const Evaluation& evaluation, const Explanation& ex
 {
     if (explanation.segment < 0 || explanation.op < 0)
         return nullptr;
-    return &evaluation.plan.segments[static_cast<std::size_t>(explanation.segment)].ops[static_cast<std::size_t>(explanation.op)];
+    return &evaluation.plan.segment(explanation.segment).ops[static_cast<std::size_t>(explanation.op)];
 }
 
 Explanation explain(const Design& design, const Evaluation& evaluation, const ExplainTarget& target, const ExplainOptions& options)

@@ -3,7 +3,7 @@
 // that is asked about.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/design/explain/explanation.h"
 
 #include <atomic>

@@ -3,7 +3,7 @@
 // picked and at what price, and the edit of the design that picks it. Value types.
 #pragma once
 
-#include "model/design/advice/repair.h"
+#include "model/design/repair.h"
 #include "model/plan/plan.h"
 
 #include <cstdint>

@@ -3,10 +3,10 @@
 
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/plan/buildplan.h"
-#include "model/plan/linkprice.h"
-#include "model/plan/pickattempts.h"
-#include "model/plan/reasons.h"
+#include "model/plan/largestshard.h"
+#include "model/plan/planner/linkprice.h"
+#include "model/plan/planner/pickattempts.h"
+#include "model/plan/planner/reasons.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +42,7 @@ public:
         : m_design(design)
         , m_evaluation(evaluation)
         , m_mesh(pickedMesh(evaluation.plan.mesh, design.pipeline))
-        , m_segment(evaluation.plan.segments[static_cast<std::size_t>(segment)])
+        , m_segment(evaluation.plan.segment(segment))
         , m_planned(m_segment.ops[static_cast<std::size_t>(op)])
         , m_op(evaluation.graph.op(m_planned.op))
         , m_pins(operationPins(evaluation.graph, pinning, m_planned.op, evaluation.plan.layouts,
@@ -58,7 +58,7 @@ public:
         m_hardware = &hardware.value();
         std::vector<PickOperand> operands;
         for (const OperandUse& use : m_planned.operands) {
-            const GraphTensor& tensor = m_evaluation.graph.tensors[static_cast<std::size_t>(use.tensor)];
+            const GraphTensor& tensor = m_evaluation.graph.entry(use.tensor);
             operands.push_back({ tensor.spec.shape, tensor.spec.dtype, use.before, tensor.density });
         }
         const Shape& result = m_evaluation.graph.tensor(m_op.result).shape;
@@ -67,7 +67,7 @@ public:
         const LinkPrice links = linkPrice(resharding);
         const auto attempts = pickAttempts(m_op.kind, m_design.picker);
         const auto judge = [&](const PickerOptions& picker) {
-            return judgeRows(m_op.kind, operands, result, m_mesh, picker, m_pins, m_op.name, &links);
+            return judgeRows({ m_op.kind, operands, result, m_mesh, picker, m_pins, m_op.name, &links });
         };
         auto judged = judge(attempts[0]);
         for (std::size_t i = 1; i < attempts.size() && !judged.ok(); ++i)
@@ -136,7 +136,7 @@ private:
         const std::int64_t n = m_mesh.axis(axis).size;
         const auto add = [&](int index, const ReshardStep& step, std::int64_t ringHops) {
             const OperandUse& use = m_planned.operands[static_cast<std::size_t>(index)];
-            const GraphTensor& tensor = m_evaluation.graph.tensors[static_cast<std::size_t>(use.tensor)];
+            const GraphTensor& tensor = m_evaluation.graph.entry(use.tensor);
             RowMove move { step.kind, index, use.tensor, 0, 0 };
             if (ringHops > 0) {
                 const std::int64_t part =
@@ -238,7 +238,7 @@ private:
             axis.by = AxisExplanation::By::Tie;
             const bool byWeight = pin != nullptr && pin->tieOnly;
             axis.why = "it " + price + ", as " + next.row + " does; "
-                + (byWeight ? "this one lies as the weight does" : "the rule has it first");
+                + (byWeight ? "this one has the layout of the weight" : "the rule has it first");
             return;
         }
         axis.why = "the cheapest of " + std::to_string(allowed.size()) + ": it " + price + ", the next, " + next.row + ", costs "

@@ -2,9 +2,9 @@
 // The rows of one planned operation as the picker judged them, with what each would move and the pin that takes it.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/design/explain/explanation.h"
-#include "model/plan/pinning.h"
+#include "model/plan/planner/pinning.h"
 
 namespace shardboard {
 

@@ -2,6 +2,7 @@
 // What a name that somebody typed means in a plan.
 #include "model/design/explain/explain.h"
 
+#include "model/core/glob.h"
 #include "model/core/text.h"
 
 #include <algorithm>
@@ -127,7 +128,7 @@ private:
     bool holds(const PlannedSegment& segment, std::int64_t layer) const
     {
         return layer < 0
-            || (graph().segments[static_cast<std::size_t>(segment.segment)].isLayer && layer >= segment.firstLayer
+            || (graph().segment(segment.segment).isLayer && layer >= segment.firstLayer
                 && layer < segment.firstLayer + segment.count);
     }
 
@@ -135,7 +136,7 @@ private:
     {
         for (std::size_t s = 0; s < plan().segments.size(); ++s) {
             const PlannedSegment& segment = plan().segments[s];
-            const std::string& plain = graph().segments[static_cast<std::size_t>(segment.segment)].name;
+            const std::string& plain = graph().segment(segment.segment).name;
             for (std::size_t o = 0; holds(segment, layer) && o < segment.ops.size(); ++o) {
                 const std::string& name = graph().op(segment.ops[o].op).name;
                 if (fits(name) || fits(segment.name + "/" + name) || fits(plain + "/" + name))
@@ -220,7 +221,7 @@ private:
 
 std::string operationId(const Evaluation& evaluation, int segment, int op)
 {
-    const PlannedSegment& planned = evaluation.plan.segments[static_cast<std::size_t>(segment)];
+    const PlannedSegment& planned = evaluation.plan.segment(segment);
     return planned.name + "/" + evaluation.graph.op(planned.ops[static_cast<std::size_t>(op)].op).name;
 }
 
@@ -250,14 +251,14 @@ ExplainTarget operationTarget(const Evaluation& evaluation, int segment, int op)
 
 ExplainTarget collectiveTarget(const Evaluation& evaluation, int collective)
 {
-    const Collective& it = evaluation.plan.collectives[static_cast<std::size_t>(collective)];
+    const Collective& it = evaluation.plan.collective(collective);
     ExplainTarget target;
     target.kind = ExplainTarget::Kind::Collective;
     target.name = it.id;
     target.collective = collective;
     target.segment = it.plannedSegment;
     target.tensor = it.tensor;
-    const auto& ops = evaluation.plan.segments[static_cast<std::size_t>(it.plannedSegment)].ops;
+    const auto& ops = evaluation.plan.segment(it.plannedSegment).ops;
     const auto op = std::find_if(ops.begin(), ops.end(), [&](const PlannedOp& planned) { return planned.op == it.op; });
     target.op = op == ops.end() ? -1 : static_cast<int>(op - ops.begin());
     return target;

@@ -2,9 +2,9 @@
 // Pins that do nothing: they name a mesh axis, a label, an activation, an operation or a row that is not there. Presets pin
 // more than every workload has, so of theirs only mesh axes count.
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 #include "model/picker/rules.h"
-#include "model/plan/pinning.h"
+#include "model/plan/planner/pinning.h"
 
 #include <algorithm>
 #include <optional>
@@ -54,7 +54,7 @@ std::optional<Dead> unknownAxes(const FinderInput& input, const Pin& pin)
         return true;
     };
     if (!pin.row.empty() && isUnknown(pin.axis))
-        return Dead { "the mesh has no axis '" + pin.axis + "'", "mend the name or remove the pin", std::nullopt };
+        return Dead { "the mesh has no axis '" + pin.axis + "'", "correct the name or remove the pin", std::nullopt };
     Pin mended = pin;
     for (Pin::Dim& dim : mended.dims)
         std::erase_if(dim.axes, isUnknown);
@@ -62,7 +62,7 @@ std::optional<Dead> unknownAxes(const FinderInput& input, const Pin& pin)
     if (unknown.empty())
         return std::nullopt;
     std::erase_if(mended.dims, [](const Pin::Dim& dim) { return dim.axes.empty(); });
-    Dead dead { "the mesh has no axis '" + joined(unknown, "' and no axis '") + "'", "mend the name or leave it out of the pin",
+    Dead dead { "the mesh has no axis '" + joined(unknown, "' and no axis '") + "'", "correct the name or remove it from the pin",
                 std::nullopt };
     if (!mended.dims.empty() || !mended.whole.empty())
         dead.mended = std::move(mended);
@@ -75,7 +75,7 @@ std::optional<Dead> matchesNothing(const FinderInput& input, const Pin& pin)
     const std::vector<OpId> ops = namedBy(pin, graph);
     if (ops.empty())
         return Dead { std::string("the pattern matches no ") + (pin.row.empty() ? "activation" : "operation"),
-                      "mend the pattern or remove the pin", std::nullopt };
+                      "correct the pattern or remove the pin", std::nullopt };
     if (!pin.row.empty()) {
         for (const OpId op : ops) {
             const auto rows = rowsOf(input, op);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/findings.h"
+#include "model/design/findings/findings.h"
 
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 namespace shardboard {
 

@@ -2,9 +2,9 @@
 // Heads that are cut in two, where the plan has to move them for that reason. A cut inside of heads alone is none: weights that
 // are gathered for their use, as fully sharded ones are, have their heads whole then.
 #include "model/core/numbers.h"
-#include "model/design/findings/cutalignment.h"
-#include "model/design/findings/finder.h"
-#include "model/design/findings/headmoves.h"
+#include "model/design/finder/cutalignment.h"
+#include "model/design/finder/headmoves.h"
+#include "model/design/findings/finders.h"
 
 #include <map>
 #include <string_view>
@@ -178,7 +178,7 @@ void findHeadsSplit(const FinderInput& input, FindingList& out)
                   "dim " + std::to_string(dim) + " holds " + countText(weight.spec.shape[index] / grain) + " heads of "
                       + countText(grain) + " and is cut over " + countText(cut.count()) + " devices of "
                       + axesText(cut.axes(), input.mesh())
-                      + ", so that heads lie on two devices and are moved to be whole, first at " + moves.first,
+                      + ", so heads are split between devices and must be moved to be whole, first at " + moves.first,
                   kRepair },
                 told ? repairOf(input, projections, weight, index, moves) : std::nullopt);
     }
@@ -187,12 +187,12 @@ void findHeadsSplit(const FinderInput& input, FindingList& out)
     for (const auto& [tensor, moves] : moved.ofWeights)
         if (moves.bytes > 0)
             out.add({ kKind, Severity::Warning, graph.tensor(tensor).name, moves.bytes,
-                      "what goes through it is cut inside of heads, which are moved to be whole, first at " + moves.first,
+                      "what goes through it is cut inside heads, which must be moved to be whole, first at " + moves.first,
                       kRepair });
     for (const auto& [op, moves] : moved.ofOperations)
         if (moves.bytes > 0)
             out.add({ kKind, Severity::Warning, graph.op(op).name, moves.bytes,
-                      "its operand is cut inside of heads, which are moved to be whole, first at " + moves.first, kRepair });
+                      "its operand is cut inside heads, which must be moved to be whole, first at " + moves.first, kRepair });
 }
 
 } // namespace shardboard

@@ -3,7 +3,7 @@
 // the rule: then the whole rule is skipped, also where the axis held has one device and does nothing (maxtext 3, 6.4).
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 #include <set>

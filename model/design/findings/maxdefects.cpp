@@ -2,7 +2,7 @@
 // Where MAX itself would do something else than the design says, without a word (max-sharding 5.1, 6).
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 #include <unordered_map>
 
@@ -42,8 +42,7 @@ void stackedBias(const FinderInput& input, const WeightLayout& weight, const Wei
     const auto proposal = propose(input, bias, weight.strategy);
     out.add({ kKind, Severity::Warning, bias.spec.name, 0,
               "is cut as " + bias.strategy.text() + ", but the rows of " + weight.spec.name
-                  + " are cut in Q, K and V: a device's part of the bias does not belong to its rows (MAX does this by "
-                    "itself)",
+                  + " are cut in Q, K and V: a device's part of the bias does not belong to its rows (MAX does this on its own)",
               "cut the bias like the weight" },
             giveStrategy(input, bias, proposal));
 }

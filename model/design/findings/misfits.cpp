@@ -2,8 +2,8 @@
 // Entries that cannot be applied to a weight, which is replicated instead.
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
-#include "model/design/findings/mendedstrategy.h"
+#include "model/design/finder/mendedstrategy.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,9 @@
 // weight: a choice by bytes that fully sharded data parallelism never makes (max-sharding 4.3).
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
-#include "model/design/advice/whatif.h"
-#include "model/plan/pinning.h"
+#include "model/design/evaluation.h"
+#include "model/design/findings/finders.h"
+#include "model/plan/planner/pinning.h"
 
 #include <algorithm>
 #include <optional>
@@ -56,7 +56,7 @@ std::optional<std::int64_t> movedBytes(const FinderInput& input, const PlannedOp
             continue;
         activation = true;
         for (const int index : use.collectives) {
-            const Collective& collective = input.evaluation.plan.collectives[static_cast<std::size_t>(index)];
+            const Collective& collective = input.evaluation.plan.collective(index);
             if (std::find(collective.axes.begin(), collective.axes.end(), axis) != collective.axes.end())
                 moved += collective.bytes * collective.count;
         }

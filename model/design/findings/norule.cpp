@@ -2,8 +2,8 @@
 // Logical names that no rule knows: such a dim is replicated without a message (maxtext 3, property 6).
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
-#include "model/design/advice/whatif.h"
+#include "model/design/evaluation.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 #include <set>
@@ -74,7 +74,7 @@ void findNoRule(const FinderInput& input, FindingList& out)
     constexpr std::int64_t kLarge = std::int64_t { 1 } << 20;
     const int end = static_cast<int>(input.design.rules.rules.size());
     for (const auto& [name, use] : unknown) {
-        std::string fix = "add a rule for it; an empty one says that replicated is meant";
+        std::string fix = "add a rule for it; an empty one means that it is meant to be replicated";
         std::int64_t cost = use.bytes;
         Repair repair { "Add rule " + name + ": replicated", { InsertRule { end, { name, {}, {} } } } };
         if (const int rule = misspeltRule(input.design.rules.rules, name, asked); rule >= 0) {

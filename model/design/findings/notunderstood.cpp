@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 namespace shardboard {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the picker of a design says: operations that it refuses, operands that it moves (on_reshard warn and raise), and pins
 // that a profile of MAX does not know.
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 #include "model/plan/movedoperands.h"
 
 namespace shardboard {

@@ -3,8 +3,8 @@
 // scales of elements that it holds.
 #include "model/design/quantblocks.h"
 #include "model/core/numbers.h"
-#include "model/design/findings/cutalignment.h"
-#include "model/design/findings/finder.h"
+#include "model/design/finder/cutalignment.h"
+#include "model/design/findings/finders.h"
 
 namespace shardboard {
 
@@ -57,7 +57,7 @@ void findQuantBlocksSplit(const FinderInput& input, FindingList& out)
             const DimCut& cut = weight.shards.cuts()[dim];
             if (cutsThrough(cut, pair.block[dim]))
                 out.add({ kKind, Severity::Warning, weight.spec.name, 0,
-                          "dim " + std::to_string(dim) + " has quantisation blocks of " + countText(pair.block[dim]) + " elements ("
+                          "dim " + std::to_string(dim) + " has quantization blocks of " + countText(pair.block[dim]) + " elements ("
                               + scales.spec.name + ") and is cut inside them over " + countText(cut.count()) + " devices of "
                               + axesText(cut.axes(), input.mesh()),
                           "cut in whole blocks" },

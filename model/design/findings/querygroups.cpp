@@ -3,7 +3,7 @@
 // model without a plan (segmented: Q, then K and V with fewer heads). With a plan findHeadsSplit knows what is moved: query
 // heads whose groups straddle devices cost nothing where every device has all KV heads.
 #include "model/core/numbers.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 
@@ -56,8 +56,7 @@ void stack(const FinderInput& input, const WeightLayout& weight, FindingList& ou
     out.add({ "heads-split", Severity::Warning, weight.spec.name, 0,
               countText(most) + " query heads in groups of " + countText(most / fewest) + " and " + countText(fewest)
                   + " KV heads are cut over " + countText(parts)
-                  + " devices: groups straddle devices, which then need the KV heads of "
-                    "their neighbours",
+                  + " devices: groups straddle devices, which then need the KV heads of their neighbors",
               "cut by a number of devices that divides the " + countText(fewest) + " KV heads" },
             giveStrategy(input, weight, proposal));
 }

@@ -3,8 +3,8 @@
 #include "model/core/checked.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
-#include "model/design/findings/mendedstrategy.h"
+#include "model/design/finder/mendedstrategy.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 #include <set>

@@ -3,7 +3,7 @@
 // each axis, because a rule set written for another mesh names it in most rules.
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 #include <set>

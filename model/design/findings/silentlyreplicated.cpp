@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nothing says anything about a large weight: no strategy names it, and no rule knows the names of its dims.
 #include "model/core/numbers.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ void findSilentlyReplicated(const FinderInput& input, FindingList& out)
                           std::string(weight.resolution ? "no strategy names it and no rule knows its dims"
                                                         : "no strategy says anything about it")
                               + ", so every device holds all of it (" + bytesText(input.held(weight)) + " on each)",
-                          "give it a strategy, or say replicate to mean it" };
+                          "give it a strategy, or replicate if that is intended" };
         const bool told = !out.full(kKind);
         out.add(std::move(finding), told ? std::optional(giveStrategy(input, weight, cut)) : std::nullopt);
     }

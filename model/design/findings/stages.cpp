@@ -3,7 +3,7 @@
 // hold equally many.
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 #include "model/plan/pipeline.h"
 
 #include <algorithm>
@@ -57,8 +57,8 @@ void findCutsOverStages(const FinderInput& input, FindingList& out)
             fix->text = "Leave " + name + " out of " + shortWeightName(weight.spec.name);
         out.add({ "cut-over-stages", Severity::Warning, weight.spec.name, 0, // the plan is the same without that cut
                   "it is cut over mesh axis '" + name
-                      + "', along which the stages of the pipeline lie, each with other layers: plan and run "
-                        "leave that cut out, and every device of a stage holds it as if it were not there",
+                      + "', along which the pipeline's stages are arranged, each with its own layers: plan and run ignore that "
+                        "cut, and every device of a stage holds it as if the cut were not there",
                   "leave " + name + " out of its strategy" },
                 std::move(fix));
     }
@@ -67,8 +67,8 @@ void findCutsOverStages(const FinderInput& input, FindingList& out)
         if (!asksFor(pin, name))
             continue;
         out.add({ "cut-over-stages", Severity::Warning, pinText(pin), 0,
-                  "pin " + std::to_string(i + 1) + " speaks of mesh axis '" + name
-                      + "', along which the stages of the pipeline lie: nothing is cut over it, and there the pin does nothing",
+                  "pin " + std::to_string(i + 1) + " refers to mesh axis '" + name
+                      + "', along which the pipeline's stages are arranged: nothing is cut over it, so the pin does nothing there",
                   "leave " + name + " out of the pin" });
     }
 }

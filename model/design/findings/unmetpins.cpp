@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pins that could not be met everywhere: the picker left them aside.
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
-#include "model/plan/linkprice.h"
-#include "model/plan/pickattempts.h"
-#include "model/plan/pinning.h"
-#include "model/plan/reasons.h"
+#include "model/design/findings/finders.h"
+#include "model/plan/planner/linkprice.h"
+#include "model/plan/planner/pickattempts.h"
+#include "model/plan/planner/pinning.h"
+#include "model/plan/planner/reasons.h"
 
 #include <algorithm>
 #include <map>
@@ -27,14 +27,14 @@ std::string reason(const FinderInput& input, const PlannedOp& planned, const std
     const Op& op = graph.op(planned.op);
     std::vector<PickOperand> operands;
     for (const OperandUse& use : planned.operands) {
-        const GraphTensor& tensor = graph.tensors[static_cast<std::size_t>(use.tensor)];
+        const GraphTensor& tensor = graph.entry(use.tensor);
         operands.push_back({ tensor.spec.shape, tensor.spec.dtype, use.before, tensor.density });
     }
     const Mesh mesh = pickedMesh(input.mesh(), input.design.pipeline);
     ReshardPlanner resharding(mesh, input.hardware);
     const LinkPrice links = linkPrice(resharding);
-    const auto rows = judgeRows(op.kind, operands, graph.tensor(op.result).shape, mesh,
-                                pickAttempts(op.kind, input.design.picker).front(), pins, op.name, &links);
+    const auto rows = judgeRows({ op.kind, operands, graph.tensor(op.result).shape, mesh,
+                                  pickAttempts(op.kind, input.design.picker).front(), pins, op.name, &links });
     if (rows.ok())
         for (const JudgedRow& row : rows.value())
             if (row.axis == pin.axis && meets(row.row, pin) && row.obstacle)
@@ -77,7 +77,7 @@ void findUnmetPins(const FinderInput& input, FindingList& out)
             fix = Repair { "Remove the pin " + pinText(pin), { RemovePin { index } } };
         out.add({ "pin-unmet", pin.source.empty() ? Severity::Warning : Severity::Note, pinText(pin), 0,
                   "pin " + std::to_string(index + 1) + (pin.source.empty() ? std::string() : " of " + pin.source)
-                      + " was left aside at " + unmet.where.front() + more + ": " + unmet.why,
+                      + " was ignored at " + unmet.where.front() + more + ": " + unmet.why,
                   pin.source.empty() ? "remove the pin, or pin what is possible"
                                      : "pin those operations by hand if another row is wanted" },
                 std::move(fix));

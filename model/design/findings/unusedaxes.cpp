@@ -2,8 +2,8 @@
 // Mesh axes over which neither the batch nor any weight is cut: their devices all do the same.
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
-#include "model/design/advice/whatif.h"
+#include "model/design/evaluation.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // Strategy entries whose pattern matches no tensor of the model. One that later entries override everywhere still
 // matches something and is no finding.
 #include "model/design/entryindex.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 namespace shardboard {
 
@@ -35,7 +35,7 @@ void findUnusedEntries(const FinderInput& input, FindingList& out)
         const StrategyEntry& entry = entries[static_cast<std::size_t>(index)];
         if (!matching[static_cast<std::size_t>(index)])
             out.add({ "unused-entry", Severity::Note, entry.match, 0, "the pattern matches no tensor of the model",
-                      "mend the pattern or remove the entry" },
+                      "correct the pattern or remove the entry" },
                     Repair { "Remove the entry for " + entry.match, { RemoveStrategy { index } } });
     }
 }

@@ -166,7 +166,7 @@ Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSp
     if (!model.hasGraph() || model.kind != ModelKind::Decoder)
         return inputError("--preset",
                           "preset " + name + " needs a model whose operations are known, and " + model.name + " is "
-                              + (model.hasGraph() ? "a module alone" : "only a list of weights"),
+                              + (model.hasGraph() ? "a single module" : "only a list of weights"),
                           "use replicate or megatron-tp");
     return presetFromFacts(*facts, mesh, model, workload);
 }

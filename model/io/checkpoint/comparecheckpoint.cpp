@@ -179,7 +179,7 @@ private:
 
     bool hasLayer(const GraphTensor& tensor, std::int64_t layer) const
     {
-        const Segment& segment = m_graph.segments[static_cast<std::size_t>(tensor.segment)];
+        const Segment& segment = m_graph.segment(tensor.segment);
         return segment.isLayer && layer >= segment.firstLayer && layer < segment.firstLayer + tensor.copies;
     }
 
@@ -253,7 +253,7 @@ private:
     std::string firstAbsent(const Expected& expected) const
     {
         const std::int64_t pieces = expected.tensor->pieces;
-        std::int64_t number = m_graph.segments[static_cast<std::size_t>(expected.tensor->segment)].firstLayer * pieces;
+        std::int64_t number = m_graph.segment(expected.tensor->segment).firstLayer * pieces;
         while (expected.seen.contains(number))
             ++number;
         return " (layer " + std::to_string(number / pieces)
@@ -270,14 +270,14 @@ private:
         if (m_missing.count() > 0)
             add("checkpoint-missing", m_options.quantized ? Severity::Warning : Severity::Error,
                 m_missing.counted() + " of the graph not in the checkpoint: " + m_missing.text(),
-                m_options.quantized ? "quantised weights may be stored under other names"
+                m_options.quantized ? "quantized weights may be stored under other names"
                                     : "check that config.json and weights belong together");
         if (m_extra.count() > 0)
             add("checkpoint-extra", Severity::Warning, m_extra.counted() + " of the checkpoint not in the graph: " + m_extra.text(),
                 "they are not shown and not counted");
         if (m_companions.count() > 0)
             add("quantized", m_options.quantized ? Severity::Note : Severity::Warning,
-                m_companions.counted() + " beside the weights from quantisation, not in the graph: " + m_companions.text(),
+                m_companions.counted() + " alongside the weights from quantization, not in the graph: " + m_companions.text(),
                 "they are not shown and not counted");
         if (m_buffers.count() > 0)
             add("checkpoint-extra", Severity::Note,
@@ -299,7 +299,7 @@ private:
         if (m_shapes.count() > 0)
             add("checkpoint-shape", m_options.quantized ? Severity::Warning : Severity::Error,
                 m_shapes.counted() + " of another shape: " + m_shapes.text(),
-                m_options.quantized ? "quantised weights may be packed" : "check that config.json and weights belong together");
+                m_options.quantized ? "quantized weights may be packed" : "check that config.json and weights belong together");
         if (m_types.count() > 0 && !m_options.quantized)
             add("checkpoint-dtype", Severity::Note,
                 m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": " + m_types.text());

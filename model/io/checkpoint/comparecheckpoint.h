@@ -3,9 +3,9 @@
 #pragma once
 
 #include "model/core/finding.h"
+#include "model/families/modelspec.h"
 #include "model/io/checkpoint/checkpoint.h"
 #include "model/ops/graph.h"
-#include "model/families/modelspec.h"
 
 #include <vector>
 

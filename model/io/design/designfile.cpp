@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/design/designfile.h"
 
+#include "model/io/file/textfile.h"
+
 namespace shardboard {
 
 Result<Design> readDesign(const std::string& path)

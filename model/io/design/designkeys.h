@@ -6,11 +6,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace shardboard {
 
 std::string attentionBiasName(AttentionBias bias); ///< none, qkv, qkvo
+std::optional<AttentionBias> attentionBiasFromName(std::string_view name);
 
 /// An entry as it stands in the file. Unknown keys of an entry are kept under this text, so that they go with it when
 /// others are added or moved, and go away when it is changed.

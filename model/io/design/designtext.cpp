@@ -3,11 +3,11 @@
 #include "model/io/design/designfile.h"
 
 #include "model/core/visibletext.h"
-#include "model/io/design/designkeys.h"
+#include "model/io/design/designmembers.h"
 #include "model/io/design/hardwarefile.h"
-#include "model/io/design/modelparts.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/io/json/meshjson.h"
 
 namespace shardboard {
 
@@ -22,18 +22,6 @@ json parsed(const std::string& text)
     return out.ok() ? std::move(out.value()) : json();
 }
 
-json meshJson(const Mesh& mesh)
-{
-    json out { { "axes", json::array() }, { "sizes", json::array() } };
-    for (const MeshAxis& axis : mesh.axes()) {
-        out["axes"].push_back(axis.name);
-        out["sizes"].push_back(axis.size);
-    }
-    if (!mesh.deviceIds().empty())
-        out["device_ids"] = mesh.deviceIds();
-    return out;
-}
-
 json looseWeightJson(const ModelSpec::LooseWeight& weight)
 {
     json out { { "name", weight.tensor.name }, { "dtype", dtypeName(weight.tensor.dtype) } };
@@ -43,44 +31,9 @@ json looseWeightJson(const ModelSpec::LooseWeight& weight)
     return out;
 }
 
-json linearModuleJson(const ModelSpec& model)
-{
-    return {
-        { "kind", modelKindName(model.kind) },      { "dtype", dtypeName(model.dtype) },     { "family", model.family },
-        { "has_bias", model.linear.hasBias },       { "in_dim", model.linear.inDim },        { "name", visibleText(model.name) },
-        { "out_dim", model.linear.outDim },         { "source", visibleText(model.source) }, // a path, which can be anything
-        { "tied_weight", model.linear.tiedWeight }, { "weight_prefix", model.weightPrefix },
-    };
-}
-
 json modelJson(const ModelSpec& model, const json& unknown)
 {
-    if (model.kind == ModelKind::ColumnParallelLinear)
-        return linearModuleJson(model);
-    json out {
-        { "activation", model.activation },
-        { "attention_bias", attentionBiasName(model.attentionBias) },
-        { "dtype", dtypeName(model.dtype) },
-        { "family", model.family },
-        { "head_dim", model.headDim },
-        { "hidden_size", model.hiddenSize },
-        { "intermediate_size", model.intermediateSize },
-        { "mlp_bias", model.mlpBias },
-        { "name", visibleText(model.name) },
-        { "num_attention_heads", model.heads },
-        { "num_hidden_layers", model.layers },
-        { "num_key_value_heads", model.kvHeads },
-        { "qk_norm", model.qkNorm },
-        { "rms_norm_eps", model.norm.epsilon },
-        { "rope_theta", model.ropeTheta },
-        { "source", visibleText(model.source) }, // a path, which can be anything
-        { "tie_word_embeddings", model.tiedEmbeddings },
-        { "vocab_size", model.vocabSize },
-        { "weight_prefix", model.weightPrefix },
-    };
-    addModelParts(out, model);
-    if (!model.notUnderstood.empty())
-        out["not_understood"] = model.notUnderstood;
+    json out = jsonOf(model);
     const json extras = unknown.is_object() ? unknown.value("weights", json::object()) : json::object();
     for (const ModelSpec::LooseWeight& weight : model.looseWeights) {
         json entry = looseWeightJson(weight);
@@ -134,24 +87,6 @@ std::string prettyText(const json& value, int level)
     return (object ? "{" : "[") + out + "\n" + indented(level) + (object ? "}" : "]");
 }
 
-/// Without what is as usual, so that files of older versions stay as they are.
-json pickerJson(const PickerOptions& picker)
-{
-    const PickerOptions usual;
-    json out { { "allow_partial_to_sharded", picker.allowPartialToSharded }, { "profile", profileName(picker.profile) } };
-    if (picker.picker != usual.picker)
-        out["picker"] = planPickerName(picker.picker);
-    if (picker.onReshard != usual.onReshard)
-        out["on_reshard"] = onReshardName(picker.onReshard);
-    if (picker.allowedTransitions == TransitionSet::all())
-        out["allowed_transitions"] = "ALL";
-    else if (picker.allowedTransitions != usual.allowedTransitions)
-        out["allowed_transitions"] = picker.allowedTransitions.pairs();
-    if (picker.budgetBytesPerDevice != usual.budgetBytesPerDevice)
-        out["budget_bytes_per_device"] = picker.budgetBytesPerDevice;
-    return out;
-}
-
 json pinsJson(const std::vector<Pin>& pins, const json& unknown)
 {
     json list = json::array();
@@ -173,44 +108,26 @@ std::string attentionBiasName(AttentionBias bias)
     return bias == AttentionBias::Qkv ? "qkv" : "qkvo";
 }
 
-json strategyJson(const StrategyEntry& entry)
+json transitionsJson(const TransitionSet& allowed) { return allowed == TransitionSet::all() ? json("ALL") : json(allowed.pairs()); }
+
+json segmentsJson(const Strategy& strategy)
 {
-    const Strategy& strategy = entry.strategy;
-    json out { { "match", entry.match }, { "strategy", strategyKindName(strategy.kind) } };
-    if (!strategy.axes.empty())
-        out["axes"] = strategy.axes;
-    const StrategyParameters has = parametersOf(strategy.kind);
-    if (has.dim)
-        out["dim"] = strategy.dim;
-    if (has.spec)
-        out["spec"] = strategy.spec;
-    if (has.heads) {
-        out["num_heads"] = strategy.numHeads;
-        out["head_dim"] = strategy.headDim;
-    }
+    json out = json::array();
     for (const StrategySegment& segment : strategy.segments)
-        out["segments"].push_back(segment.text());
-    if (entry.cut)
-        out["cut"] = cutRuleName(*entry.cut);
+        out.push_back(segment.text());
     return out;
 }
 
-json pinJson(const Pin& pin)
+json pinDimsJson(const std::vector<Pin::Dim>& dims)
 {
-    json out { { "match", pin.match } };
-    if (!pin.source.empty())
-        out["source"] = pin.source;
-    if (!pin.row.empty()) {
-        out["axis"] = pin.axis;
-        out["row"] = pin.row;
-        return out;
-    }
-    for (const Pin::Dim& dim : pin.dims)
-        out["dims"][dim.label] = dim.axes;
-    if (!pin.whole.empty())
-        out["whole"] = pin.whole;
+    json out = json::object();
+    for (const Pin::Dim& dim : dims)
+        out[dim.label] = dim.axes;
     return out;
 }
+
+json strategyJson(const StrategyEntry& entry) { return jsonOf(entry); }
+json pinJson(const Pin& pin) { return jsonOf(pin); }
 
 std::string compactText(const json& value) { return jsonText(value); }
 
@@ -241,35 +158,14 @@ std::string designText(const Design& design)
         { "hardware", hardwareOfDesign(design) },
         { "mesh", meshJson(design.mesh) },
         { "model", modelJson(design.model, unknownOf("model")) },
-        { "picker", pickerJson(design.picker) },
+        { "picker", jsonOf(design.picker) },
         { "strategies", strategiesJson(design.strategies, unknownOf("strategies")) },
-        { "workload",
-          { { "batch", design.workload.batch },
-            { "dtype", dtypeName(design.workload.dtype) },
-            { "kind", workloadName(design.workload.kind) },
-            { "sequence", design.workload.sequence } } },
+        { "workload", jsonOf(design.workload) },
     };
-    if (design.workload.kind == WorkloadKind::Train) {
-        top["workload"]["micro_batches"] = design.workload.microBatches;
-        top["workload"]["recompute"] = recomputeName(design.workload.recompute);
-        if (design.workload.optimizer.present())
-            top["workload"]["optimizer_sharding"] = { { "axes", design.workload.optimizer.axes },
-                                                      { "gradients", design.workload.optimizer.gradients } };
-    }
-    if (design.workload.attention != AttentionKernel::Flash)
-        top["workload"]["attention"] = attentionKernelName(design.workload.attention);
-    if (design.workload.overlap != Overlap::None)
-        top["workload"]["overlap"] = overlapName(design.workload.overlap);
-    if (design.workload.software != Software::Fused)
-        top["workload"]["software"] = softwareName(design.workload.software);
     if (design.pipeline.present())
-        top["pipeline"] = { { "axis", design.pipeline.axis }, { "chunks", design.pipeline.chunks } };
+        top["pipeline"] = jsonOf(design.pipeline);
     if (design.memory != MemorySettings {})
-        top["memory"] = { { "prefetched_layers", design.memory.prefetchedLayers },
-                          { "reserve_share", design.memory.reserveShare },
-                          { "logits_in_f32", design.memory.logitsInF32 },
-                          { "context_bytes", design.memory.contextBytes },
-                          { "communicator_bytes", design.memory.communicatorBytes } };
+        top["memory"] = jsonOf(design.memory);
     if (!design.pins.empty())
         top["pins"] = pinsJson(design.pins, unknownOf("pins"));
     const json unknownOfRules = unknownOf("rules");

@@ -4,7 +4,7 @@
 //    "device": {"memory_bytes": 96e9}, "levels": [{}, {"link": {"bytes_per_second": 3e10}}]}
 // With `base` only what differs has to be said; lists of levels are merged entry by entry. A device or link is an object,
 // an id of a preset, or an object with the id of a preset as its `base`. Bytes, bytes/s and FLOP/s are decimal. The key
-// `calibration` (model/io/wire/machinefit.h) is for people and is not read.
+// `calibration` (model/io/measured/machinefit.h) is for people and is not read.
 #pragma once
 
 #include "model/hardware/hardware.h"

@@ -1,9 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/design/modelparts.h"
 
+#include "model/io/json/jsonmembers.h"
+
 namespace shardboard {
 
+static auto jsonWords(NormKind) { return JsonWords { normKindName, normKindFromName, "rmsnorm or layernorm" }; }
+static auto jsonWords(RouterScore) { return JsonWords { routerScoreName, routerScoreFromName, "softmax or sigmoid" }; }
+static auto jsonWords(ExpertStorage)
+{
+    return JsonWords { expertStorageName, expertStorageFromName, "separate, mixtral or packed" };
+}
+
 namespace {
+
+/// Counts and factors are not negative.
+template <class Each>
+struct Parts {
+    Each each;
+
+    template <class T>
+    void value(const char* key, T& member)
+    {
+        if constexpr (std::is_same_v<std::remove_const_t<T>, std::int64_t>)
+            each.usual(key, member, { 0, std::int64_t { 1 } << 62 });
+        else if constexpr (std::is_same_v<std::remove_const_t<T>, double>)
+            each.usual(key, member, { 0, 1e18 });
+        else
+            each.usual(key, member);
+    }
+};
 
 /// The one list of keys, for both directions.
 template <class Visitor, class Model>
@@ -12,7 +38,7 @@ void visit(Visitor&& each, Model& model)
     each.value("attention_sinks", model.attentionSinks);
     each.value("sliding_window", model.slidingWindow);
 
-    each.word("norm_type", model.norm.kind, normKindName, normKindFromName, "rmsnorm or layernorm");
+    each.value("norm_type", model.norm.kind);
     each.value("norms_per_layer", model.norm.perLayer);
     each.value("norm_weight_offset", model.norm.weightOffset);
 
@@ -22,7 +48,7 @@ void visit(Visitor&& each, Model& model)
     each.value("moe_intermediate_size", moe.intermediateSize);
     each.value("n_shared_experts", moe.sharedExperts);
     each.value("first_k_dense_replace", moe.firstDense);
-    each.word("scoring_func", moe.score, routerScoreName, routerScoreFromName, "softmax or sigmoid");
+    each.value("scoring_func", moe.score);
     each.value("norm_topk_prob", moe.normalizedGates);
     each.value("routed_scaling_factor", moe.gateScale);
     each.value("n_group", moe.groups);
@@ -30,7 +56,7 @@ void visit(Visitor&& each, Model& model)
     each.value("router_bias", moe.routerBias);
     each.value("correction_bias", moe.correctionBias);
     each.value("expert_bias", moe.expertBias);
-    each.word("expert_storage", moe.storage, expertStorageName, expertStorageFromName, "separate, mixtral or packed");
+    each.value("expert_storage", moe.storage);
 
     auto& mla = model.mla;
     each.value("q_lora_rank", mla.queryRank);
@@ -51,51 +77,24 @@ void visit(Visitor&& each, Model& model)
     each.value("swiglu_limit", model.scaling.swigluLimit);
 }
 
-struct Writer {
+nlohmann::json allParts(const ModelSpec& model)
+{
     nlohmann::json out = nlohmann::json::object();
-
-    template <class T>
-    void value(const char* key, const T& member)
-    {
-        out[key] = member;
-    }
-    template <class T, class Name, class FromName>
-    void word(const char* key, const T& member, Name name, FromName /*fromName*/, const char* /*known*/)
-    {
-        out[key] = name(member);
-    }
-};
-
-struct Reader {
-    JsonFields& fields;
-
-    void value(const char* key, bool& member) { member = fields.flag(key, member); }
-    void value(const char* key, std::int64_t& member) { member = fields.integer(key, 0, std::int64_t { 1 } << 62, member); }
-    void value(const char* key, double& member) { member = fields.number(key, 0, 1e18, member); }
-    template <class T, class Name, class FromName>
-    void word(const char* key, T& member, Name name, FromName fromName, const char* known)
-    {
-        const std::string text = fields.text(key, name(member));
-        if (const auto found = fromName(text))
-            member = *found;
-        else
-            fields.fail(key, "cannot be '" + text + "'", std::string("use ") + known);
-    }
-};
+    visit(Parts<JsonMembersWriter> { JsonMembersWriter(out) }, model);
+    return out;
+}
 
 } // namespace
 
 void addModelParts(nlohmann::json& out, const ModelSpec& model)
 {
-    Writer of;
-    Writer plain;
-    visit(of, model);
-    visit(plain, static_cast<const ModelSpec&>(ModelSpec {}));
-    for (const auto& [key, value] : of.out.items())
-        if (plain.out[key] != value)
+    static const nlohmann::json plain = allParts({});
+    const nlohmann::json parts = allParts(model);
+    for (const auto& [key, value] : parts.items())
+        if (plain[key] != value)
             out[key] = value;
 }
 
-void readModelParts(JsonFields& fields, ModelSpec& model) { visit(Reader { fields }, model); }
+void readModelParts(JsonFields& fields, ModelSpec& model) { visit(Parts<JsonMembersReader> { JsonMembersReader(fields) }, model); }
 
 } // namespace shardboard

@@ -3,8 +3,8 @@
 // files and the built-in models write them alike; a key that is absent has the value that most models have.
 #pragma once
 
-#include "model/io/json/jsonfields.h"
 #include "model/families/modelspec.h"
+#include "model/io/json/jsonfields.h"
 
 namespace shardboard {
 

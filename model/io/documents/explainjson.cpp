@@ -117,13 +117,13 @@ public:
     }
 
 private:
-    const Collective& at(int index) const { return m_evaluation.plan.collectives[static_cast<std::size_t>(index)]; }
+    const Collective& at(int index) const { return m_evaluation.plan.collective(index); }
     const std::string& tensorName(TensorId id) const { return m_evaluation.graph.tensor(id).name; }
 
     json collective(int index) const
     {
         const Collective& it = at(index);
-        const PlannedSegment& segment = m_evaluation.plan.segments[static_cast<std::size_t>(it.plannedSegment)];
+        const PlannedSegment& segment = m_evaluation.plan.segment(it.plannedSegment);
         json axes = json::array();
         for (const int axis : it.axes)
             axes.push_back(m_mesh.axis(axis).name);
@@ -164,7 +164,7 @@ private:
     json operation(const Explanation& explanation, const PlannedOp& planned) const
     {
         const Op& op = m_evaluation.graph.op(planned.op);
-        const PlannedSegment& segment = m_evaluation.plan.segments[static_cast<std::size_t>(explanation.segment)];
+        const PlannedSegment& segment = m_evaluation.plan.segment(explanation.segment);
         json operands = json::array();
         for (const OperandUse& use : planned.operands)
             operands.push_back({ { "tensor", tensorName(use.tensor) },

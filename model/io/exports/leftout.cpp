@@ -42,7 +42,7 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
             + (matches[i].second > 1 ? " (" + std::to_string(matches[i].second) + ")" : "");
     if (matches.size() > kMostNamed)
         text += " and " + std::to_string(matches.size() - kMostNamed) + " more";
-    text += ": where these values lie is left to " + compiler + ", which may move other values than the plan does, and more";
+    text += ": the layout of these values is left to " + compiler + ", which may move other values than the plan does, and more";
     // What pins alone tell apart.
     for (const auto& [preset, without] : { std::pair { "preset tp-sp", "megatron-tp" }, { "preset tp-sp+fsdp", "tp+fsdp" } })
         if (std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.source == preset; }))
@@ -67,7 +67,7 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
                       + ": what is kept for the backward pass is left to the training program");
     if (workload.microBatches > 1)
         out.push_back(std::to_string(workload.microBatches)
-                      + " micro-batches: how the batch goes through is left to the training program");
+                      + " micro-batches: how the batch is split is left to the training program");
     if (workload.optimizer.present()) {
         std::vector<std::string> axes;
         for (const std::string& axis : workload.optimizer.axes)

@@ -40,7 +40,7 @@ public:
         if (!m_isTextConfig || m_fields.find(key))
             return m_fields.integer(key, least, kLargest);
         note("config", Severity::Note,
-             "text_config leaves out " + key + "; " + std::to_string(fallback) + ", the default of its class, is used");
+             "text_config lacks " + key + "; " + std::to_string(fallback) + ", the default of its class, is used");
         return fallback;
     }
 

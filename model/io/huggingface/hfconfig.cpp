@@ -274,7 +274,7 @@ private:
             if (!fields->isName("quantization_config", name))
                 return;
             note("quantized", Severity::Warning,
-                 "the weights are quantised (" + name + "); the graph shows them unquantised, as " + dtypeName(m_out.model.dtype),
+                 "the weights are quantized (" + name + "); the graph shows them unquantized, as " + dtypeName(m_out.model.dtype),
                  "set --dtype to what you will run");
         }
     }

@@ -3,8 +3,8 @@
 // attention and its blocks.
 #pragma once
 
-#include "model/io/huggingface/configfields.h"
 #include "model/families/modelspec.h"
+#include "model/io/huggingface/configfields.h"
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 // Export to JAX: a Python module with the mesh, one PartitionSpec per name pattern, and its own check against shards.json.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/io/exports/exportfiles.h"
 
 #include <functional>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/json/jsonfields.h"
+
 #include "model/io/json/jsonwriter.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace shardboard {
 
@@ -33,60 +35,109 @@ std::string shown(const json& value)
 
 std::string rangeText(std::int64_t low, std::int64_t high)
 {
+    if (low == std::numeric_limits<std::int64_t>::min())
+        return "use a whole number";
     return high >= (std::int64_t { 1 } << 31) ? "use a whole number of at least " + std::to_string(low)
                                               : "use a whole number from " + std::to_string(low) + " to " + std::to_string(high);
+}
+
+const json& nothing()
+{
+    static const json kNothing = json::object();
+    return kNothing;
 }
 
 } // namespace
 
 JsonFields::JsonFields(const json& value, std::string file, std::string path)
     : m_value(value)
-    , m_file(std::move(file))
     , m_path(std::move(path))
+    , m_own { std::move(file) }
 {
-    if (!m_value.is_object())
-        m_error = inputError(place(), "expected an object, found " + shown(m_value), "write {...}");
+    mustBeObject();
 }
 
-std::string JsonFields::place(const std::string& key) const
+JsonFields::JsonFields(const json& value, Document document)
+    : m_value(value)
+    , m_own(std::move(document))
 {
-    std::string out = m_path;
-    if (!key.empty())
-        out += (out.empty() ? "" : ".") + key;
-    return out.empty() ? m_file : m_file + ":" + out;
+    mustBeObject();
+}
+
+JsonFields::JsonFields(JsonFields& parent, std::string_view key, const json& value, std::int64_t index)
+    : m_value(value)
+    , m_parent(&parent)
+    , m_path(key)
+    , m_index(index)
+    , m_document(parent.m_document)
+{
+    mustBeObject();
+}
+
+JsonFields JsonFields::message(const json& value, std::string name)
+{
+    return JsonFields(value, Document { std::move(name), std::nullopt, true, true });
+}
+
+void JsonFields::mustBeObject()
+{
+    if (!m_value.is_object())
+        fail({}, "expected an object, found " + shown(m_value), "write {...}");
+    else if (!m_document->anyText)
+        m_asked.reserve(m_value.size());
+}
+
+std::string JsonFields::path() const
+{
+    std::string out = m_parent != nullptr ? m_parent->path() : std::string();
+    if (!out.empty() && !m_path.empty())
+        out += '.';
+    out += m_path;
+    return m_index < 0 ? out : out + "[" + std::to_string(m_index) + "]";
+}
+
+std::string JsonFields::place(std::string_view key) const
+{
+    std::string out = path();
+    if (!out.empty() && !key.empty())
+        out += '.';
+    out += key;
+    return out.empty() ? m_document->file : m_document->file + ":" + out;
 }
 
 void JsonFields::adopt(const Error& error)
 {
-    if (!m_error)
-        m_error = error;
+    if (!m_document->error)
+        m_document->error = error;
 }
 
-void JsonFields::fail(const std::string& key, const std::string& what, const std::string& fix)
+void JsonFields::fail(std::string_view key, const std::string& what, const std::string& fix)
 {
-    adopt(inputError(place(key), what, fix));
+    if (!m_document->error)
+        m_document->error = inputError(place(key), what, fix);
 }
 
-const json* JsonFields::find(const std::string& key)
+const json* JsonFields::find(std::string_view key)
 {
-    m_asked.insert(key);
     if (!m_value.is_object())
         return nullptr;
     const auto found = m_value.find(key);
-    if (found == m_value.end() || (m_nullIsAbsent && found->is_null()))
+    if (found == m_value.end())
         return nullptr;
-    return &*found;
+    if (!m_document->anyText)
+        m_asked.push_back(&*found);
+    return m_document->nullIsAbsent && found->is_null() ? nullptr : &*found;
 }
 
-const json* JsonFields::required(const std::string& key, bool hasFallback)
+const json* JsonFields::need(std::string_view key)
 {
     const json* value = find(key);
-    if (!value && !hasFallback)
+    if (value == nullptr)
         fail(key, "the key is missing", "add it");
     return value;
 }
 
-std::int64_t JsonFields::integer(const std::string& key, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback)
+std::int64_t JsonFields::integer(std::string_view key, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback)
 {
     const json* value = required(key, fallback.has_value());
     if (!value)
@@ -99,7 +150,7 @@ std::int64_t JsonFields::integer(const std::string& key, std::int64_t low, std::
     return *number;
 }
 
-double JsonFields::number(const std::string& key, double low, double high, std::optional<double> fallback)
+double JsonFields::number(std::string_view key, double low, double high, std::optional<double> fallback)
 {
     const json* value = required(key, fallback.has_value());
     if (!value)
@@ -114,7 +165,7 @@ double JsonFields::number(const std::string& key, double low, double high, std::
     return number;
 }
 
-bool JsonFields::flag(const std::string& key, std::optional<bool> fallback)
+bool JsonFields::flag(std::string_view key, std::optional<bool> fallback)
 {
     const json* value = required(key, fallback.has_value());
     if (value && value->is_boolean())
@@ -124,17 +175,17 @@ bool JsonFields::flag(const std::string& key, std::optional<bool> fallback)
     return fallback.value_or(false);
 }
 
-std::string JsonFields::text(const std::string& key, const std::optional<std::string>& fallback)
+std::string JsonFields::text(std::string_view key, const std::optional<std::string>& fallback)
 {
     const json* value = required(key, fallback.has_value());
     if (value && value->is_string() && isName(key, value->get_ref<const std::string&>()))
         return value->get<std::string>();
     if (value && !value->is_string())
-        fail(key, "cannot be " + shown(*value), "use a text in quotes");
+        fail(key, "cannot be " + shown(*value), "use a string in quotes");
     return fallback.value_or(std::string());
 }
 
-std::string JsonFields::prose(const std::string& key, const std::string& fallback)
+std::string JsonFields::prose(std::string_view key, const std::string& fallback)
 {
     const json* value = find(key);
     if (!value || !value->is_string())
@@ -146,55 +197,93 @@ std::string JsonFields::prose(const std::string& key, const std::string& fallbac
     return isName(key, line) ? out : fallback;
 }
 
-bool JsonFields::isName(const std::string& key, const std::string& text)
+bool JsonFields::isName(std::string_view key, const std::string& text)
 {
+    if (m_document->anyText)
+        return true;
     const auto problem = nameProblem(text);
     if (problem)
         fail(key, "'" + shortened(visibleText(text), 80) + "' " + *problem, "write it without");
     return !problem;
 }
 
-std::vector<std::string> JsonFields::texts(const std::string& key)
+bool JsonFields::isList(std::string_view key, const json& value)
 {
-    std::vector<std::string> out;
+    if (!value.is_array())
+        fail(key, "is not a list", "use [...]");
+    return value.is_array();
+}
+
+/// `take(item, out)` adds one item, or returns what is allowed in place of it; with nothing to say the problem is told already.
+template <class T, class Take>
+std::vector<T> JsonFields::list(std::string_view key, const char* use, Take take)
+{
+    std::vector<T> out;
     const json* value = find(key);
     if (!value)
         return out;
     if (!value->is_array()) {
-        fail(key, "cannot be " + shown(*value), "use a list of texts");
+        fail(key, "cannot be " + shown(*value), use);
         return out;
     }
-    for (const json& item : *value) {
-        if (!item.is_string()) {
-            fail(key, "holds " + shown(item), "use a list of texts");
-            return out;
+    out.reserve(value->size());
+    for (const json& item : *value)
+        if (const std::optional<std::string> fix = take(item, out)) {
+            fail(key, "holds " + shown(item), *fix);
+            break;
         }
-        if (!isName(key, item.get_ref<const std::string&>()))
-            return out;
-        out.push_back(item.get<std::string>());
-    }
     return out;
 }
 
-std::vector<std::int64_t> JsonFields::integers(const std::string& key, std::int64_t low, std::int64_t high)
+std::vector<std::string> JsonFields::texts(std::string_view key)
 {
-    std::vector<std::int64_t> out;
-    const json* value = find(key);
-    if (!value)
-        return out;
-    if (!value->is_array()) {
-        fail(key, "cannot be " + shown(*value), "use a list of whole numbers");
-        return out;
-    }
-    for (const json& item : *value) {
+    constexpr const char* kUse = "use a list of strings";
+    return list<std::string>(key, kUse, [&](const json& item, auto& out) -> std::optional<std::string> {
+        if (!item.is_string() || !isName(key, item.get_ref<const std::string&>()))
+            return kUse;
+        out.push_back(item.get<std::string>());
+        return std::nullopt;
+    });
+}
+
+std::vector<std::int64_t> JsonFields::integers(std::string_view key, std::int64_t low, std::int64_t high)
+{
+    return list<std::int64_t>(key, "use a list of whole numbers", [&](const json& item, auto& out) -> std::optional<std::string> {
         const auto number = integerOf(item);
-        if (!number || *number < low || *number > high) {
-            fail(key, "holds " + shown(item), rangeText(low, high));
-            return out;
-        }
+        if (!number || *number < low || *number > high)
+            return rangeText(low, high);
         out.push_back(*number);
-    }
-    return out;
+        return std::nullopt;
+    });
+}
+
+std::vector<double> JsonFields::numbers(std::string_view key, double low, double high)
+{
+    constexpr const char* kUse = "use a list of numbers";
+    return list<double>(key, kUse, [&](const json& item, auto& out) -> std::optional<std::string> {
+        const double number = item.is_number() ? item.get<double>() : std::numeric_limits<double>::quiet_NaN();
+        if (!(number >= low && number <= high))
+            return kUse;
+        out.push_back(number);
+        return std::nullopt;
+    });
+}
+
+std::vector<bool> JsonFields::flags(std::string_view key)
+{
+    constexpr const char* kUse = "use a list of true and false";
+    return list<bool>(key, kUse, [&](const json& item, auto& out) -> std::optional<std::string> {
+        if (!item.is_boolean())
+            return kUse;
+        out.push_back(item.get<bool>());
+        return std::nullopt;
+    });
+}
+
+JsonFields JsonFields::object(std::string_view key)
+{
+    const json* value = need(key);
+    return JsonFields(*this, key, value != nullptr ? *value : nothing(), -1);
 }
 
 json JsonFields::leftOver() const
@@ -202,9 +291,17 @@ json JsonFields::leftOver() const
     json out = json::object();
     if (m_value.is_object())
         for (const auto& [key, value] : m_value.items())
-            if (!m_asked.contains(key))
+            if (std::find(m_asked.begin(), m_asked.end(), &value) == m_asked.end())
                 out[key] = value;
     return out;
+}
+
+void JsonFields::close()
+{
+    if (!m_document->refusesUnknown || error())
+        return;
+    if (const json rest = leftOver(); !rest.empty())
+        fail(rest.begin().key(), "is not a key of it", "remove it, or correct its spelling");
 }
 
 } // namespace shardboard

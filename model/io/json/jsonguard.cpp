@@ -145,7 +145,7 @@ int JsonGuard::inside(int byte)
         return byte;
     }
     if (++m_tokenBytes > m_limits.token)
-        return fail("a text longer than " + std::to_string(m_limits.token) + " bytes");
+        return fail("a string longer than " + std::to_string(m_limits.token) + " bytes");
     return byte;
 }
 

@@ -30,7 +30,7 @@ std::string plainProblem(const std::string& text)
     return "not valid JSON: " + out;
 }
 
-constexpr const char* kMendJson = "mend the file at this place, or check that it is whole and the right one";
+constexpr const char* kMendJson = "correct the file at this place, or check that it is complete and the right one";
 
 /// Builds a document, counting its values and watching for keys that come twice.
 class DocumentBuilder : public JsonEvents {
@@ -60,7 +60,7 @@ public:
     {
         const auto [slot, isNew] = m_open.back()->emplace(name, nullptr);
         if (!isNew && !m_limits.lastDuplicateWins)
-            return refuse("the key '" + name + "' is there twice in one object", "keep one of them");
+            return refuse("the key '" + name + "' appears twice in one object", "keep one of them");
         m_slot = &*slot;
         if (m_open.size() == 1)
             m_topKey = name;

@@ -12,7 +12,7 @@ namespace shardboard {
 Status canDump(const Design& design, const Evaluation& evaluation)
 {
     if (!design.mesh.deviceIds().empty())
-        return inputError("mesh.device_ids", "a dump cannot say an edited device order",
+        return inputError("mesh.device_ids", "a dump cannot express an edited device order",
                           "guard the design with shardctl export and its shards.json instead");
     for (const WeightLayout& weight : evaluation.weights) {
         if (weight.unknownShape)
@@ -21,7 +21,7 @@ Status canDump(const Design& design, const Evaluation& evaluation)
         for (const auto& dim : weight.layout.dims)
             for (const AxisRef& ref : dim)
                 if (!ref.whole())
-                    return inputError(weight.spec.name, "its layout uses a sub-axis, which a dump cannot say",
+                    return inputError(weight.spec.name, "its layout uses a sub-axis, which a dump cannot express",
                                       "split the mesh axis into two axes instead");
     }
     std::unordered_set<std::string> names; // of a graph they differ

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/core/result.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/io/exports/exportfiles.h"
 
 #include <functional>

@@ -2,6 +2,7 @@
 #include "model/io/layouts/layouttable.h"
 
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "model/io/file/openfile.h"
 #include "model/io/json/jsontext.h"
@@ -313,7 +314,7 @@ void visitActivations(const Evaluation& evaluation, const LaidOutVisitor& visit)
 {
     std::size_t kinds = 0;
     for (const PlannedSegment& segment : evaluation.plan.segments) {
-        const bool layers = evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].isLayer;
+        const bool layers = evaluation.graph.segment(segment.segment).isLayer;
         const std::vector<LaidOutTensor> values = valuesOf(evaluation, segment);
         for (std::int64_t i = 0; i < segment.count;
              ++i) { // every layer apart, so that one that changes leaves the names of the others alone

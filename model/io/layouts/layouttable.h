@@ -5,7 +5,7 @@
 
 #include "model/core/mesh.h"
 #include "model/core/tensor.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/io/maxtext/maxtextdump.h"
 #include "model/rules/rulesetup.h"
 

@@ -2,7 +2,7 @@
 #include "model/io/max/pickrequest.h"
 
 #include "model/core/text.h"
-#include "model/picker/executed.h"
+#include "model/picker/menu/executed.h"
 
 #include <cmath>
 
@@ -137,12 +137,11 @@ std::string pickHelp()
         "REQUEST is a file or - with {\"profile\": \"G1\", \"op\": \"matmul\", \"mesh\": {\"shape\": [4], \"axes\": [\"tp\"]},\n"
         "\"inputs\": [{\"global_shape\": [4, 8], \"placements\": [\"P\"], \"dtype\": \"float32\"}, …]}; also \"picker\" "
         "(GreedyReshard,\n"
-        "NoReshard, PartialsOnly, auto_reshard), \"attrs\", \"rows\" (of an operation of one's own), \"fallback_row_added\" (G0 to "
-        "G2),\n"
+        "NoReshard, PartialsOnly, auto_reshard), \"attrs\", \"rows\" (of your own operation), \"fallback_row_added\" (G0 to G2),\n"
         "\"call_site\", and \"policy\": of GreedyReshard allow_partial_to_sharded, on_reshard, and in G0 budget_bytes_per_device; "
         "of\n"
         "auto_reshard allowed_transitions and mode. Sizes may be names.\n"
-        "A refused request ends with 3 and one line; with --json the refusal and its candidates are printed, too.\n"
+        "A refused request exits with 3 and one line; with --json the refusal and its candidates are printed, too.\n"
         "Operations and their attributes:\n";
     for (const OpFamily* family : allFamilies()) {
         std::string line = "  " + std::string(family->name);

@@ -73,7 +73,7 @@ private:
             return;
         const std::string key = shortened(rest.begin().key(), kLongestName);
         fail(path.empty() ? key : path + "." + key, "there is no such key here",
-             path.empty()           ? "shardctl pick --help tells the keys of a request"
+             path.empty()           ? "shardctl pick --help lists the keys of a request"
                  : path == "policy" ? "a policy has " + policyKeys()
                  : path == "attrs"  ? attributeNames()
                  : path == "mesh"   ? std::string("a mesh has shape and axes")
@@ -189,7 +189,7 @@ private:
         if (value.is_string()) {
             const auto& name = value.get_ref<const std::string&>();
             if (name.empty() || name.size() > kLongestName || parseInteger(name))
-                fail(key, "'" + shortened(name, kLongestName) + "' is no name of a size",
+                fail(key, "'" + shortened(name, kLongestName) + "' is not the name of a size",
                      "write a number, or a name such as \"batch\"");
             return ok() ? m_question.symbols.sizeOf(name) : 0;
         }
@@ -463,7 +463,7 @@ private:
             }
             const auto dim = part.starts_with(kDimOf) ? parseInteger(part.substr(std::string_view(kDimOf).size())) : std::nullopt;
             if (!dim || *dim < 0 || *dim >= static_cast<std::int64_t>(kMostDims)) {
-                fail(key, "'" + shortened(text, 80) + "' is no size", "write \"dim of input axis 0\", or that times a number");
+                fail(key, "'" + shortened(text, 80) + "' is not a size", "write \"dim of input axis 0\", or that times a number");
                 return out;
             }
             out.sourceDims.push_back(static_cast<int>(*dim));
@@ -513,7 +513,7 @@ private:
             return;
         }
         const auto refuse = [&] {
-            fields.fail("allowed_transitions", upstream(UpstreamError::TypeError, "is no set of transitions"),
+            fields.fail("allowed_transitions", upstream(UpstreamError::TypeError, "is not a set of transitions"),
                         "write \"DEFAULT\", \"ALL\", or a list such as [\"P->R\", \"S->R\"]");
         };
         if (!allowed->is_array())

@@ -2,9 +2,9 @@
 // Writing dumps, and the functions that open them.
 #include "model/io/maxtext/maxtextdump.h"
 
+#include "model/io/file/openfile.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/maxtext/maxtextdumpreader.h"
-#include "model/io/file/openfile.h"
 
 #include <cerrno>
 #include <cstring>

@@ -126,7 +126,7 @@ public:
         if (m_open.back() != Place::Skipped && !isName(m_key))
             return false;
         if (m_open.back() == Place::Root && !m_names.insert(m_key).second)
-            return refuse("the entry " + shortened(m_key, 200) + " is there twice", "keep one of them");
+            return refuse("the entry " + shortened(m_key, 200) + " appears twice", "keep one of them");
         if (m_open.back() == Place::AxisSizes)
             m_axisSizes.emplace_back(m_key, 0);
         return true;

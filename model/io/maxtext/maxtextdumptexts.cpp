@@ -244,14 +244,14 @@ Result<DumpFolder> readDumpFolderName(std::string_view path, const std::vector<s
         return inputError(std::string(path), "this is not a folder of a dump", form);
     const auto slices = parseInteger(parts.back().substr(6));
     if (!slices || *slices < 1)
-        return inputError(std::string(path), "'" + std::string(parts.back()) + "' is no number of slices", form);
+        return inputError(std::string(path), "'" + std::string(parts.back()) + "' is not a number of slices", form);
     out.slices = *slices;
     out.topology = parts[parts.size() - 2];
     out.model = parts[parts.size() - 3];
     while (!options.empty()) {
         const auto equals = options.find('=');
         if (options.front() != '_' || equals == std::string_view::npos)
-            return inputError(std::string(path), "'" + std::string(options) + "' is no list of options", form);
+            return inputError(std::string(path), "'" + std::string(options) + "' is not a list of options", form);
         const std::string_view rest = options.substr(equals + 1);
         const auto next = nextOption(rest);
         out.options.emplace_back(options.substr(1, equals - 1), rest.substr(0, next));

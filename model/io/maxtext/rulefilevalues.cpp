@@ -97,7 +97,7 @@ Result<std::vector<std::string>> namesFromYaml(const PlacedValue& list, const st
         if (!name.ok())
             return name.error();
         if (std::find(names.begin(), names.end(), name.value()) != names.end())
-            return list.error(item, what + " '" + name.value() + "' is there twice", "name each once");
+            return list.error(item, what + " '" + name.value() + "' appears twice", "name each once");
         names.push_back(std::move(name).value());
     }
     return names;
@@ -136,7 +136,7 @@ Result<std::int64_t> parallelismFromYaml(const PlacedValue& value)
 {
     const auto number = value.value.integer();
     if (!number || *number == 0 || *number < -1 || *number > (std::int64_t { 1 } << 30))
-        return value.error(value.value, value.value.shown() + " is no size of a mesh axis",
+        return value.error(value.value, value.value.shown() + " is not a size of a mesh axis",
                            "use a whole number of at least 1, or -1 to fill");
     return *number;
 }

@@ -67,7 +67,7 @@ private:
     {
         if (m_skip > 0 || (inEntry() && m_field == Field::Other))
             return true;
-        return m_inMetadata ? refuse("__metadata__ holds something else than texts", kBroken)
+        return m_inMetadata ? refuse("__metadata__ holds something other than strings", kBroken)
                             : wrong("has " + what + " where it cannot be");
     }
     bool integer(std::int64_t value);
@@ -181,7 +181,7 @@ bool HeaderEvents::key(std::string& name)
             return refuse("the names take more than " + std::to_string(kMostNameBytes) + " bytes", kBroken);
         m_inMetadata = name == "__metadata__";
         if (m_inMetadata && m_metadataSeen)
-            return refuse("__metadata__ is there twice", kBroken);
+            return refuse("__metadata__ appears twice", kBroken);
         m_metadataSeen = m_metadataSeen || m_inMetadata;
         m_name = name;
         return true;
@@ -225,7 +225,7 @@ Status checkWhole(const std::vector<StoredTensor>& tensors, std::int64_t dataByt
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (tensors[order[i]].name == tensors[order[i - 1]].name)
-            return inputError(path + ":" + tensors[order[i]].name, "the tensor is there twice", kBroken);
+            return inputError(path + ":" + tensors[order[i]].name, "the tensor appears twice", kBroken);
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return std::pair(tensors[a].begin, tensors[a].end) < std::pair(tensors[b].begin, tensors[b].end);
     });

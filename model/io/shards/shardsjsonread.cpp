@@ -4,6 +4,7 @@
 #include "model/io/file/openfile.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
+#include "model/io/json/meshjson.h"
 
 #include <algorithm>
 #include <map>
@@ -75,7 +76,7 @@ public:
         const json* tensors = top.find("tensors");
         if (!mesh || !tensors || !tensors->is_array())
             return top.error() ? *top.error()
-                               : inputError(m_where, "is no shards.json (it needs mesh and a list of tensors)",
+                               : inputError(m_where, "is not a shards.json (it needs mesh and a list of tensors)",
                                             "give a file that an export wrote");
         if (auto status = readHead(document.value()); !status.ok())
             return status.error();
@@ -111,22 +112,9 @@ private:
     Status readMesh(const json& value)
     {
         JsonFields fields(value, m_where, "mesh");
-        const auto names = fields.texts("axes");
-        const auto sizes = fields.integers("sizes", 1, kMaxDevices);
-        auto ids = fields.integers("device_ids", 0, kLargest);
+        shardboard::readMesh(fields, m_proof.mesh);
         if (fields.error())
             return *fields.error();
-        if (names.size() != sizes.size())
-            return inputError(m_where + ":mesh.sizes",
-                              "has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(names.size()) + " axes",
-                              "give each mesh axis one size");
-        std::vector<MeshAxis> axes;
-        for (std::size_t i = 0; i < names.size(); ++i)
-            axes.push_back({ names[i], sizes[i] });
-        auto mesh = Mesh::make(std::move(axes), std::move(ids), m_where + ":mesh");
-        if (!mesh.ok())
-            return mesh.error();
-        m_proof.mesh = std::move(mesh).value();
         for (std::int64_t position = 0; position < m_proof.mesh.deviceCount(); ++position)
             m_positions.emplace(m_proof.mesh.deviceId(position), position);
         return done();
@@ -204,7 +192,7 @@ private:
         const auto rank = static_cast<std::int64_t>(tensor.shape.size());
         if (join && !join->is_null()) {
             if (!join->is_number_integer() || join->get<std::int64_t>() < 0 || join->get<std::int64_t>() >= rank)
-                return inputError(m_where + ":" + path + ".join_dim", "is no dim of the tensor",
+                return inputError(m_where + ":" + path + ".join_dim", "is not a dim of the tensor",
                                   "give a dim, or null for one piece");
             shard.joinDim = join->get<int>();
         }
@@ -233,7 +221,7 @@ private:
             return inputError(m_where + ":" + path + ".pieces", what, "write [[[lo, hi], …], …], one range for each tensor dim");
         };
         if (!pieces || !pieces->is_array() || pieces->empty())
-            return wrong("is no list of pieces");
+            return wrong("is not a list of pieces");
         for (const json& piece : *pieces) {
             if (!piece.is_array() || piece.size() != shape.size())
                 return wrong("a piece has not one range for each of " + std::to_string(shape.size()) + " dims");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/wire/calibration.h"
 
-#include "model/core/jsonreader.h"
 #include "model/io/wire/backends.h"
+#include "model/io/wire/profilemembers.h"
 
 #include <cmath>
 
@@ -10,116 +10,70 @@ namespace shardboard {
 
 using nlohmann::json;
 
-namespace {
-
-json pointToJson(const CalibrationPoint& point)
+template <class Each, MembersOf<CalibrationPoint> Point>
+void jsonMembers(Each& each, Point& point)
 {
-    json out { { "kind", point.kind },
-               { "what", point.what },
-               { "dtype", point.dtype },
-               { "flops", point.flops },
-               { "bytes", point.bytes },
-               { "group_size", point.groupSize },
-               { "message_bytes", point.messageBytes },
-               { "seconds", point.seconds },
-               { "spread", point.spread },
-               { "settled", point.settled },
-               { "samples", point.samples } };
-    if (point.copyRate > 0)
-        out.update({ { "copy_rate", point.copyRate },
-                     { "store_rate", point.storeRate },
-                     { "read_rate", point.readRate },
-                     { "of_copy", point.ofCopy },
-                     { "of_best", point.ofBest } });
-    return out;
+    each.value("kind", point.kind);
+    each.value("what", point.what);
+    each.value("dtype", point.dtype);
+    each.value("flops", point.flops);
+    each.value("bytes", point.bytes);
+    each.value("group_size", point.groupSize, { 1 });
+    each.value("message_bytes", point.messageBytes, { 0 });
+    each.value("seconds", point.seconds);
+    each.value("spread", point.spread);
+    each.value("settled", point.settled);
+    each.value("samples", point.samples);
+    if (Each::kReads || point.copyRate > 0) {
+        each.usual("copy_rate", point.copyRate);
+        each.usual("store_rate", point.storeRate);
+        each.usual("read_rate", point.readRate);
+        each.usual("of_copy", point.ofCopy);
+        each.usual("of_best", point.ofBest);
+    }
+    each.check([&](JsonFields& from) {
+        if (!(point.seconds > 0) || !(point.bytes > 0) || !(point.flops >= 0)
+            || !std::isfinite(point.seconds + point.bytes + point.flops))
+            from.fail({}, "its time or size is not a positive number", "measure it again");
+    });
 }
 
-CalibrationPoint pointFromJson(JsonReader reader)
+template <class Each, MembersOf<Calibration> Measured>
+void jsonMembers(Each& each, Measured& calibration)
 {
-    CalibrationPoint out;
-    out.kind = reader.text("kind");
-    out.what = reader.text("what");
-    out.dtype = reader.text("dtype");
-    out.flops = reader.number("flops");
-    out.bytes = reader.number("bytes");
-    out.groupSize = reader.integer("group_size", 1);
-    out.messageBytes = reader.integer("message_bytes", 0);
-    out.seconds = reader.number("seconds");
-    out.spread = reader.number("spread");
-    out.settled = reader.boolean("settled");
-    reader.readNumber("copy_rate", out.copyRate);
-    reader.readNumber("store_rate", out.storeRate);
-    reader.readNumber("read_rate", out.readRate);
-    reader.readNumber("of_copy", out.ofCopy);
-    reader.readNumber("of_best", out.ofBest);
-    for (JsonReader& sample : reader.items("samples"))
-        out.samples.push_back(sample.asNumber());
-    if (!(out.seconds > 0) || !(out.bytes > 0) || !(out.flops >= 0) || !std::isfinite(out.seconds + out.bytes + out.flops))
-        reader.fail("its time or size is no positive number");
-    return out;
+    each.value("backend", calibration.backend);
+    each.value("machine", calibration.machine);
+    each.value("workers", calibration.workers, { 1 });
+    each.value("memory_bytes", calibration.memoryBytes, { 0 });
+    each.value("quick", calibration.quick);
+    each.value("limits", calibration.limits);
+    each.check([&](JsonFields& from) {
+        const MachineLimits& limits = calibration.limits;
+        for (const double limit : { limits.gemmFlopsOne, limits.gemmFlopsAll, limits.copyBytesOne, limits.copyBytesAll })
+            if (!(limit > 0))
+                from.fail("limits", "a limit is not a positive number", "measure it again");
+    });
+    each.value("points", calibration.points);
 }
 
-} // namespace
+template <class Each, MembersOf<CalibrationOptions> Options>
+void jsonMembers(Each& each, Options& options)
+{
+    each.usual("backend", options.backend);
+    each.usual("quick", options.quick);
+    each.check([&](JsonFields& from) {
+        if (!isBackendName(options.backend))
+            from.fail("backend", "there is no such backend", kBackendsText);
+    });
+}
 
-json toJson(const CalibrationOptions& options) { return { { "backend", options.backend }, { "quick", options.quick } }; }
+json toJson(const CalibrationOptions& options) { return jsonOf(options); }
+json toJson(const Calibration& calibration) { return jsonOf(calibration); }
 
 Result<CalibrationOptions> calibrationOptionsFromJson(const json& value)
 {
-    CalibrationOptions out;
-    JsonReader reader(value, "options");
-    if (!value.is_object())
-        reader.fail("an object is expected here");
-    reader.readText("backend", out.backend);
-    reader.readBoolean("quick", out.quick);
-    if (!isBackendName(out.backend))
-        reader.child("backend").fail("there is no such backend", kBackendsText);
-    if (!reader.ok())
-        return reader.error();
-    return out;
+    return messageFromJson<CalibrationOptions>(value, "options");
 }
-
-json toJson(const Calibration& calibration)
-{
-    json points = json::array();
-    for (const CalibrationPoint& point : calibration.points)
-        points.push_back(pointToJson(point));
-    const MachineLimits& limits = calibration.limits;
-    return { { "backend", calibration.backend },
-             { "machine", calibration.machine },
-             { "workers", calibration.workers },
-             { "memory_bytes", calibration.memoryBytes },
-             { "quick", calibration.quick },
-             { "limits",
-               { { "gemm_flops_one", limits.gemmFlopsOne },
-                 { "gemm_flops_all", limits.gemmFlopsAll },
-                 { "copy_bytes_one", limits.copyBytesOne },
-                 { "copy_bytes_all", limits.copyBytesAll } } },
-             { "points", std::move(points) } };
-}
-
-Result<Calibration> calibrationFromJson(const json& value)
-{
-    Calibration out;
-    JsonReader reader(value, "calibration");
-    if (!value.is_object())
-        reader.fail("an object is expected here");
-    out.backend = reader.text("backend");
-    out.machine = reader.text("machine");
-    out.workers = reader.integer("workers", 1);
-    out.memoryBytes = reader.integer("memory_bytes", 0);
-    out.quick = reader.boolean("quick");
-    JsonReader limits = reader.child("limits");
-    out.limits = { limits.number("gemm_flops_one"), limits.number("gemm_flops_all"), limits.number("copy_bytes_one"),
-                   limits.number("copy_bytes_all") };
-    for (const double limit :
-         { out.limits.gemmFlopsOne, out.limits.gemmFlopsAll, out.limits.copyBytesOne, out.limits.copyBytesAll })
-        if (!(limit > 0))
-            limits.fail("a limit is no positive number");
-    for (const JsonReader& item : reader.items("points"))
-        out.points.push_back(pointFromJson(item));
-    if (!reader.ok())
-        return reader.error();
-    return out;
-}
+Result<Calibration> calibrationFromJson(const json& value) { return messageFromJson<Calibration>(value, "calibration"); }
 
 } // namespace shardboard

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration measured, before anything is fitted to it (model/cost/machinefit.h does that).
+// What a calibration measured, before anything is fitted to it (model/io/measured/machinefit.h does that).
 //   client -> worker  {"type":"calibrate","id":n,"options":{"backend":"cpu","quick":false}}
 //   worker -> client  announce and progress as of a run, then {"type":"result","id":n,"calibration":{…}}
 #pragma once

@@ -1,156 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/wire/messages.h"
 
-#include "model/core/jsonreader.h"
-
-#include <cmath>
-#include <limits>
+#include "model/io/wire/profilemembers.h"
 
 namespace shardboard {
 
-namespace {
-
 using nlohmann::json;
 
-/// null stands for a value that is not finite.
-void readFinite(JsonReader& reader, const std::string& key, double& out)
+template <class Each, MembersOf<RunOptions> Options>
+void jsonMembers(Each& each, Options& options)
 {
-    const json& object = reader.value();
-    if (object.is_object() && object.contains(key) && object[key].is_null())
-        out = std::numeric_limits<double>::infinity();
-    else
-        reader.readNumber(key, out);
+    each.usual("backend", options.backend);
+    each.usual("layers", options.layers, { 0 });
+    each.usual("steps", options.steps, { 1 });
+    each.usual("verify", options.verify);
+    each.usual("design_dtype", options.designDtype);
+    each.usual("ends", options.ends);
+    each.usual("break_collective", options.breakCollective);
+    each.usual("seed", options.seed);
+    each.usual("profile", options.profile);
 }
 
-/// JSON has no infinity.
-json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-
-json operationToJson(const RunOperation& operation)
+template <class Each, MembersOf<RunOperation> Operation>
+void jsonMembers(Each& each, Operation& operation)
 {
-    json out = { { "id", operation.id },
-                 { "kind", operation.kind },
-                 { "median_seconds", operation.medianSeconds },
-                 { "predicted_seconds", operation.predictedSeconds },
-                 { "bytes", operation.bytes },
-                 { "count", operation.count } };
-    if (operation.relativeError >= 0)
-        out["relative_error"] = finite(operation.relativeError);
-    return out;
+    each.usual("id", operation.id);
+    each.usual("kind", operation.kind);
+    each.finite("median_seconds", operation.medianSeconds);
+    each.finite("predicted_seconds", operation.predictedSeconds);
+    each.usual("bytes", operation.bytes, { 0 });
+    each.usual("count", operation.count, { 0 });
+    each.finite("relative_error", operation.relativeError, operation.relativeError >= 0);
 }
 
-RunOperation operationFromJson(JsonReader reader)
+template <class Each, MembersOf<RunResult> Run>
+void jsonMembers(Each& each, Run& result)
 {
-    RunOperation out;
-    reader.readText("id", out.id);
-    reader.readText("kind", out.kind);
-    readFinite(reader, "median_seconds", out.medianSeconds);
-    readFinite(reader, "predicted_seconds", out.predictedSeconds);
-    reader.readInteger("bytes", out.bytes, 0);
-    reader.readInteger("count", out.count, 0);
-    readFinite(reader, "relative_error", out.relativeError);
-    return out;
-}
-
-} // namespace
-
-json toJson(const RunOptions& options)
-{
-    return { { "backend", options.backend },
-             { "layers", options.layers },
-             { "steps", options.steps },
-             { "verify", options.verify },
-             { "design_dtype", options.designDtype },
-             { "ends", options.ends },
-             { "break_collective", options.breakCollective },
-             { "seed", options.seed },
-             { "profile", profileModeName(options.profile) } };
-}
-
-Result<RunOptions> runOptionsFromJson(const json& value)
-{
-    RunOptions out;
-    JsonReader reader(value, "options");
-    if (!value.is_object())
-        reader.fail("an object is expected here");
-    reader.readText("backend", out.backend);
-    reader.readInteger("layers", out.layers, 0);
-    reader.readInteger("steps", out.steps, 1);
-    reader.readBoolean("verify", out.verify);
-    reader.readBoolean("design_dtype", out.designDtype);
-    reader.readBoolean("ends", out.ends);
-    reader.readText("break_collective", out.breakCollective);
-    std::string profile = profileModeName(out.profile);
-    reader.readText("profile", profile);
-    if (const auto mode = profileModeFromName(profile))
-        out.profile = *mode;
-    else
-        reader.child("profile").fail("none, serial or batched is expected here");
-    if (reader.has("seed")) {
-        JsonReader seed = reader.child("seed"); // all 64 bits of it
-        if (seed.value().is_number_unsigned())
-            out.seed = seed.value().get<std::uint64_t>();
-        else
-            seed.fail("a whole number of at least 0 is expected here");
+    each.usual("backend", result.backend);
+    each.usual("devices", result.devices, { 0 });
+    each.usual("steps", result.steps, { 0 });
+    each.usual("layers", result.layers, { 0 });
+    each.usual("verified", result.verified);
+    each.usual("compared", result.compared);
+    each.usual("worst_op", result.worstOp);
+    each.usual("first_deviation", result.firstDeviation);
+    each.finite("predicted_step_seconds", result.predictedStepSeconds);
+    each.usual("peak_bytes", result.peakBytes, { 0 });
+    if (result.compared) {
+        each.finite("max_relative_error", result.maxRelativeError);
+        each.finite("tolerance", result.tolerance);
+    } else {
+        for (const char* ofComparing : { "max_relative_error", "tolerance" })
+            each.derived(ofComparing, [] { return json(nullptr); });
     }
-    if (!reader.ok())
-        return reader.error();
-    return out;
+    each.groupIfAny("step_seconds", [&](auto& inner) {
+        inner.finite("median", result.stepMedian);
+        inner.finite("min", result.stepMin);
+        inner.finite("max", result.stepMax);
+    });
+    each.usual("operations", result.operations);
 }
 
-json toJson(const RunResult& result)
-{
-    json operations = json::array();
-    for (const RunOperation& operation : result.operations)
-        operations.push_back(operationToJson(operation));
-    json out = { { "backend", result.backend },
-                 { "devices", result.devices },
-                 { "steps", result.steps },
-                 { "layers", result.layers },
-                 { "verified", result.verified },
-                 { "compared", result.compared },
-                 { "worst_op", result.worstOp },
-                 { "first_deviation", result.firstDeviation },
-                 { "step_seconds", { { "median", result.stepMedian }, { "min", result.stepMin }, { "max", result.stepMax } } },
-                 { "predicted_step_seconds", result.predictedStepSeconds },
-                 { "peak_bytes", result.peakBytes },
-                 { "operations", std::move(operations) } };
-    out["max_relative_error"] = result.compared ? finite(result.maxRelativeError) : json(nullptr);
-    out["tolerance"] = result.compared ? json(result.tolerance) : json(nullptr);
-    return out;
-}
-
-Result<RunResult> runResultFromJson(const json& value)
-{
-    RunResult out;
-    JsonReader reader(value, "run");
-    if (!value.is_object())
-        reader.fail("an object is expected here");
-    reader.readText("backend", out.backend);
-    reader.readInteger("devices", out.devices, 0);
-    reader.readInteger("steps", out.steps, 0);
-    reader.readInteger("layers", out.layers, 0);
-    reader.readBoolean("verified", out.verified);
-    reader.readBoolean("compared", out.compared);
-    reader.readText("worst_op", out.worstOp);
-    reader.readText("first_deviation", out.firstDeviation);
-    readFinite(reader, "predicted_step_seconds", out.predictedStepSeconds);
-    reader.readInteger("peak_bytes", out.peakBytes, 0);
-    if (out.compared) {
-        readFinite(reader, "max_relative_error", out.maxRelativeError);
-        readFinite(reader, "tolerance", out.tolerance);
-    }
-    if (reader.has("step_seconds")) {
-        JsonReader seconds = reader.child("step_seconds");
-        readFinite(seconds, "median", out.stepMedian);
-        readFinite(seconds, "min", out.stepMin);
-        readFinite(seconds, "max", out.stepMax);
-    }
-    if (reader.has("operations"))
-        for (const JsonReader& operation : reader.items("operations"))
-            out.operations.push_back(operationFromJson(operation));
-    if (!reader.ok())
-        return reader.error();
-    return out;
-}
+json toJson(const RunOptions& options) { return jsonOf(options); }
+json toJson(const RunResult& result) { return jsonOf(result); }
+Result<RunOptions> runOptionsFromJson(const json& value) { return messageFromJson<RunOptions>(value, "options"); }
+Result<RunResult> runResultFromJson(const json& value) { return messageFromJson<RunResult>(value, "run"); }
 
 } // namespace shardboard

@@ -2,17 +2,11 @@
 // The plan as a document (contract: keys of `plan --json`), complete enough to be run: the engine reads it back.
 #pragma once
 
-#include "model/plan/plan.h"
+#include "model/plan/program.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace shardboard {
-
-/// Graph and plan, as the engine needs them.
-struct Program {
-    Graph graph;
-    Plan plan;
-};
 
 nlohmann::json planToJson(const Graph& graph, const Plan& plan);
 /// Checks everything it reads: ids in range, layouts valid for their tensors, one result per operation. Errors name the key.

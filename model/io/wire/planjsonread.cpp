@@ -1,334 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/core/jsonreader.h"
+#include "model/io/json/meshjson.h"
 #include "model/io/wire/planjson.h"
+#include "model/io/wire/planmembers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t { 1 } << 40;
-
 class PlanReader {
 public:
     explicit PlanReader(const nlohmann::json& document)
-        : m_root(document, "plan")
+        : m_root(JsonFields::message(document, "plan"))
+        , m_members(m_program.graph, m_program.plan)
     {
     }
 
     Result<Program> read()
     {
-        if (m_root.text("format") != "shardboard-plan")
-            m_root.child("format").fail("this is not a plan", "expected shardboard-plan");
-        if (m_root.integer("version") != 1)
-            m_root.child("version").fail("this version of the plan is not known", "expected 1");
-        readMesh();
-        readPipeline();
-        plan().microBatches = m_root.integer("micro_batches", 1, kMost);
-        readTensors();
-        readSegments();
-        readPlannedSegments();
-        readCollectives();
-        readOperations();
-        if (m_root.ok())
+        checkHeading();
+        JsonFields mesh = m_root.object("mesh");
+        readMesh(mesh, plan().mesh);
+        JsonMembersReader each(m_root);
+        if (ok())
+            readPipeline(each);
+        each.value("micro_batches", plan().microBatches, { 1, kMostInPlan });
+        each.list("tensors", graph().tensors, [&](auto& inner, GraphTensor& tensor) { m_members.tensor(inner, tensor); });
+        if (ok())
+            readLayouts();
+        each.list("segments", graph().segments, [&](auto& inner, Segment& segment) { m_members.segment(inner, segment); });
+        each.list("layers", plan().segments,
+                  [&](auto& inner, PlannedSegment& segment) { m_members.plannedSegment(inner, segment); });
+        each.list("collectives", plan().collectives,
+                  [&](auto& inner, Collective& collective) { readCollective(inner, collective); });
+        m_root.objects("operations", [&](JsonFields& from) { readOperation(from); });
+        if (ok())
             readPlacesOfCollectives();
-        if (!m_root.ok())
-            return m_root.error();
+        if (!ok())
+            return *m_root.error();
         return std::move(m_program);
     }
 
 private:
+    bool ok() const { return !m_root.error(); }
     Graph& graph() { return m_program.graph; }
     Plan& plan() { return m_program.plan; }
+    void refuse(const std::string& what) { m_root.fail({}, what, "make the plan again"); }
 
-    int index(JsonReader reader, const std::string& key, std::size_t count, bool optional = false)
+    void checkHeading()
     {
-        return static_cast<int>(reader.integer(key, optional ? -1 : 0, static_cast<std::int64_t>(count) - 1));
+        if (m_root.text("format") != "shardboard-plan")
+            m_root.fail("format", "this is not a plan", "expected shardboard-plan");
+        if (m_root.integer("version", 0, kMostInPlan) != 1)
+            m_root.fail("version", "this version of the plan is not known", "expected 1");
     }
 
-    Layout layout(JsonReader reader, TensorId tensor)
+    void readPipeline(JsonMembersReader& each)
     {
-        if (!reader.ok())
-            return {};
-        auto parsed = parseSpec(reader.asText(), plan().mesh, graph().tensor(tensor).shape.size(), reader.where());
-        if (!reader.ok())
-            return {};
-        if (!parsed.ok()) {
-            reader.fail(parsed.error().what, parsed.error().fix);
-            return {};
-        }
-        return std::move(parsed).value();
-    }
-
-    void readMesh()
-    {
-        JsonReader mesh = m_root.child("mesh");
-        std::vector<MeshAxis> axes;
-        auto names = mesh.items("axes");
-        auto sizes = mesh.items("sizes");
-        if (names.size() != sizes.size())
-            mesh.fail("axes and sizes differ in length");
-        for (std::size_t i = 0; i < std::min(names.size(), sizes.size()); ++i)
-            axes.push_back({ names[i].asText(), sizes[i].asInteger(1, kMaxDevices) });
-        std::vector<std::int64_t> ids;
-        if (mesh.has("device_ids"))
-            for (JsonReader& id : mesh.items("device_ids"))
-                ids.push_back(id.asInteger(0));
-        if (!m_root.ok())
-            return;
-        auto made = Mesh::make(std::move(axes), std::move(ids), mesh.where());
-        if (made.ok())
-            plan().mesh = std::move(made).value();
-        else
-            mesh.fail(made.error().what, made.error().fix);
-    }
-
-    void readPipeline()
-    {
-        if (!m_root.ok() || !m_root.has("pipeline"))
-            return;
-        JsonReader item = m_root.child("pipeline");
         PlannedPipeline pipeline;
-        pipeline.axis = plan().mesh.find(item.text("axis"));
-        if (item.ok() && pipeline.axis < 0)
-            return item.child("axis").fail("the mesh has no such axis");
-        pipeline.chunks = item.integer("chunks", 1, 1 << 16);
-        pipeline.layers = item.integer("layers", 1, kMost);
-        pipeline.bubble = item.number("bubble");
-        pipeline.stageSeconds = item.number("stage_seconds");
-        item.readNumber("end_seconds", pipeline.endSeconds);
-        item.readNumber("other_end_seconds", pipeline.otherEndSeconds);
-        pipeline.updateSeconds = item.number("update_seconds");
-        if (!m_root.ok())
+        each.groupIfAny("pipeline", [&](auto& inner) { m_members.pipeline(inner, pipeline); });
+        if (!ok() || pipeline.axis < 0)
             return;
         pipeline.stages = plan().mesh.axis(pipeline.axis).size;
         plan().pipeline = pipeline;
     }
 
-    static TensorRole role(JsonReader reader)
+    void readLayouts()
     {
-        const std::string name = reader.asText();
-        if (name == "weight")
-            return TensorRole::Weight;
-        if (name == "input")
-            return TensorRole::Input;
-        if (name == "kv_cache")
-            return TensorRole::KvCache;
-        if (name != "activation")
-            reader.fail("'" + name + "' is not a role of a tensor");
-        return TensorRole::Activation;
-    }
-
-    static Phase phase(JsonReader item)
-    {
-        const auto phase = phaseFromName(item.text("phase"));
-        if (!phase)
-            item.child("phase").fail("is forward, backward or update");
-        return phase.value_or(Phase::Forward);
-    }
-
-    void readTensors()
-    {
-        for (JsonReader& item : m_root.items("tensors")) {
-            GraphTensor tensor;
-            tensor.spec.name = item.text("name");
-            for (JsonReader& size : item.items("shape"))
-                tensor.spec.shape.push_back(size.asInteger(0, kMost));
-            const auto elements = elementCount(tensor.spec.shape);
-            if (!elements || *elements > (std::int64_t { 1 } << 56))
-                item.child("shape").fail("the tensor has too many elements");
-            const auto dtype = dtypeFromName(item.text("dtype"));
-            if (!dtype)
-                item.child("dtype").fail("unknown dtype");
-            tensor.spec.dtype = dtype.value_or(DType::F32);
-            tensor.spec.role = role(item.child("role"));
-            tensor.copies = item.integer("copies", 1);
-            item.readInteger("pieces", tensor.pieces, 1);
-            item.readNumber("density", tensor.density);
-            if (!(tensor.density > 0 && tensor.density <= 1))
-                item.child("density").fail("a share of rows is more than 0 and at most 1");
-            tensor.segment = static_cast<int>(item.integer("segment", 0, 1 << 20));
-            tensor.gradientOf = static_cast<TensorId>(item.integer("gradient_of", kNoTensor, 1 << 20));
-            tensor.again = static_cast<TensorId>(item.integer("again", kNoTensor, 1 << 20));
-            JsonReader fill = item.child("fill");
-            tensor.fill = { fill.number("mean"), fill.number("deviation") };
-            graph().tensors.push_back(std::move(tensor));
-            if (!m_root.ok())
-                return;
-        }
-        if (m_root.ok())
-            for (JsonReader& item : m_root.items("layouts")) {
-                if (plan().layouts.size() == graph().tensors.size())
-                    return item.fail("there are more layouts than tensors");
-                plan().layouts.push_back(layout(item, static_cast<TensorId>(plan().layouts.size())));
-            }
-        if (m_root.ok() && plan().layouts.size() != graph().tensors.size())
-            m_root.child("layouts").fail("there are fewer layouts than tensors");
-    }
-
-    void readSegments()
-    {
-        if (!m_root.ok())
-            return;
-        const std::size_t tensors = graph().tensors.size();
-        for (JsonReader& item : m_root.items("segments")) {
-            Segment segment;
-            segment.name = item.text("name");
-            segment.firstLayer = item.integer("first_layer", 0, kMost);
-            segment.count = item.integer("count", 1, kMost);
-            segment.isLayer = item.boolean("is_layer");
-            segment.carryIn = index(item, "carry_in", tensors, true);
-            segment.carryOut = index(item, "carry_out", tensors, true);
-            segment.phase = phase(item);
-            segment.of = static_cast<int>(item.integer("of", -1, static_cast<std::int64_t>(graph().segments.size()) - 1));
-            graph().segments.push_back(std::move(segment));
+        const auto specs = m_root.texts("layouts");
+        if (specs.size() != graph().tensors.size())
+            m_root.fail("layouts",
+                        "there are " + std::to_string(specs.size()) + " layouts of " + std::to_string(graph().tensors.size())
+                            + " tensors",
+                        "give each tensor one");
+        for (std::size_t i = 0; i < specs.size() && ok(); ++i) {
+            const std::string key = "layouts[" + std::to_string(i) + "]";
+            auto layout = LayoutText { plan().mesh, graph().tensors[i].spec.shape.size() }.parse(specs[i], key);
+            if (!layout.ok())
+                return m_root.fail(key, layout.error().what, layout.error().fix);
+            plan().layouts.push_back(std::move(layout).value());
         }
     }
 
-    void readPlannedSegments()
+    void readCollective(JsonMembersReader& each, Collective& collective)
     {
-        if (!m_root.ok())
-            return;
-        for (JsonReader& item : m_root.items("layers")) {
-            PlannedSegment segment;
-            segment.name = item.text("name");
-            segment.count = item.integer("count", 1, kMost);
-            segment.firstLayer = item.integer("first_layer", 0, kMost);
-            segment.segment = index(item, "segment", graph().segments.size());
-            segment.phase = phase(item);
-            segment.statistics = item.integer("kept_statistics", 0);
-            for (JsonReader& kept : item.items("kept")) {
-                const TensorId tensor = index(kept, "tensor_id", graph().tensors.size());
-                if (!m_root.ok())
-                    return;
-                segment.kept.push_back({ tensor, layout(kept.child("spec"), tensor) });
-            }
-            plan().segments.push_back(std::move(segment));
+        const AxisText axisText { plan().mesh };
+        each.from().need("axes");
+        for (const std::string& name : each.from().texts("axes")) {
+            const auto axis = axisText.parse(name, each.from().place("axes"));
+            if (!axis.ok())
+                return each.from().fail("axes", axis.error().what, axis.error().fix);
+            collective.axes.push_back(axis.value());
         }
-    }
-
-    void readCollectives()
-    {
-        if (!m_root.ok())
+        m_members.collective(each, collective);
+        if (!ok())
             return;
-        for (JsonReader& item : m_root.items("collectives")) {
-            Collective collective;
-            collective.id = item.text("id");
-            const auto kind = collectiveFromName(item.text("kind"));
-            if (!kind)
-                item.child("kind").fail("unknown collective");
-            collective.kind = kind.value_or(CollectiveKind::AllReduce);
-            for (JsonReader& name : item.items("axes")) {
-                collective.axes.push_back(plan().mesh.find(name.asText()));
-                if (collective.axes.back() < 0)
-                    name.fail("the mesh has no such axis");
-            }
-            collective.tensor = index(item, "tensor_id", graph().tensors.size());
-            collective.plannedSegment = index(item, "planned_segment", plan().segments.size());
-            collective.bytes = item.integer("bytes", 0);
-            collective.count = item.integer("count", 1);
-            collective.seconds = item.number("seconds");
-            item.readText("algorithm", collective.algorithm);
-            item.readText("link", collective.link);
-            if (!m_root.ok())
-                return;
-            collective.groupSize = plan().mesh.groupSize(collective.axes);
-            collective.step = { collective.kind, collective.axes, layout(item.child("from"), collective.tensor),
-                                layout(item.child("to"), collective.tensor) };
-            JsonReader cause = item.child("cause");
-            collective.cause = cause.text("brief");
-            collective.reason = cause.text("reason");
-            plan().collectives.push_back(std::move(collective));
-        }
+        collective.groupSize = plan().mesh.groupSize(collective.axes);
+        collective.step.kind = collective.kind;
+        collective.step.axes = collective.axes;
     }
 
-    void readOperations()
+    void readOperation(JsonFields& from)
     {
-        if (!m_root.ok())
-            return;
-        for (JsonReader& item : m_root.items("operations")) {
-            const std::size_t opId = static_cast<std::size_t>(item.integer("op_id", 0, 1 << 20));
-            const int segment = index(item, "planned_segment", plan().segments.size());
-            if (!m_root.ok())
-                return;
-            PlannedOp planned;
-            planned.op = static_cast<OpId>(opId);
-            planned.count = item.integer("count", 1);
-            readWork(item, planned.work);
-            planned.seconds = item.number("seconds");
-            if (graph().ops.size() <= opId)
-                graph().ops.resize(opId + 1);
-            Op op = readOp(item, planned);
-            if (!m_root.ok())
-                return;
-            auto& ops = graph().segments[static_cast<std::size_t>(plan().segments[static_cast<std::size_t>(segment)].segment)].ops;
-            if (std::find(ops.begin(), ops.end(), planned.op) == ops.end())
-                ops.push_back(planned.op);
-            graph().ops[opId] = std::move(op);
-            plan().segments[static_cast<std::size_t>(segment)].ops.push_back(std::move(planned));
-        }
-    }
-
-    /// Running a plan needs none of it, so a plan may lack all but the FLOPs.
-    static void readWork(JsonReader& item, KernelWork& work)
-    {
-        work.flops = item.number("flops");
-        if (!item.has("work"))
-            return;
-        JsonReader from = item.child("work");
-        const auto kernel = kernelClassFromName(from.text("kernel"));
-        const auto dtype = dtypeFromName(from.text("dtype"));
-        if (!kernel)
-            from.child("kernel").fail("unknown class of kernels");
-        if (!dtype)
-            from.child("dtype").fail("unknown dtype");
-        work.kernel = kernel.value_or(KernelClass::None);
-        work.dtype = dtype.value_or(DType::BF16);
-        from.readNumber("bytes", work.bytes);
-        if (!from.has("gemm"))
-            return;
-        JsonReader gemm = from.child("gemm");
-        work.gemm = { gemm.number("b"), gemm.number("m"), gemm.number("n"), gemm.number("k") };
-    }
-
-    static void readAttribute(JsonReader& reader, const char* key, bool& value) { reader.readBoolean(key, value); }
-    static void readAttribute(JsonReader& reader, const char* key, double& value) { reader.readNumber(key, value); }
-    static void readAttribute(JsonReader& reader, const char* key, std::int64_t& value)
-    {
-        if (reader.has(key))
-            value = reader.integer(key, 0, kMost);
-    }
-
-    Op readOp(JsonReader item, PlannedOp& planned)
-    {
+        JsonMembersReader each(from);
+        PlannedOp planned;
+        int segmentId = 0;
+        each.value("op_id", planned.op, { 0, kMostIds });
+        each.value("planned_segment", segmentId, indexInto(plan().segments.size()));
         Op op;
-        op.name = item.text("name");
-        const auto kind = opKindFromName(item.text("op"));
-        if (!kind)
-            item.child("op").fail("unknown operation");
-        op.kind = kind.value_or(OpKind::Add);
-        JsonReader attributes = item.child("attributes");
-        visitAttributes(op.attributes, [&](const char* key, auto& value, const auto&) { readAttribute(attributes, key, value); });
-        for (JsonReader& operand : item.items("operands")) {
-            OperandUse use;
-            use.tensor = index(operand, "tensor_id", graph().tensors.size());
-            if (!m_root.ok())
-                return op;
-            use.before = layout(operand.child("before"), use.tensor);
-            use.layout = layout(operand.child("spec"), use.tensor);
-            use.replaces = operand.boolean("replaces");
-            for (JsonReader& collective : operand.items("collectives"))
-                use.collectives.push_back(
-                    static_cast<int>(collective.asInteger(0, static_cast<std::int64_t>(plan().collectives.size()) - 1)));
+        m_members.operation(each, op, planned);
+        if (!ok())
+            return;
+        for (const OperandUse& use : planned.operands)
             op.operands.push_back(use.tensor);
-            planned.operands.push_back(std::move(use));
-        }
-        JsonReader result = item.child("result");
-        op.result = index(result, "tensor_id", graph().tensors.size());
-        if (m_root.ok())
-            planned.result = layout(result.child("spec"), op.result);
-        return op;
+        const auto opId = static_cast<std::size_t>(planned.op);
+        if (graph().ops.size() <= opId)
+            graph().ops.resize(opId + 1);
+        PlannedSegment& segment = plan().segments[static_cast<std::size_t>(segmentId)];
+        auto& ops = graph().segments[static_cast<std::size_t>(segment.segment)].ops;
+        if (std::find(ops.begin(), ops.end(), planned.op) == ops.end())
+            ops.push_back(planned.op);
+        graph().ops[opId] = std::move(op);
+        segment.ops.push_back(std::move(planned));
     }
 
     /// Which operation wanted a collective follows from the first operand that lists it; each must be listed once (those around
@@ -348,7 +143,7 @@ private:
                         const bool again = listed[static_cast<std::size_t>(id)];
                         const bool ring = collective.kind == CollectiveKind::SendRecv && collective.step.after == use.layout;
                         if ((again && !ring) || !chained)
-                            return m_root.fail("collective " + collective.id + " does not fit the operand that lists it");
+                            return refuse("collective " + collective.id + " does not fit the operand that lists it");
                         if (again)
                             continue;
                         listed[static_cast<std::size_t>(id)] = true;
@@ -357,15 +152,16 @@ private:
                         now = &collective.step.after;
                     }
                     if (!(*now == use.layout))
-                        return m_root.fail("the steps of operand " + std::to_string(i) + " of " + graph().op(op.op).name
-                                           + " do not lead to the layout in which it is taken");
+                        return refuse("the steps of operand " + std::to_string(i) + " of " + graph().op(op.op).name
+                                      + " do not lead to the layout in which it is taken");
                 }
         if (std::find(listed.begin(), listed.end(), false) != listed.end())
-            m_root.fail("a collective is wanted by no operation");
+            refuse("a collective is wanted by no operation");
     }
 
-    JsonReader m_root;
+    JsonFields m_root;
     Program m_program;
+    PlanMembers<JsonMembersReader, Graph, Plan> m_members;
 };
 
 } // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/wire/profile.h"
 
-#include "model/core/jsonreader.h"
+#include "model/io/wire/profilemembers.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -30,107 +31,105 @@ json eventToJson(const ProfileEvent& event)
         { event.operation, event.step, event.layer, event.microBatch, event.seconds, event.wallSeconds, std::move(spans) });
 }
 
-json operationToJson(const ProfileOperation& operation)
+json eventsToJson(const std::vector<ProfileEvent>& events)
 {
-    return { { "id", operation.id },
-             { "kind", operation.kind },
-             { "collective", operation.collective },
-             { "flops", operation.flops },
-             { "work_bytes", operation.workBytes },
-             { "bytes", operation.bytes },
-             { "group_size", operation.groupSize },
-             { "tensor", operation.tensor },
-             { "groups", operation.groups },
-             { "predicted_seconds", operation.predictedSeconds } };
+    json out = json::array();
+    for (const ProfileEvent& event : events)
+        out.push_back(eventToJson(event));
+    return out;
 }
 
-/// The entries of a list that must have so many.
+/// The entries of a list that must have so many; `place` is that of the list in `from`.
 class Row {
 public:
-    Row(JsonReader& reader, std::size_t size)
-        : m_reader(reader)
-        , m_good(reader.value().is_array() && reader.value().size() == size)
+    Row(JsonFields& from, const json& value, std::size_t size, const char* list, std::size_t place)
+        : m_from(from)
+        , m_value(value)
+        , m_good(value.is_array() && value.size() == size)
+        , m_list(list)
+        , m_place(place)
     {
         if (!m_good)
-            reader.fail("a list of " + std::to_string(size) + " entries is expected here");
+            fail("is no list of " + std::to_string(size) + " entries");
     }
     double seconds(std::size_t index)
     {
-        const double value = m_good && m_reader.value()[index].is_number() ? m_reader.value()[index].get<double>() : -1;
+        const double value = m_good && m_value[index].is_number() ? m_value[index].get<double>() : -1;
         if (!(value >= 0) || !std::isfinite(value))
-            m_reader.fail("entry " + std::to_string(index) + " is not a time");
+            fail("entry " + std::to_string(index) + " is not a time");
         return value;
     }
     std::int64_t whole(std::size_t index)
     {
-        const std::int64_t value =
-            m_good && m_reader.value()[index].is_number_integer() ? m_reader.value()[index].get<std::int64_t>() : -1;
+        const std::int64_t value = m_good && m_value[index].is_number_integer() ? m_value[index].get<std::int64_t>() : -1;
         if (value < 0)
-            m_reader.fail("entry " + std::to_string(index) + " is not a whole number of at least 0");
+            fail("entry " + std::to_string(index) + " is not a whole number of at least 0");
         return value;
     }
     const json& list(std::size_t index)
     {
         static const json kNothing = json::array();
-        if (m_good && m_reader.value()[index].is_array())
-            return m_reader.value()[index];
-        m_reader.fail("entry " + std::to_string(index) + " is not a list");
+        if (m_good && m_value[index].is_array())
+            return m_value[index];
+        fail("entry " + std::to_string(index) + " is not a list");
         return kNothing;
+    }
+    void fail(const std::string& what)
+    {
+        if (!m_from.error())
+            m_from.fail(m_list + ("[" + std::to_string(m_place) + "]"), what, "send it as model/io/wire/profile.h says");
     }
 
 private:
-    JsonReader& m_reader;
+    JsonFields& m_from;
+    const json& m_value;
     bool m_good;
+    std::string m_list;
+    std::size_t m_place;
 };
 
-ProfileEvent eventFromJson(JsonReader reader, std::size_t operations, const std::string& where)
+ProfileEvent eventFromJson(JsonFields& from, const json& value, std::size_t place, std::size_t operations)
 {
     ProfileEvent out;
-    Row row(reader, 7);
+    Row row(from, value, 7, "events", place);
     out.operation = row.whole(0);
     if (out.operation >= static_cast<std::int64_t>(operations))
-        reader.fail("there is no operation " + std::to_string(out.operation));
+        row.fail("there is no operation " + std::to_string(out.operation));
     out.step = row.whole(1);
     out.layer = row.whole(2);
     out.microBatch = row.whole(3);
     out.seconds = row.seconds(4);
     out.wallSeconds = row.seconds(5);
     for (const json& entry : row.list(6)) {
-        JsonReader item(entry, where);
-        Row values(item, 5);
+        Row values(from, entry, 5, "events", place);
         DeviceSpan span { values.whole(0), values.seconds(1), values.seconds(2), values.seconds(3), values.whole(4) };
-        if (!item.ok() || span.end < span.start)
-            reader.fail("a device's part ends before it starts, or is no list of its five numbers");
+        if (span.end < span.start)
+            row.fail("a device's part ends before it starts");
         out.devices.push_back(span);
     }
     return out;
 }
 
-ProfileOperation operationFromJson(JsonReader reader)
+void readEvents(JsonFields& from, RunProfile& profile)
 {
-    ProfileOperation out;
-    out.id = reader.text("id");
-    out.kind = reader.text("kind");
-    out.collective = reader.boolean("collective");
-    out.flops = reader.number("flops");
-    out.workBytes = reader.number("work_bytes");
-    out.bytes = reader.integer("bytes", 0);
-    out.groupSize = reader.integer("group_size", 1);
-    out.tensor = reader.text("tensor");
-    out.predictedSeconds = reader.number("predicted_seconds");
-    for (JsonReader& group : reader.items("groups")) {
-        std::vector<std::int64_t> ids;
-        if (!group.value().is_array())
-            group.fail("a list of devices is expected here");
-        else
-            for (const json& id : group.value())
-                if (id.is_number_integer())
-                    ids.push_back(id.get<std::int64_t>());
-                else
-                    group.fail("the id of a device is expected here");
-        out.groups.push_back(std::move(ids));
-    }
-    return out;
+    const json* events = from.need("events");
+    if (events != nullptr && !events->is_array())
+        from.fail("events", "is not a list", "use [...]");
+    for (std::size_t i = 0; !from.error() && i < events->size(); ++i)
+        profile.events.push_back(eventFromJson(from, (*events)[i], i, profile.operations.size()));
+}
+
+/// Ids of devices, in lists.
+void readGroups(JsonFields& from, std::vector<std::vector<std::int64_t>>& groups)
+{
+    const json* list = from.need("groups");
+    const auto isId = [](const json& id) { return id.is_number_integer(); };
+    const auto isGroup = [&](const json& group) { return group.is_array() && std::all_of(group.begin(), group.end(), isId); };
+    if (list == nullptr)
+        return;
+    if (!list->is_array() || !std::all_of(list->begin(), list->end(), isGroup))
+        return from.fail("groups", "is no list of lists of devices", "write [[0, 1], …]");
+    groups = list->get<std::vector<std::vector<std::int64_t>>>();
 }
 
 } // namespace
@@ -145,65 +144,49 @@ std::optional<ProfileMode> profileModeFromName(std::string_view name)
     return std::nullopt;
 }
 
-json profileToJson(const RunProfile& profile)
+template <class Each, MembersOf<ProfiledDevice> Device>
+void jsonMembers(Each& each, Device& device)
 {
-    json devices = json::array();
-    for (const ProfiledDevice& device : profile.devices)
-        devices.push_back({ { "id", device.id },
-                            { "name", device.name },
-                            { "announced_bytes", device.announcedBytes },
-                            { "peak_bytes", device.peakBytes },
-                            { "peak_at", device.peakAt } });
-    json operations = json::array();
-    for (const ProfileOperation& operation : profile.operations)
-        operations.push_back(operationToJson(operation));
-    json events = json::array();
-    for (const ProfileEvent& event : profile.events)
-        events.push_back(eventToJson(event));
-    return { { "mode", profileModeName(profile.mode) },
-             { "machine", profile.machine },
-             { "workers", profile.workers },
-             { "limits",
-               { { "gemm_flops_one", profile.limits.gemmFlopsOne },
-                 { "gemm_flops_all", profile.limits.gemmFlopsAll },
-                 { "copy_bytes_one", profile.limits.copyBytesOne },
-                 { "copy_bytes_all", profile.limits.copyBytesAll } } },
-             { "devices", std::move(devices) },
-             { "operations", std::move(operations) },
-             { "events", std::move(events) },
-             { "left_out", profile.leftOut } };
+    each.value("id", device.id);
+    each.value("name", device.name);
+    each.value("announced_bytes", device.announcedBytes, { 0 });
+    each.value("peak_bytes", device.peakBytes, { 0 });
+    each.value("peak_at", device.peakAt);
 }
 
-Result<RunProfile> profileFromJson(const json& value)
+template <class Each, MembersOf<ProfileOperation> Operation>
+void jsonMembers(Each& each, Operation& operation)
 {
-    RunProfile out;
-    const std::string where = "profile";
-    JsonReader reader(value, where);
-    if (!value.is_object())
-        reader.fail("an object is expected here");
-    const auto mode = profileModeFromName(reader.text("mode"));
-    if (!mode)
-        reader.child("mode").fail("none, serial or batched is expected here");
-    out.mode = mode.value_or(ProfileMode::None);
-    out.machine = reader.text("machine");
-    out.workers = reader.integer("workers", 0);
-    out.leftOut = reader.integer("left_out", 0);
-    JsonReader limits = reader.child("limits");
-    out.limits = { limits.number("gemm_flops_one"), limits.number("gemm_flops_all"), limits.number("copy_bytes_one"),
-                   limits.number("copy_bytes_all") };
-    for (JsonReader& item : reader.items("devices"))
-        out.devices.push_back({ item.integer("id"), item.text("name"), item.integer("announced_bytes", 0),
-                                item.integer("peak_bytes", 0), item.text("peak_at") });
-    for (const JsonReader& item : reader.items("operations"))
-        out.operations.push_back(operationFromJson(item));
-    for (const JsonReader& item : reader.items("events")) {
-        out.events.push_back(eventFromJson(item, out.operations.size(), where));
-        if (!reader.ok())
-            break;
-    }
-    if (!reader.ok())
-        return reader.error();
-    return out;
+    each.value("id", operation.id);
+    each.value("kind", operation.kind);
+    each.value("collective", operation.collective);
+    each.value("flops", operation.flops);
+    each.value("work_bytes", operation.workBytes);
+    each.value("bytes", operation.bytes, { 0 });
+    each.value("group_size", operation.groupSize, { 1 });
+    each.value("tensor", operation.tensor);
+    each.derived("groups", [&] { return operation.groups; });
+    if constexpr (Each::kReads)
+        readGroups(each.from(), operation.groups);
+    each.value("predicted_seconds", operation.predictedSeconds);
 }
+
+template <class Each, MembersOf<RunProfile> Profile>
+void jsonMembers(Each& each, Profile& profile)
+{
+    each.value("mode", profile.mode);
+    each.value("machine", profile.machine);
+    each.value("workers", profile.workers, { 0 });
+    each.value("left_out", profile.leftOut, { 0 });
+    each.value("limits", profile.limits);
+    each.value("devices", profile.devices);
+    each.value("operations", profile.operations);
+    each.derived("events", [&] { return eventsToJson(profile.events); });
+    if constexpr (Each::kReads)
+        readEvents(each.from(), profile);
+}
+
+json profileToJson(const RunProfile& profile) { return jsonOf(profile); }
+Result<RunProfile> profileFromJson(const json& value) { return messageFromJson<RunProfile>(value, "profile"); }
 
 } // namespace shardboard

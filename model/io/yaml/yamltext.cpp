@@ -15,24 +15,13 @@ namespace shardboard {
 
 namespace {
 
-/// Ends the reading from inside yaml-cpp's calls; never leaves this file.
-struct Refusal {
-    int line;
-    int column;
-    std::string what;
-    std::string fix;
-};
-
-Refusal refusal(const YamlValue& at, std::string what, std::string fix)
-{
-    return { at.line, at.column, std::move(what), std::move(fix) };
-}
-
-/// Builds the tree from yaml-cpp's events, so that depth and aliases are checked before anything is built from them.
+/// Builds the tree from yaml-cpp's events, so that depth and aliases are checked before anything is built from them. What is wrong
+/// is thrown as an Error, because only that ends the reading from inside yaml-cpp's calls; it never leaves this file.
 class TreeBuilder : public YAML::EventHandler {
 public:
-    explicit TreeBuilder(const YamlLimits& limits)
-        : m_limits(limits)
+    TreeBuilder(const std::string& where, const YamlLimits& limits)
+        : m_where(where)
+        , m_limits(limits)
     {
     }
     YamlValue take() { return std::move(m_root); }
@@ -103,7 +92,7 @@ private:
         return value;
     }
 
-    static bool isTextTag(const YamlValue& value, const std::string& tag)
+    bool isTextTag(const YamlValue& value, const std::string& tag) const
     {
         static const std::string kCore = "tag:yaml.org,2002:";
         const std::string name = tag.starts_with(kCore) ? tag.substr(kCore.size()) : std::string();
@@ -154,13 +143,13 @@ private:
         }
     }
 
-    static void putKey(Open& parent, YamlValue key)
+    void putKey(Open& parent, YamlValue key) const
     {
         if (key.kind != YamlValue::Kind::Scalar)
             throw refusal(key, "a key is " + key.shown(), "keys are words");
         const auto [line, isNew] = parent.lines.emplace(key.text, key.line);
         if (!isNew)
-            throw refusal(key, "the key '" + key.text + "' is there twice, first on line " + std::to_string(line->second),
+            throw refusal(key, "the key '" + key.text + "' appears twice, first on line " + std::to_string(line->second),
                           "keep one of them");
         parent.value.keys.push_back(std::move(key.text));
         parent.hasKey = true;
@@ -215,6 +204,12 @@ private:
         }
     }
 
+    Error refusal(const YamlValue& at, std::string what, std::string fix) const
+    {
+        return inputError(yamlPlace(m_where, at), std::move(what), std::move(fix));
+    }
+
+    const std::string& m_where;
     YamlLimits m_limits;
     YamlValue m_root;
     std::vector<Open> m_open;
@@ -258,16 +253,16 @@ Result<YamlValue> parseYaml(const std::string& text, const std::string& where, c
         // Without its last line break: yaml-cpp takes one at the end for the end of a quote that is never closed.
         std::istringstream stream(text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
         YAML::Parser parser(stream);
-        TreeBuilder builder(limits);
+        TreeBuilder builder(where, limits);
         if (!parser.HandleNextDocument(builder))
             return YamlValue {};
         YamlValue root = builder.take();
-        TreeBuilder second(limits);
+        TreeBuilder second(where, limits);
         if (parser.HandleNextDocument(second))
             return inputError(yamlPlace(where, second.take()), "a second document begins here", "keep one document in a file");
         return root;
-    } catch (const Refusal& problem) {
-        return errorAt(where, problem.line, problem.column, problem.what, problem.fix);
+    } catch (const Error& problem) {
+        return problem;
     } catch (const YAML::Exception& problem) {
         const bool openQuote = problem.msg.find("illegal EOF in scalar") != std::string::npos;
         return errorAt(where, std::max(problem.mark.line, 0) + 1, std::max(problem.mark.column, 0) + 1,

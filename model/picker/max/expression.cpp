@@ -165,7 +165,7 @@ private:
         if (token.kind == PatternToken::Kind::Number)
             return add(Op::Constant, {}, parseInteger(token.text).value_or(0));
         if (token.kind != PatternToken::Kind::Name)
-            return fail("'" + std::string(token.text) + "' is no value");
+            return fail("'" + std::string(token.text) + "' is not a value");
         return name(token.text);
     }
     int name(std::string_view text)
@@ -216,7 +216,7 @@ private:
             if (i == 0 && attribute) {
                 constant = attributeOf(peek().text);
                 if (constant < 0)
-                    return fail("'" + std::string(peek().text) + "' is no attribute");
+                    return fail("'" + std::string(peek().text) + "' is not an attribute");
                 ++m_at;
             } else {
                 nodes[i] = choice();
@@ -253,7 +253,7 @@ Result<Expression> Expression::parse(std::string_view text, const PatternNames& 
     std::size_t at = 0;
     auto out = parse(tokens, at, names);
     if (out.ok() && at != tokens.size())
-        return patternError("'" + std::string(tokens[at].text) + "' is too much");
+        return patternError("'" + std::string(tokens[at].text) + "' is unexpected");
     return out;
 }
 

@@ -6,9 +6,9 @@
 
 #include "model/core/mesh.h"
 #include "model/picker/max/attributes.h"
-#include "model/picker/menu.h"
-#include "model/picker/refusal.h"
-#include "model/picker/ruleprofile.h"
+#include "model/picker/menu/menu.h"
+#include "model/picker/menu/refusal.h"
+#include "model/picker/menu/ruleprofile.h"
 
 #include <optional>
 #include <vector>

@@ -16,7 +16,7 @@ namespace shardboard {
 namespace {
 
 constexpr const char* kMerged = "the parts of a dim that is merged into another are not contiguous in it";
-constexpr const char* kNotWhole = "the parts are no whole number of the target dim's elements";
+constexpr const char* kNotWhole = "the parts are not a whole number of the target dim's elements";
 
 /// A product of sizes: a number and names.
 struct Product {
@@ -96,14 +96,14 @@ private:
             m_dims.emplace_back();
             if (dim.sourceDims.empty() && dim.size == kWildcard) {
                 if (m_wildcard >= 0)
-                    return refuse("has more than one -1", "leave one dim open at most");
+                    return refuse("has more than one -1", "leave at most one dim open");
                 m_wildcard = static_cast<int>(j);
                 continue;
             }
             m_dims.back().times(dim.size);
             for (const int k : dim.sourceDims) {
                 if (k < 0 || k >= static_cast<int>(m_source.size()))
-                    return refuse("speaks of dim " + std::to_string(k) + " of the operand, which it does not have",
+                    return refuse("refers to dim " + std::to_string(k) + " of the operand, which it does not have",
                                   "the operand has " + std::to_string(m_source.size()) + " dims");
                 m_dims.back().times(m_source[static_cast<std::size_t>(k)]);
             }

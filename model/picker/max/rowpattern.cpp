@@ -40,7 +40,7 @@ public:
             while (accept("even"))
                 m_out.m_even.push_back(even());
         if (m_at < m_tokens.size())
-            fail("'" + std::string(m_tokens[m_at].text) + "' is too much");
+            fail("'" + std::string(m_tokens[m_at].text) + "' is unexpected");
         if (m_problem)
             return *m_problem;
         m_out.m_variables = m_names.variables;

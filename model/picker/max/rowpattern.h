@@ -17,7 +17,7 @@
 #pragma once
 
 #include "model/picker/max/expression.h"
-#include "model/picker/menu.h"
+#include "model/picker/menu/menu.h"
 
 namespace shardboard {
 

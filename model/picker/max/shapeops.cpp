@@ -23,7 +23,7 @@ std::span<const OpFamily> shapeFamilies()
               for (const std::int64_t dim : dims)
                   seen |= std::uint64_t { 1 } << dim;
               if (dims.size() != question.operands[0].shape.size() || seen != (std::uint64_t { 1 } << dims.size()) - 1)
-                  return Refusal { UpstreamError::ValueError, "attrs.dims", "is no order of the dims of the operand",
+                  return Refusal { UpstreamError::ValueError, "attrs.dims", "is not an order of the dims of the operand",
                                    "name each of them once" };
               return std::nullopt;
           } },

@@ -2,7 +2,7 @@
 #include "model/plan/memory/segmentprofile.h"
 
 #include "model/ops/opdefinition.h"
-#include "model/plan/buildplan.h"
+#include "model/plan/largestshard.h"
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@ public:
         : m_graph(graph)
         , m_plan(plan)
         , m_planned(planned)
-        , m_segment(graph.segments[static_cast<std::size_t>(planned.segment)])
+        , m_segment(graph.segment(planned.segment))
         , m_names(graph, planned)
         , m_statistics(forward != nullptr ? forward->statistics : planned.statistics)
     {
@@ -141,7 +141,7 @@ private:
 
     Cause causeOf(TensorId id) const
     {
-        const GraphTensor& tensor = m_graph.tensors[static_cast<std::size_t>(id)];
+        const GraphTensor& tensor = m_graph.entry(id);
         for (const TensorId of : { tensor.addendOf, tensor.gradientOf })
             if (of != kNoTensor && m_graph.tensor(of).role == TensorRole::Weight)
                 return Waiting;
@@ -168,9 +168,8 @@ private:
 
     bool moves(const OperandUse& use) const
     {
-        return std::any_of(use.collectives.begin(), use.collectives.end(), [&](int index) {
-            return m_plan.collectives[static_cast<std::size_t>(index)].kind != CollectiveKind::LocalSlice;
-        });
+        return std::any_of(use.collectives.begin(), use.collectives.end(),
+                           [&](int index) { return m_plan.collective(index).kind != CollectiveKind::LocalSlice; });
     }
 
     std::int64_t taken(const OperandUse& use) const { return shardBytes(m_graph, m_plan.mesh, use.tensor, use.layout); }
@@ -234,11 +233,11 @@ std::vector<std::vector<int>> forwardSegments(const Graph& graph, const Plan& pl
 /// The planned forward segment that has the layers of a backward one.
 int forwardOf(const Graph& graph, const Plan& plan, const std::vector<std::vector<int>>& forwards, const PlannedSegment& backward)
 {
-    const int of = graph.segments[static_cast<std::size_t>(backward.segment)].of;
+    const int of = graph.segment(backward.segment).of;
     if (of < 0)
         return -1;
     for (const int index : forwards[static_cast<std::size_t>(of)]) {
-        const PlannedSegment& forward = plan.segments[static_cast<std::size_t>(index)];
+        const PlannedSegment& forward = plan.segment(index);
         if (forward.firstLayer <= backward.firstLayer && backward.firstLayer < forward.firstLayer + forward.count)
             return index;
     }
@@ -249,7 +248,7 @@ int forwardOf(const Graph& graph, const Plan& plan, const std::vector<std::vecto
 
 std::int64_t shardBytes(const Graph& graph, const Mesh& mesh, TensorId tensor, const Layout& layout)
 {
-    const GraphTensor& what = graph.tensors[static_cast<std::size_t>(tensor)];
+    const GraphTensor& what = graph.entry(tensor);
     return scaledBytes(bytesOf(largestShard(what.spec.shape, layout, mesh), what.spec.dtype), what.density);
 }
 
@@ -259,8 +258,7 @@ std::vector<SegmentProfile> segmentProfiles(const Graph& graph, const Plan& plan
     const auto forwards = forwardSegments(graph, plan);
     for (const PlannedSegment& planned : plan.segments) {
         const int forward = planned.phase == Phase::Backward ? forwardOf(graph, plan, forwards, planned) : -1;
-        out.push_back(
-            SegmentWalk(graph, plan, planned, forward < 0 ? nullptr : &plan.segments[static_cast<std::size_t>(forward)]).run());
+        out.push_back(SegmentWalk(graph, plan, planned, forward < 0 ? nullptr : &plan.segment(forward)).run());
         out.back().keptFor = forward;
     }
     return out;

@@ -2,7 +2,7 @@
 #include "model/plan/memory/timeline.h"
 
 #include "model/cost/closedforms/adambytes.h"
-#include "model/plan/buildplan.h"
+#include "model/plan/largestshard.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/stagelayers.h"
 
@@ -17,7 +17,7 @@ namespace {
 /// Keys and values (or what they are made of) that stay for the tokens to come, as attention takes them.
 std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegment& segment)
 {
-    const auto stays = [&](TensorId id) { return graph.tensors[static_cast<std::size_t>(id)].cached; };
+    const auto stays = [&](TensorId id) { return graph.entry(id).cached; };
     std::map<TensorId, Layout> layouts;
     for (const PlannedOp& op : segment.ops) {
         if (stays(graph.op(op.op).result))
@@ -30,7 +30,7 @@ std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegm
     std::int64_t bytes = 0;
     for (const auto& [id, layout] : layouts)
         bytes += scaledBytes(bytesOf(largestShard(graph.tensor(id).shape, layout, mesh), graph.tensor(id).dtype),
-                             graph.tensors[static_cast<std::size_t>(id)].cachedShare);
+                             graph.entry(id).cachedShare);
     return bytes;
 }
 
@@ -83,14 +83,8 @@ public:
     }
 
 private:
-    const PlannedSegment& planned(const StagePart& part) const
-    {
-        return m_plan.segments[static_cast<std::size_t>(part.plannedSegment)];
-    }
-    const Segment& segment(const StagePart& part) const
-    {
-        return m_graph.segments[static_cast<std::size_t>(planned(part).segment)];
-    }
+    const PlannedSegment& planned(const StagePart& part) const { return m_plan.segment(part.plannedSegment); }
+    const Segment& segment(const StagePart& part) const { return m_graph.segment(planned(part).segment); }
     const SegmentProfile& profile(const StagePart& part) const { return m_profiles[static_cast<std::size_t>(part.plannedSegment)]; }
     const SegmentProfile& forwardOf(const StagePart& part) const
     {
@@ -209,8 +203,8 @@ MemoryTimeline memoryTimeline(const Graph& graph, const Plan& plan, std::int64_t
     const std::vector<SegmentProfile> profiles = segmentProfiles(graph, plan);
     StageWalk(graph, plan, profiles, runtimeBytes(plan), stage)
         .run([&](const StagePart& part, std::size_t op, std::int64_t done, const MemoryBytes& bytes) {
-            const PlannedSegment& planned = plan.segments[static_cast<std::size_t>(part.plannedSegment)];
-            const bool isLayer = graph.segments[static_cast<std::size_t>(planned.segment)].isLayer;
+            const PlannedSegment& planned = plan.segment(part.plannedSegment);
+            const bool isLayer = graph.segment(planned.segment).isLayer;
             const bool down = planned.phase == Phase::Backward;
             const std::int64_t layer = part.firstLayer + (down ? part.layers - 1 - done : done);
             out.moments.push_back({ part.plannedSegment, planned.ops[op].op, isLayer ? layer : -1, part.layers, bytes });
@@ -234,7 +228,7 @@ std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
                     return;
                 static_cast<MemoryBytes&>(peak) = bytes;
                 peak.peak = total;
-                segment = &plan.segments[static_cast<std::size_t>(part.plannedSegment)];
+                segment = &plan.segment(part.plannedSegment);
                 op = segment->ops[index].op;
             });
         if (segment != nullptr)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/machine/taskpool.h"
+
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
+
+#include <algorithm>
+
+namespace shardboard::engine {
+
+TaskPool::TaskPool(int workers, const std::atomic<bool>* cancel)
+    : m_cancel(cancel)
+{
+    try {
+        for (int i = 0; i < std::max(1, workers); ++i)
+            m_threads.emplace_back([this, i] { work(i); });
+    } catch (...) { // no more threads, or no memory for them
+        leave();
+        throw;
+    }
+}
+
+TaskPool::~TaskPool() { leave(); }
+
+void TaskPool::leave()
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_leave = true;
+    }
+    m_wake.notify_all();
+    for (std::thread& thread : m_threads)
+        thread.join();
+}
+
+void TaskPool::checkCancelled() const
+{
+    if (cancelled())
+        throw Stopped {};
+}
+
+void TaskPool::run(std::int64_t count, const Task& task)
+{
+    checkCancelled();
+    if (count <= 0)
+        return;
+    std::unique_lock lock(m_mutex);
+    m_task = &task;
+    m_count = count;
+    m_next = 0;
+    m_failure = nullptr;
+    m_busy = workers();
+    ++m_round;
+    m_wake.notify_all();
+    m_idle.wait(lock, [this] { return m_busy == 0; });
+    m_task = nullptr;
+    if (m_failure)
+        std::rethrow_exception(m_failure);
+    checkCancelled();
+}
+
+void TaskPool::work(int worker)
+{
+    prepareGemmThread();
+    std::uint64_t seen = 0;
+    std::unique_lock lock(m_mutex);
+    while (true) {
+        m_wake.wait(lock, [&] { return m_leave || m_round != seen; });
+        if (m_leave)
+            return;
+        seen = m_round;
+        lock.unlock();
+        runTasks(worker);
+        lock.lock();
+        if (--m_busy == 0)
+            m_idle.notify_one();
+    }
+}
+
+void TaskPool::runTasks(int worker)
+{
+    try {
+        for (std::int64_t i = m_next++; i < m_count && !cancelled(); i = m_next++)
+            (*m_task)(i, worker);
+    } catch (...) {
+        m_next = m_count;
+        const std::lock_guard lock(m_mutex);
+        if (!m_failure)
+            m_failure = std::current_exception();
+    }
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ops/kernels/rows.h"
+
+#include "engine/machine/simd.h"
+#include "engine/machine/vectors.h"
+#include "engine/ops/kernels/lanes.h"
+#include "engine/ops/kernels/normaltail.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardboard::engine {
+
+SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out);
+
+SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes)
+{
+    float sums[kLanes] = {}; // its own, so that the compiler sees that x is no part of it
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (std::int64_t j = 0; j < kLanes; ++j)
+            sums[j] += x[i + j] * x[i + j];
+    for (std::int64_t j = 0; i + j < n; ++j)
+        sums[j] += x[i + j] * x[i + j];
+    std::copy(sums, sums + kLanes, lanes);
+}
+
+SHARDBOARD_CLONES void sumOfProducts(const float* a, const float* b, std::int64_t n, float* lanes)
+{
+    float sums[kLanes] = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (std::int64_t j = 0; j < kLanes; ++j)
+            sums[j] += a[i + j] * b[i + j];
+    for (std::int64_t j = 0; i + j < n; ++j)
+        sums[j] += a[i + j] * b[i + j];
+    std::copy(sums, sums + kLanes, lanes);
+}
+
+SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out)
+{
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = x[i] * scale * weight[i];
+}
+
+void rmsNormRows(const float* x, const float* weight, std::int64_t rows, std::int64_t n, double epsilon, float* out)
+{
+    float lanes[kLanes];
+    for (std::int64_t r = 0; r < rows; ++r) {
+        sumOfSquares(x + r * n, n, lanes);
+        const double mean = n > 0 ? sumLanes(lanes) / static_cast<double>(n) : 0;
+        scaleByWeight(x + r * n, weight, static_cast<float>(1.0 / std::sqrt(mean + epsilon)), n, out + r * n);
+    }
+}
+
+SHARDBOARD_CLONES void siluRow(const float* x, std::int64_t n, float* out)
+{
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = x[i] / (1.0f + fastExp(-x[i]));
+}
+
+SHARDBOARD_CLONES void geluRow(const float* x, std::int64_t n, float* out)
+{
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = x[i] * normalBelow(x[i], fastExp(-0.5f * x[i] * x[i]));
+}
+
+SHARDBOARD_CLONES void addRow(const float* a, const float* b, bool repeatB, std::int64_t n, float* out)
+{
+    if (repeatB) {
+        const float value = n > 0 ? b[0] : 0;
+        for (std::int64_t i = 0; i < n; ++i)
+            out[i] = a[i] + value;
+        return;
+    }
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = a[i] + b[i];
+}
+
+SHARDBOARD_CLONES void mulRow(const float* a, const float* b, bool repeatB, std::int64_t n, float* out)
+{
+    if (repeatB) {
+        const float value = n > 0 ? b[0] : 0;
+        for (std::int64_t i = 0; i < n; ++i)
+            out[i] = a[i] * value;
+        return;
+    }
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = a[i] * b[i];
+}
+
+SHARDBOARD_CLONES void ropeRow(const float* x, const float* cosines, const float* sines, std::int64_t d, float* out)
+{
+    const std::int64_t half = d / 2;
+    for (std::int64_t i = 0; i < half; ++i) {
+        const float first = x[i];
+        const float second = x[i + half];
+        out[i] = first * cosines[i] - second * sines[i];
+        out[i + half] = second * cosines[i] + first * sines[i];
+    }
+}
+
+void ropeAngles(std::int64_t position, std::int64_t d, double theta, float* cosines, float* sines)
+{
+    for (std::int64_t i = 0; i < d / 2; ++i) {
+        const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(d);
+        const double angle = static_cast<double>(position) * std::pow(theta, exponent);
+        cosines[i] = static_cast<float>(std::cos(angle));
+        sines[i] = static_cast<float>(std::sin(angle));
+    }
+}
+
+SHARDBOARD_CLONES float highestOf(const float* x, std::int64_t n)
+{
+    float lanes[kLanes];
+    for (std::int64_t i = 0; i < kLanes; ++i)
+        lanes[i] = x[0];
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (std::int64_t j = 0; j < kLanes; ++j)
+            lanes[j] = lanes[j] < x[i + j] ? x[i + j] : lanes[j];
+    for (; i < n; ++i)
+        lanes[0] = std::max(lanes[0], x[i]);
+    return *std::max_element(lanes, lanes + kLanes);
+}
+
+SHARDBOARD_CLONES void expRow(float* x, std::int64_t n, float highest, float* lanes)
+{
+    float sums[kLanes] = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (std::int64_t j = 0; j < kLanes; ++j) {
+            const float e = fastExp(x[i + j] - highest);
+            x[i + j] = e;
+            sums[j] += e;
+        }
+    }
+    for (std::int64_t j = 0; i + j < n; ++j) {
+        x[i + j] = fastExp(x[i + j] - highest);
+        sums[j] += x[i + j];
+    }
+    std::copy(sums, sums + kLanes, lanes);
+}
+
+void softmaxRow(float* scores, std::int64_t visible, std::int64_t n)
+{
+    float lanes[kLanes];
+    expRow(scores, visible, highestOf(scores, visible), lanes);
+    scaleRow(scores, static_cast<float>(1.0 / sumLanes(lanes)), visible, scores);
+    std::fill(scores + visible, scores + n, 0.0f);
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operands of an operation need no memory of their own.
+#pragma once
+
+#include "model/ops/graph.h"
+
+#include <cstddef>
+
+namespace shardboard::engine {
+
+/// Large weights that the operation reads in row chunks need no memory of their own.
+inline bool isStreamed(OpKind kind, std::size_t operand)
+{
+    return (operand == 1
+            && (kind == OpKind::Linear || kind == OpKind::LinearGradX || kind == OpKind::Embedding || kind == OpKind::ExpertLinear
+                || kind == OpKind::ExpertLinearT))
+        || (operand == 0 && kind == OpKind::AdamStep);
+}
+
+/// The operand whose memory the result may take.
+inline std::size_t takenOperand(OpKind kind) { return kind == OpKind::AdamStep ? 1 : 0; }
+
+} // namespace shardboard::engine

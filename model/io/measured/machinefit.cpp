@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/io/measured/machinefit.h"
+
+#include "model/cost/kerneltime.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace shardboard {
+
+using nlohmann::json;
+
+namespace {
+
+bool isKernel(const CalibrationPoint& point) { return point.kind == "gemm" || point.kind == "memory" || point.kind == "attention"; }
+
+KernelPoint kernelPoint(const CalibrationPoint& point)
+{
+    return { point.flops, point.bytes, point.seconds, point.dtype == "BF16" ? DType::BF16 : DType::F32 };
+}
+
+bool onGpu(const Calibration& calibration) { return calibration.backend == "cuda" || calibration.backend == "nccl"; }
+/// Of the points that laws are fitted to.
+const char* fittedDtype(const Calibration& calibration) { return onGpu(calibration) ? "BF16" : "F32"; }
+
+template <class Model>
+FitReport reportOf(const std::string& name, const std::vector<const CalibrationPoint*>& points, const Model& model)
+{
+    FitReport out { name, static_cast<std::int64_t>(points.size()), {} };
+    for (const CalibrationPoint* point : points) {
+        const double off = std::fabs(model(*point) - point->seconds) / point->seconds;
+        out.residual.mean += off / static_cast<double>(points.size());
+        out.residual.worst = std::max(out.residual.worst, off);
+    }
+    return out;
+}
+
+std::vector<const CalibrationPoint*> pointsOf(const Calibration& calibration, const std::string& kind)
+{
+    std::vector<const CalibrationPoint*> out;
+    for (const CalibrationPoint& point : calibration.points)
+        if (point.kind == kind && point.dtype == fittedDtype(calibration))
+            out.push_back(&point);
+    return out;
+}
+
+DeviceSpec deviceOf(const Calibration& calibration)
+{
+    DeviceSpec out;
+    out.id = "calibrated-" + calibration.backend;
+    out.name = "one worker thread of " + calibration.machine;
+    out.kind = DeviceKind::Cpu;
+    out.source = "measured on this machine";
+    double best = calibration.limits.gemmFlopsOne;
+    for (const CalibrationPoint* point : pointsOf(calibration, "gemm"))
+        best = std::max(best, point->flops / point->seconds);
+    out.peak.fp32 = best;
+    out.memoryBytesPerSecond = calibration.limits.copyBytesOne;
+    if (onGpu(calibration)) {
+        // One logical device has the whole GPU while its kernel runs. Its products are bfloat16; what its cache makes faster is
+        // small and left out.
+        out.name = calibration.machine;
+        out.kind = DeviceKind::Gpu;
+        out.peak.fp32 = calibration.limits.gemmFlopsOne > 0 ? calibration.limits.gemmFlopsOne : best;
+        out.peak.bf16 = std::max(best, calibration.limits.gemmFlopsAll);
+        out.memoryBytes = static_cast<double>(calibration.memoryBytes);
+        return out;
+    }
+    for (const CalibrationPoint* point : pointsOf(calibration, "memory")) // from the caches it is faster
+        out.memoryBytesPerSecond = std::max(out.memoryBytesPerSecond, point->bytes / point->seconds);
+    out.memoryBytes = static_cast<double>(calibration.memoryBytes);
+    return out;
+}
+
+/// Of the products that were measured.
+double& peakOf(DeviceSpec& device) { return device.peak.bf16 ? *device.peak.bf16 : *device.peak.fp32; }
+
+/// Without the launch a kernel can be a little faster than any that was seen.
+void keepSharesBelowOne(DeviceSpec& device)
+{
+    if (double& share = device.kernels.gemmEfficiency; share > 1) {
+        peakOf(device) *= share;
+        device.kernels.attentionEfficiency /= share;
+        if (auto& packing = device.kernels.gemmPacking; packing && packing->unpackedEfficiency)
+            *packing->unpackedEfficiency /= share;
+        share = 1;
+    }
+    if (device.kernels.memoryEfficiency > 1) {
+        device.memoryBytesPerSecond *= device.kernels.memoryEfficiency;
+        device.kernels.memoryEfficiency = 1;
+    }
+}
+
+/// As a plan has it.
+KernelWork workOf(const CalibrationPoint& point)
+{
+    KernelWork out;
+    out.kernel = point.kind == "gemm" ? KernelClass::Gemm
+        : point.kind == "attention"   ? KernelClass::Attention
+                                      : KernelClass::Memory;
+    out.dtype = kernelPoint(point).dtype;
+    out.flops = point.flops;
+    out.bytes = point.bytes;
+    return out;
+}
+
+double piecesOf(const CalibrationPoint& point)
+{
+    const auto n = static_cast<double>(point.groupSize);
+    return point.kind == "all-to-all" ? n * n : n;
+}
+
+/// As a price of the cost model has it, of which S is made from the bytes.
+double transferSeconds(const CalibrationPoint& point, const LinkSpec& link)
+{
+    return link.alphaSeconds + piecesOf(point) * link.messageSeconds.value_or(0)
+        + (link.cache ? link.cache->seconds(point.bytes, link.bytesPerSecond) : point.bytes / link.bytesPerSecond);
+}
+
+/// A law with more constants has to come much nearer than the plain one, and the plain one to be further off than measurements are.
+bool muchNearer(const Residual& other, const Residual& plain)
+{
+    constexpr double kNoise = 0.06;
+    constexpr double kShare = 0.75;
+    return plain.mean > kNoise && other.mean < kShare * plain.mean;
+}
+
+/// The device with a cache and with products and attention that pack their operands, each where that is much nearer to the points.
+DeviceSpec withCaches(const Hardware& hardware, const Calibration& calibration)
+{
+    Hardware next = hardware;
+    DeviceSpec& device = next.device;
+    const auto residualOf = [&](const char* kind, const Hardware& of) {
+        return reportOf(kind, pointsOf(calibration, kind),
+                        [&](const CalibrationPoint& point) { return kernelSeconds(workOf(point), of); })
+            .residual;
+    };
+    std::vector<LinkPoint> moves;
+    for (const CalibrationPoint* point : pointsOf(calibration, "memory"))
+        moves.push_back({ point->bytes, point->seconds, 1 });
+    if (const auto cached = fitCached(moves); cached && muchNearer(cached->residual, residualOf("memory", hardware))) {
+        device.cache = cached->cache;
+        device.kernels.launchSeconds = cached->stepSeconds;
+        device.memoryBytesPerSecond = std::max(calibration.limits.copyBytesOne, cached->bytesPerSecond);
+        device.kernels.memoryEfficiency = cached->bytesPerSecond / device.memoryBytesPerSecond;
+    }
+    const auto fitted = [&](const char* kind, bool mayBeFree) {
+        std::vector<KernelPoint> points;
+        for (const CalibrationPoint* point : pointsOf(calibration, kind))
+            points.push_back(kernelPoint(*point));
+        const auto packing = fitPacking(points, device, mayBeFree);
+        return packing && muchNearer(packing->residual, residualOf(kind, next)) ? packing : std::nullopt;
+    };
+    const auto products = fitted("gemm", true);
+    const auto attention = fitted("attention", false);
+    if (attention && attention->efficiency <= 1) {
+        device.kernels.attentionEfficiency = attention->efficiency;
+        device.kernels.attentionPacking = attention->packing;
+    }
+    if (products) {
+        device.kernels.gemmEfficiency = products->efficiency;
+        device.kernels.gemmPacking = products->packing;
+        keepSharesBelowOne(device);
+    }
+    return device;
+}
+
+/// The link with a cache and a start of every piece, where that is much nearer to the points.
+LinkSpec withPieces(LinkSpec link, const std::vector<const CalibrationPoint*>& points)
+{
+    std::vector<LinkPoint> transfers;
+    for (const CalibrationPoint* point : points)
+        transfers.push_back({ point->bytes, point->seconds, piecesOf(*point) });
+    const auto plain = reportOf("", points, [&](const CalibrationPoint& point) { return transferSeconds(point, link); });
+    if (const auto cached = fitCached(transfers); cached && muchNearer(cached->residual, plain.residual)) {
+        link.alphaSeconds = 0;
+        link.messageSeconds = cached->stepSeconds;
+        link.cache = cached->cache;
+        link.bytesPerSecond = cached->bytesPerSecond;
+    }
+    return link;
+}
+
+} // namespace
+
+double efficiencyFor(const std::vector<KernelPoint>& points, double peakFlops, double launchSeconds)
+{
+    // t = launch + s x with x = flops / peak: least squares of the relative error over s, which is 1 / efficiency.
+    double above = 0;
+    double below = 0;
+    for (const KernelPoint& point : points) {
+        const double x = point.flops / peakFlops / point.seconds;
+        above += x * (1 - launchSeconds / point.seconds);
+        below += x * x;
+    }
+    return above > 0 && below > 0 ? below / above : 0;
+}
+
+Result<MachineFit> fitMachine(const Calibration& calibration)
+{
+    MachineFit out;
+    Hardware& hardware = out.hardware;
+    hardware.id = "calibrated-" + calibration.backend;
+    hardware.name = onGpu(calibration)
+        ? calibration.machine + ", one that simulates all devices"
+        : calibration.machine + ", " + std::to_string(calibration.workers) + " threads that play all devices";
+    hardware.source = "measured by shardctl calibrate on this machine";
+    hardware.library = CollectiveLibrary::Any;
+    hardware.device = deviceOf(calibration);
+    DeviceSpec& device = hardware.device;
+
+    std::vector<KernelPoint> kernels;
+    std::vector<KernelPoint> attention;
+    std::vector<const CalibrationPoint*> collectives;
+    std::vector<LinkPoint> transfers;
+    for (const CalibrationPoint& point : calibration.points) {
+        out.unsettled += point.settled ? 0 : 1;
+        if (point.dtype != fittedDtype(calibration)) // told, but no law of it is fitted
+            continue;
+        if (point.kind == "attention")
+            attention.push_back(kernelPoint(point));
+        else if (isKernel(point))
+            kernels.push_back(kernelPoint(point));
+        else {
+            collectives.push_back(&point);
+            transfers.push_back({ point.bytes, point.seconds, 1 });
+        }
+    }
+    const auto fitted = fitKernels(kernels, device, "calibration of kernels");
+    if (!fitted.ok())
+        return fitted.error();
+    device.kernels = fitted.value().constants;
+    keepSharesBelowOne(device);
+    if (const double share = efficiencyFor(attention, peakOf(device), device.kernels.launchSeconds); share > 0)
+        device.kernels.attentionEfficiency = std::min(1.0, share);
+    const auto link = fitLink(transfers, "calibration of collectives");
+    if (!link.ok())
+        return link.error();
+    Level level;
+    level.fabric = Fabric::SharedMemory;
+    level.link.id = "calibrated-memory";
+    level.link.name = "memory of " + calibration.machine;
+    level.link.alphaSeconds = link.value().alphaSeconds;
+    level.link.bytesPerSecond = link.value().bytesPerSecond;
+    level.link.peakBytesPerSecond = calibration.limits.copyBytesAll;
+    level.link.shared = true;
+    level.link.source = "measured on this machine";
+    hardware.levels = { level };
+    if (!onGpu(calibration)) {
+        device = withCaches(hardware, calibration);
+        hardware.levels.front().link = withPieces(hardware.levels.front().link, collectives);
+    }
+
+    const auto kernelModel = [&](const CalibrationPoint& point) { return kernelSeconds(workOf(point), hardware); };
+    std::vector<const CalibrationPoint*> both = pointsOf(calibration, "gemm");
+    const auto memory = pointsOf(calibration, "memory");
+    both.insert(both.end(), memory.begin(), memory.end());
+    out.fits.push_back(reportOf("kernels", both, kernelModel));
+    for (const char* kind : { "gemm", "memory", "attention" })
+        out.fits.push_back(reportOf(kind, pointsOf(calibration, kind), kernelModel));
+    const auto transfer = [&](const CalibrationPoint& point) { return transferSeconds(point, hardware.innerLink()); };
+    out.fits.push_back(reportOf("collectives", collectives, transfer));
+    std::map<std::string, std::vector<const CalibrationPoint*>> byKind;
+    for (const CalibrationPoint* point : collectives)
+        byKind[point->kind].push_back(point);
+    for (const auto& [kind, points] : byKind)
+        out.fits.push_back(reportOf(kind, points, transfer));
+    return out;
+}
+
+json calibrationRecord(const Calibration& calibration, const MachineFit& fit)
+{
+    json out = toJson(calibration);
+    out["unsettled"] = fit.unsettled;
+    out["fits"] = json::array();
+    for (const FitReport& report : fit.fits)
+        out["fits"].push_back({ { "name", report.name },
+                                { "points", report.points },
+                                { "mean", report.residual.mean },
+                                { "worst", report.residual.worst } });
+    return out;
+}
+
+} // namespace shardboard

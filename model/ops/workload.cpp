@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/ops/workload.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+std::string workloadName(WorkloadKind kind)
+{
+    return kind == WorkloadKind::Prefill ? "prefill" : kind == WorkloadKind::Decode ? "decode" : "train";
+}
+
+std::optional<WorkloadKind> workloadFromName(std::string_view name)
+{
+    for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train })
+        if (name == workloadName(kind))
+            return kind;
+    return std::nullopt;
+}
+
+std::string recomputeName(Recompute recompute)
+{
+    return recompute == Recompute::None ? "none" : recompute == Recompute::Selective ? "selective" : "full";
+}
+
+std::optional<Recompute> recomputeFromName(std::string_view name)
+{
+    for (const Recompute recompute : { Recompute::None, Recompute::Selective, Recompute::Full })
+        if (name == recomputeName(recompute))
+            return recompute;
+    return std::nullopt;
+}
+
+std::string attentionKernelName(AttentionKernel kernel) { return kernel == AttentionKernel::Flash ? "flash" : "unfused"; }
+
+std::optional<AttentionKernel> attentionKernelFromName(std::string_view name)
+{
+    for (const AttentionKernel kernel : { AttentionKernel::Flash, AttentionKernel::Unfused })
+        if (name == attentionKernelName(kernel))
+            return kernel;
+    return std::nullopt;
+}
+
+std::string overlapName(Overlap overlap)
+{
+    return overlap == Overlap::None ? "none" : overlap == Overlap::Weights ? "weights" : "all";
+}
+
+std::optional<Overlap> overlapFromName(std::string_view name)
+{
+    for (const Overlap overlap : { Overlap::None, Overlap::Weights, Overlap::All })
+        if (name == overlapName(overlap))
+            return overlap;
+    return std::nullopt;
+}
+
+std::string softwareName(Software software)
+{
+    return software == Software::Fused ? "fused" : software == Software::Compiled ? "compiled" : "eager";
+}
+
+std::optional<Software> softwareFromName(std::string_view name)
+{
+    for (const Software software : { Software::Fused, Software::Compiled, Software::Eager })
+        if (name == softwareName(software))
+            return software;
+    return std::nullopt;
+}
+
+const std::vector<DType>& computeTypes()
+{
+    static const std::vector<DType> types { DType::BF16, DType::F16, DType::F32, DType::F8E4M3 };
+    return types;
+}
+
+DType storageType(const Workload& workload)
+{
+    return workload.dtype == DType::F8E4M3 && workload.kind == WorkloadKind::Train ? DType::BF16 : workload.dtype;
+}
+
+Status verifyWorkload(const Workload& workload, const std::string& where)
+{
+    constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
+    if (workload.batch < 1 || workload.batch > kLargest)
+        return inputError(where, "batch " + std::to_string(workload.batch) + " cannot be used", "use 1 to 2^31");
+    if (workload.sequence < 1 || workload.sequence > kLargest)
+        return inputError(where, "sequence " + std::to_string(workload.sequence) + " cannot be used", "use 1 to 2^31");
+    if (workload.microBatches < 1 || workload.batch % workload.microBatches != 0)
+        return inputError(where,
+                          "batch " + std::to_string(workload.batch) + " cannot be cut into " + std::to_string(workload.microBatches)
+                              + " micro-batches",
+                          "use a number that divides it");
+    const auto& types = computeTypes();
+    if (std::find(types.begin(), types.end(), workload.dtype) == types.end())
+        return inputError(where, "dtype " + dtypeName(workload.dtype) + " is not one a model is computed in",
+                          "use bf16, f16, f32 or f8e4m3");
+    return done();
+}
+
+} // namespace shardboard

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/collectiveprice.h"
+
+#include <utility>
+
+namespace shardboard {
+
+void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices)
+{
+    CollectiveTime time = prices.curve(collective.kind, collective.axes).at(bytes);
+    collective.seconds = time.seconds;
+    collective.algorithm = std::move(time.algorithm);
+    if (collective.kind != CollectiveKind::LocalSlice)
+        collective.link = linkNames(prices.footprint(collective.axes), prices.hardware());
+}
+
+} // namespace shardboard

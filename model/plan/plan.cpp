@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/plan.h"
+
+namespace shardboard {
+
+std::int64_t Plan::collectiveBytes() const
+{
+    std::int64_t bytes = 0;
+    for (const Collective& collective : collectives)
+        bytes += collective.count * collective.bytes;
+    return bytes;
+}
+
+std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment)
+{
+    std::vector<std::string> names;
+    for (const PlannedOp& op : segment.ops)
+        if (const TensorId of = graph.entry(graph.op(op.op).result).again; of != kNoTensor)
+            names.push_back(graph.tensor(of).name);
+    return names;
+}
+
+} // namespace shardboard

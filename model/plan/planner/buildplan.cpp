@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/planner/buildplan.h"
+
+#include "model/cost/kerneltime.h"
+#include "model/ops/opdefinition.h"
+#include "model/picker/greedy.h"
+#include "model/plan/collectiveprice.h"
+#include "model/plan/largestshard.h"
+#include "model/plan/memory/timeline.h"
+#include "model/plan/pipeline.h"
+#include "model/plan/planner/linkprice.h"
+#include "model/plan/planner/pickattempts.h"
+#include "model/plan/planner/pickmemo.h"
+#include "model/plan/planner/pinning.h"
+#include "model/plan/planner/reasons.h"
+#include "model/plan/time/kernelworkof.h"
+#include "model/plan/time/steptime.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace shardboard {
+
+namespace {
+
+/// On an axis of one device all placements are the same thing; without these axes equal layouts compare equal.
+Layout withoutTrivialAxes(Layout layout, const Mesh& mesh)
+{
+    const auto trivial = [&](const AxisRef& ref) { return ref.whole() && mesh.axis(ref.axis).size == 1; };
+    for (auto& dim : layout.dims)
+        std::erase_if(dim, trivial);
+    std::erase_if(layout.partial, trivial);
+    return layout;
+}
+
+class PlanBuilder {
+public:
+    explicit PlanBuilder(const PlanRequest& request)
+        : m_graph(request.graph)
+        , m_wholeMesh(request.mesh)
+        , m_mesh(pickedMesh(request.mesh, request.pipeline))
+        , m_pipeline(request.pipeline)
+        , m_optimizer(request.workload.optimizer)
+        , m_kernels { request.workload.microBatches, request.workload.software,
+                      storageType(request.workload) != request.workload.dtype }
+        , m_options(request.picker)
+        , m_hardware(request.hardware)
+        , m_resharding(request.mesh, request.hardware)
+        , m_linkPrice(linkPrice(m_resharding))
+        , m_pinning(request.graph, request.mesh, request.pins, request.picker.profile)
+        , m_neededBackward(neededBackward(request.graph))
+        , m_made(request.graph.tensors.size())
+        , m_variants(request.graph.segments.size())
+    {
+        m_plan.mesh = request.mesh;
+        m_plan.microBatches = request.workload.microBatches;
+        m_plan.memorySettings = request.memory;
+        m_plan.overlap = request.workload.overlap;
+        m_producer.assign(m_graph.tensors.size(), -1);
+        m_uses.resize(m_graph.ops.size());
+        for (std::size_t i = 0; i < m_graph.ops.size(); ++i)
+            m_producer[static_cast<std::size_t>(m_graph.ops[i].result)] = static_cast<OpId>(i);
+        for (const GraphTensor& tensor : m_graph.tensors)
+            if (tensor.again != kNoTensor)
+                m_again.insert(tensor.again);
+    }
+
+    Result<Plan> build(const std::vector<Layout>& layouts)
+    {
+        if (m_pipeline.present()) {
+            auto pipeline = plannedPipeline(m_pipeline, m_graph, m_wholeMesh, m_plan.microBatches);
+            if (!pipeline.ok())
+                return pipeline.error();
+            m_plan.pipeline = pipeline.value();
+        }
+        if (auto status = chooseOptimizerAxes(); !status.ok())
+            return status.error();
+        m_plan.layouts = layouts;
+        m_plan.layouts.resize(m_graph.tensors.size());
+        for (std::size_t i = 0; i < m_plan.layouts.size(); ++i)
+            m_plan.layouts[i] = withoutTrivialAxes(m_plan.layouts[i], m_mesh);
+        m_designed = m_plan.layouts;
+        for (std::size_t segment = 0; segment < m_graph.segments.size(); ++segment)
+            if (auto status = plan(static_cast<int>(segment)); !status.ok())
+                return status.error();
+        if (m_plan.pipeline)
+            addPipeline(m_graph, m_resharding.prices(), m_plan);
+        setStepTimes(m_graph, m_plan);
+        fillMemory(m_graph, m_plan);
+        return std::move(m_plan);
+    }
+
+private:
+    double density(TensorId id) const { return m_graph.entry(id).density; }
+    Layout& layout(TensorId id) { return m_plan.layouts[static_cast<std::size_t>(id)]; }
+
+    /// A run of layers that are alike, and the layouts in which their activations are kept.
+    struct Variant {
+        std::int64_t firstLayer;
+        std::int64_t count;
+        std::vector<Kept> kept;
+    };
+
+    /// By segment: what its backward segment needs of it.
+    static std::vector<std::vector<TensorId>> neededBackward(const Graph& graph)
+    {
+        std::vector<std::vector<TensorId>> needed(graph.segments.size());
+        std::vector<int> madeIn(graph.tensors.size(), -1);
+        for (std::size_t i = 0; i < graph.segments.size(); ++i) {
+            const Segment& segment = graph.segments[i];
+            if (segment.phase == Phase::Forward) {
+                for (const OpId id : segment.ops)
+                    madeIn[static_cast<std::size_t>(graph.op(id).result)] = static_cast<int>(i);
+                continue;
+            }
+            if (segment.phase != Phase::Backward)
+                continue;
+            const auto of = static_cast<std::size_t>(segment.of);
+            const TensorId entering = graph.segments[of].carryIn;
+            for (const OpId id : segment.ops)
+                for (const TensorId tensor : graph.op(id).operands) {
+                    const bool kept = madeIn[static_cast<std::size_t>(tensor)] == segment.of || tensor == entering;
+                    if (kept && std::find(needed[of].begin(), needed[of].end(), tensor) == needed[of].end())
+                        needed[of].push_back(tensor);
+                }
+        }
+        return needed;
+    }
+
+    Status plan(int index)
+    {
+        const Segment& segment = m_graph.segment(index);
+        Status status = done();
+        const std::size_t first = m_plan.segments.size();
+        switch (segment.phase) {
+        case Phase::Forward:
+            status = layers(index, segment.firstLayer, segment.count);
+            break;
+        case Phase::Backward: {
+            const auto& variants = m_variants[static_cast<std::size_t>(segment.of)];
+            for (auto variant = variants.rbegin(); variant != variants.rend() && status.ok(); ++variant) {
+                status = layers(index, variant->firstLayer, variant->count, variant->kept);
+            }
+            break;
+        }
+        case Phase::Update:
+            m_firstCollective = m_plan.collectives.size();
+            m_plan.segments.push_back({ index, segment.name, segment.firstLayer, segment.count, {}, Phase::Update });
+            status = operations(segment);
+            repeat(m_plan.segments.back(), m_firstCollective, segment.count);
+            break;
+        }
+        nameVariants(first);
+        return status;
+    }
+
+    /// Layers of a segment, one after the other (a backward pass from the last to the first). They are planned once for each
+    /// layout of the residual stream that enters them; as soon as it leaves a layer as it entered, all that remain are alike.
+    /// Each finds what was `kept` for it as the forward pass left it.
+    Status layers(int index, std::int64_t firstLayer, std::int64_t count, const std::vector<Kept>& kept = {})
+    {
+        const Segment& segment = m_graph.segment(index);
+        const bool down = segment.phase == Phase::Backward;
+        std::int64_t layer = 0;
+        while (layer < count) {
+            for (const Kept& activation : kept)
+                layout(activation.tensor) = activation.layout;
+            const Layout entry = segment.carryIn == kNoTensor ? Layout {} : layout(segment.carryIn);
+            if (segment.carryIn != kNoTensor)
+                m_made[static_cast<std::size_t>(segment.carryIn)] = entry;
+            m_firstCollective = m_plan.collectives.size();
+            m_plan.segments.push_back(
+                { index, segment.name, firstLayer + (down ? count - 1 - layer : layer), 1, {}, segment.phase });
+            if (auto status = operations(segment); !status.ok())
+                return status;
+            ++layer;
+            const bool alike = layer < count && segment.carryIn != kNoTensor && layout(segment.carryOut) == entry;
+            const std::int64_t repeats = alike ? count - layer + 1 : 1;
+            PlannedSegment& planned = m_plan.segments.back();
+            repeat(planned, m_firstCollective, repeats);
+            if (down)
+                planned.firstLayer -= repeats - 1;
+            keep(index, planned);
+            layer += repeats - 1;
+            // The next layer reads what this one wrote: give it to the carried tensor.
+            if (layer < count)
+                layout(segment.carryIn) = layout(segment.carryOut);
+        }
+        return done();
+    }
+
+    /// Notes what the backward pass will find of a forward segment.
+    void keep(int index, PlannedSegment& planned)
+    {
+        if (planned.phase != Phase::Forward)
+            return;
+        for (const TensorId tensor : m_neededBackward[static_cast<std::size_t>(index)]) {
+            const TensorSpec& spec = m_graph.tensor(tensor);
+            const Layout& made = m_made[static_cast<std::size_t>(tensor)];
+            const bool grown = largestShard(spec.shape, layout(tensor), m_mesh) > largestShard(spec.shape, made, m_mesh);
+            planned.kept.push_back({ tensor, grown ? made : layout(tensor) });
+        }
+        for (const PlannedOp& op : planned.ops) {
+            const TensorId result = m_graph.op(op.op).result;
+            const auto statistics = definitionOf(m_graph.op(op.op).kind).statistics;
+            if (statistics != nullptr && !m_neededBackward[static_cast<std::size_t>(index)].empty() && !m_again.contains(result))
+                planned.statistics +=
+                    statistics(m_graph.op(op.op).attributes, largestShape(m_graph.tensor(result).shape, op.result, m_mesh),
+                               m_graph.tensor(m_graph.op(op.op).operands[1]).shape[1], m_graph.tensor(result).dtype);
+        }
+        m_variants[static_cast<std::size_t>(index)].push_back({ planned.firstLayer, planned.count, planned.kept });
+    }
+
+    /// Layers that are alike, and micro-batches, multiply what happens in a segment.
+    void repeat(PlannedSegment& segment, std::size_t firstCollective, std::int64_t count)
+    {
+        segment.count = count;
+        const std::int64_t times = count * (segment.phase == Phase::Update ? 1 : m_plan.microBatches);
+        for (PlannedOp& op : segment.ops)
+            op.count = times;
+        for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i)
+            m_plan.collectives[i].count = times;
+    }
+
+    /// Layers of one segment that are laid out differently carry their numbers in the name.
+    void nameVariants(std::size_t first)
+    {
+        if (m_plan.segments.size() - first < 2)
+            return;
+        for (std::size_t i = first; i < m_plan.segments.size(); ++i) {
+            PlannedSegment& variant = m_plan.segments[i];
+            const std::int64_t last = variant.firstLayer + variant.count - 1;
+            const std::string old = variant.name;
+            variant.name = "block " + std::to_string(variant.firstLayer)
+                + (last > variant.firstLayer ? "-" + std::to_string(last) : std::string());
+            for (Collective& collective : m_plan.collectives)
+                if (static_cast<std::size_t>(collective.plannedSegment) == i)
+                    collective.id = variant.name + collective.id.substr(old.size());
+        }
+    }
+
+    Status operations(const Segment& segment)
+    {
+        m_lastUse.clear();
+        for (const OpId id : segment.ops)
+            for (const TensorId tensor : m_graph.op(id).operands)
+                if (m_graph.tensor(tensor).role == TensorRole::Weight)
+                    m_lastUse[tensor] = id;
+        for (const OpId id : segment.ops)
+            if (auto status = operation(segment, id); !status.ok())
+                return status;
+        for (const auto& [weight, last] : m_lastUse) // what was gathered of it is gone
+            layout(weight) = m_designed[static_cast<std::size_t>(weight)];
+        return done();
+    }
+
+    Status operation(const Segment& segment, OpId id)
+    {
+        const Op& op = m_graph.op(id);
+        if (op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep || segment.phase == Phase::Update)
+            return weightUpdate(segment, id);
+        std::vector<PickOperand> operands;
+        for (const TensorId tensor : op.operands)
+            operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor), density(tensor) });
+        const std::string where = segment.name + "/" + op.name;
+        const std::vector<AxisPin> pins = operationPins(m_graph, m_pinning, id, m_plan.layouts,
+                                                        [&](std::size_t i) -> const Layout& { return operands[i].layout; });
+        m_decided.clear();
+        const Shape& result = m_graph.tensor(op.result).shape;
+        const SharedPick* picked = m_picks.find(op.kind, operands, result, pins);
+        SharedPick other; // of a refused operation: each of them is told
+        if (picked == nullptr) {
+            auto pick = pickWith(id, operands, pins, where, pickAttempts(op.kind, m_options)[0]);
+            if (pick.ok()) {
+                picked = &m_picks.add(op.kind, std::move(operands), result, pins, std::move(pick).value());
+            } else {
+                pick = pickOtherwise(id, operands, pins, where, pick.error());
+                if (!pick.ok())
+                    return pick.error();
+                other = { std::move(pick).value(), nullptr };
+                other.candidates = std::make_shared<const std::vector<Candidate>>(std::move(other.pick.candidates));
+                picked = &other;
+            }
+        }
+        PlannedOp planned;
+        planned.op = id;
+        planned.candidates = picked->candidates;
+        planned.unmet = picked->pick.unmet;
+        for (const AxisPin& pin : pins)
+            if (!pin.tieOnly && std::find(planned.unmet.begin(), planned.unmet.end(), pin.axis) == planned.unmet.end())
+                m_decided.push_back(pin);
+        planned.result = picked->pick.result;
+        return finish(segment, std::move(planned), picked->pick.operands, picked->pick.rings);
+    }
+
+    Result<Pick> pickWith(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins,
+                          const std::string& where, const PickerOptions& options) const
+    {
+        const Op& op = m_graph.op(id);
+        return pickGreedy({ op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice });
+    }
+
+    /// What the picker refused, picked as if nothing were refused.
+    Result<Pick> pickOtherwise(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins,
+                               const std::string& where, const Error& refused)
+    {
+        Result<Pick> pick = refused;
+        const auto attempts = pickAttempts(m_graph.op(id).kind, m_options);
+        for (std::size_t i = 1; i < attempts.size() && !pick.ok(); ++i)
+            pick = pickWith(id, operands, pins, where, attempts[i]);
+        if (pick.ok())
+            noteRefusal(id, refused, pick.value().operands);
+        return pick;
+    }
+
+    void noteRefusal(OpId id, const Error& refused, const std::vector<Layout>& targets)
+    {
+        if (std::any_of(m_plan.refused.begin(), m_plan.refused.end(), [&](const RefusedPick& r) { return r.op == id; }))
+            return;
+        std::string moves;
+        const Op& op = m_graph.op(id);
+        for (std::size_t i = 0; i < op.operands.size(); ++i)
+            if (layout(op.operands[i]) != targets[i])
+                moves += (moves.empty() ? "; it needs " : " and ") + m_graph.tensor(op.operands[i]).name + " as "
+                    + specText(targets[i], m_mesh) + ", which is " + specText(layout(op.operands[i]), m_mesh);
+        m_plan.refused.push_back({ id, refused.where, refused.what + moves, refused.fix });
+    }
+
+    /// What happens to a weight's gradient is not picked: it is summed into the layout of the weight. With several
+    /// micro-batches the mesh axes that cut the weight are summed over in each (so that no device ever holds more of the sum
+    /// than its part), the others once, before the optimizer's step. Where the optimizer is cut, the step is made in its parts.
+    Status weightUpdate(const Segment& segment, OpId id)
+    {
+        const Op& op = m_graph.op(id);
+        const bool reduce = op.kind == OpKind::ReduceGrad;
+        const bool gather = op.kind == OpKind::Output;
+        const TensorId gradient = reduce || gather ? op.operands[0] : op.operands[1];
+        const TensorId weight = reduce ? m_graph.entry(op.result).gradientOf
+            : gather                   ? m_graph.op(m_producer[static_cast<std::size_t>(op.operands[0])]).operands[0]
+                                       : op.operands[0];
+        m_decided.clear();
+        PlannedOp planned;
+        planned.op = id;
+        planned.result = m_designed[static_cast<std::size_t>(weight)];
+        planned.result.partial.clear(); // a weight that is stored in addends gets its step on the whole
+        const bool inParts = op.kind == OpKind::AdamStep || (reduce && m_optimizer.gradients);
+        if (inParts)
+            cutForOptimizer(weight, planned.result);
+        if (reduce)
+            for (const AxisRef& ref : layout(gradient).partial)
+                if ((m_plan.microBatches > 1 || waits(ref.axis))
+                    && std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
+                           return std::any_of(dim.begin(), dim.end(), [&](const AxisRef& cut) { return cut.axis == ref.axis; });
+                       }))
+                    planned.result.partial.push_back(ref);
+        Layout whole = planned.result;
+        if (reduce || gather)
+            return finish(segment, std::move(planned), { whole });
+        return finish(segment, std::move(planned), { whole, whole });
+    }
+
+    Status chooseOptimizerAxes()
+    {
+        for (const std::string& name : m_optimizer.axes) {
+            const int axis = m_wholeMesh.find(name);
+            if (axis < 0)
+                return inputError("workload", "the mesh " + m_wholeMesh.text() + " has no axis '" + name + "' for the optimizer",
+                                  "use one that it has");
+            if (m_mesh.axis(axis).size > 1) // of a pipeline the stages are no copies
+                m_optimizerAxes.push_back(axis);
+        }
+        return done();
+    }
+
+    /// Whether a gradient's sum over the axis waits for the optimizer's step.
+    bool waits(int axis) const
+    {
+        return !m_optimizer.gradients && std::find(m_optimizerAxes.begin(), m_optimizerAxes.end(), axis) != m_optimizerAxes.end();
+    }
+
+    /// The axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
+    void cutForOptimizer(TensorId weight, Layout& layout) const
+    {
+        std::vector<int> axes = m_optimizerAxes;
+        std::erase_if(axes, [&](int axis) {
+            return std::any_of(layout.dims.begin(), layout.dims.end(), [axis](const std::vector<AxisRef>& dim) {
+                return std::any_of(dim.begin(), dim.end(), [axis](const AxisRef& ref) { return ref.axis == axis; });
+            });
+        });
+        const Shape& shape = m_graph.tensor(weight).shape;
+        for (std::size_t dim = 0; dim < shape.size() && !axes.empty(); ++dim) {
+            std::int64_t parts = m_mesh.groupSize(axes);
+            for (const AxisRef& ref : layout.dims[dim])
+                parts *= ref.whole() ? m_mesh.axis(ref.axis).size : ref.size;
+            if (shape[dim] % parts != 0 || !(layout.cuttingOf(dim) == Cutting {}))
+                continue;
+            for (const int axis : axes)
+                layout.dims[dim].push_back({ axis });
+            return;
+        }
+    }
+
+    /// Brings the operands into the layouts that were picked.
+    Status finish(const Segment& segment, PlannedOp planned, const std::vector<Layout>& targets,
+                  const std::vector<Ring>& rings = {})
+    {
+        const OpId id = planned.op;
+        const Op& op = m_graph.op(id);
+        for (std::size_t i = 0; i < op.operands.size(); ++i) {
+            auto use = reshard(segment, id, static_cast<int>(i), targets[i]);
+            if (!use.ok())
+                return use.error();
+            for (const Ring& ring : rings)
+                if (ring.operand == static_cast<int>(i)) {
+                    if (const int shared = sharedRing(op, use.value(), ring.axis); shared >= 0)
+                        use.value().collectives.push_back(shared);
+                    else
+                        addRing(segment, id, use.value(), ring);
+                }
+            planned.operands.push_back(std::move(use).value());
+        }
+        for (const OperandUse& use : planned.operands)
+            if (use.replaces)
+                layout(use.tensor) = use.layout;
+        layout(op.result) = planned.result;
+        m_made[static_cast<std::size_t>(op.result)] = planned.result;
+        price(planned, segment.isLayer);
+        m_uses[static_cast<std::size_t>(id)] = planned.operands;
+        m_plan.segments.back().ops.push_back(std::move(planned));
+        return done();
+    }
+
+    /// What the pin says that decided on a mesh axis of the operation at hand; of a row's pin that it was a pin.
+    std::string decidedBy(int axis) const
+    {
+        for (auto pin = m_decided.rbegin(); pin != m_decided.rend(); ++pin)
+            if (pin->axis == axis)
+                return pin->why;
+        return {};
+    }
+
+    Result<OperandUse> reshard(const Segment& segment, OpId id, int operand, const Layout& target)
+    {
+        const Op& op = m_graph.op(id);
+        const TensorId tensor = op.operands[static_cast<std::size_t>(operand)];
+        const TensorSpec& spec = m_graph.tensor(tensor);
+        OperandUse use { tensor, layout(tensor), target, {}, false };
+        auto steps = m_resharding.steps(use.before, target, { spec.shape, spec.dtype, density(tensor) },
+                                        segment.name + "/" + op.name + ": " + spec.name);
+        if (!steps.ok())
+            return steps.error();
+        for (ReshardStep& step : steps.value()) {
+            Collective collective;
+            collective.kind = step.kind;
+            collective.axes = step.axes;
+            collective.groupSize = m_mesh.groupSize(step.axes);
+            collective.tensor = tensor;
+            collective.bytes = scaledBytes(stepBytes(step, spec.shape, spec.dtype, m_mesh), density(tensor));
+            price(collective, collective.bytes);
+            collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
+            collective.op = id;
+            collective.operand = operand;
+            collective.id = segment.name + "/" + op.name + "/" + spec.name + "/" + collectiveName(step.kind)
+                + (use.collectives.empty() ? std::string() : "." + std::to_string(use.collectives.size()));
+            collective.step = std::move(step);
+            const Producer from = producer(tensor, segment);
+            collective.cause = collectiveCause(m_graph, m_mesh, collective, from);
+            collective.reason =
+                collectiveReason(m_graph, m_mesh, collective, from, { use.before, target }, decidedBy(collective.axes.front()));
+            // Upstream reshards a weight for each operation anew.
+            const bool wanted =
+                spec.role != TensorRole::Weight || (m_options.profile == PickerProfile::Shardboard && m_lastUse[tensor] != id);
+            use.replaces = use.replaces || (wanted && collective.kind != CollectiveKind::LocalSlice);
+            use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
+            m_plan.collectives.push_back(std::move(collective));
+        }
+        return use;
+    }
+
+    /// The ring that brings the same parts to an operation on the same operands right before, or -1: the gradients of keys and
+    /// values are made of the same queries as these pass by.
+    int sharedRing(const Op& op, const OperandUse& use, int axis) const
+    {
+        const auto& ops = m_plan.segments.back().ops;
+        for (auto before = ops.rbegin(); before != ops.rend() && m_graph.op(before->op).operands == op.operands; ++before)
+            for (const OperandUse& other : before->operands)
+                for (const int index : other.collectives) {
+                    const Collective& collective = m_plan.collective(index);
+                    if (collective.kind == CollectiveKind::SendRecv && collective.tensor == use.tensor
+                        && collective.axes == std::vector { axis } && other.layout == use.layout)
+                        return index;
+                }
+        return -1;
+    }
+
+    void price(Collective& collective, std::int64_t bytes) { setPrice(collective, bytes, m_resharding.prices()); }
+
+    /// The sends of an operand around a ring: every device passes on what it has, until each has seen all parts.
+    void addRing(const Segment& segment, OpId id, OperandUse& use, const Ring& ring)
+    {
+        const TensorSpec& spec = m_graph.tensor(use.tensor);
+        const Op& op = m_graph.op(id);
+        Collective collective;
+        collective.kind = CollectiveKind::SendRecv;
+        collective.axes = { ring.axis };
+        collective.groupSize = m_mesh.axis(ring.axis).size;
+        collective.tensor = use.tensor;
+        collective.step = { CollectiveKind::SendRecv, collective.axes, use.layout, use.layout };
+        const std::int64_t part = bytesOf(largestShard(spec.shape, use.layout, m_mesh), spec.dtype);
+        const std::int64_t hops = collective.groupSize - 1;
+        collective.bytes = part * hops;
+        price(collective, part);
+        collective.seconds *= static_cast<double>(hops);
+        collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
+        collective.op = id;
+        collective.operand = ring.operand;
+        collective.id = segment.name + "/" + op.name + "/" + spec.name + "/ring over " + m_mesh.axis(ring.axis).name;
+        collective.cause = spec.name + " goes around the ring of " + m_mesh.axis(ring.axis).name;
+        collective.reason = op.name + " runs with the sequence cut over " + m_mesh.axis(ring.axis).name + ": the parts of "
+            + spec.name + " go around the ring of devices, so that no device ever holds more than two";
+        use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
+        m_plan.collectives.push_back(std::move(collective));
+    }
+
+    /// The operation that wrote a tensor; for the residual stream of a later layer, the one at the end of the layer before.
+    Producer producer(TensorId tensor, const Segment& segment) const
+    {
+        const bool later = m_plan.segments.back().firstLayer > segment.firstLayer;
+        const TensorId written = later && tensor == segment.carryIn ? segment.carryOut : tensor;
+        OpId op = m_producer[static_cast<std::size_t>(written)];
+        // A change of shape only hands on what the operation before it made.
+        while (op >= 0
+               && (m_graph.op(op).kind == OpKind::SplitHeads || m_graph.op(op).kind == OpKind::MergeHeads
+                   || m_graph.op(op).kind == OpKind::SplitGroups))
+            op = m_producer[static_cast<std::size_t>(m_graph.op(op).operands.front())];
+        return op < 0 ? Producer {} : Producer { op, m_uses[static_cast<std::size_t>(op)] };
+    }
+
+    /// Embedding and head are not computed in fp8.
+    void price(PlannedOp& planned, bool inLayer) const
+    {
+        KernelSettings settings = m_kernels;
+        settings.fp8Products = settings.fp8Products && inLayer;
+        planned.work = kernelWorkOf(m_graph, m_mesh, planned, settings);
+        planned.seconds = kernelSeconds(planned.work, m_hardware);
+    }
+
+    const Graph& m_graph;
+    const Mesh& m_wholeMesh;
+    const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
+    const PipelineSpec& m_pipeline;
+    const OptimizerSharding& m_optimizer;
+    const KernelSettings m_kernels;
+    std::vector<int> m_optimizerAxes;
+    const PickerOptions& m_options;
+    const Hardware& m_hardware;
+    ReshardPlanner m_resharding;
+    LinkPrice m_linkPrice;
+    Pinning m_pinning;
+    PickMemo m_picks;
+    std::vector<AxisPin> m_decided; ///< pins that decided how the operation at hand runs
+    std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
+    std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs
+    std::map<TensorId, OpId> m_lastUse; ///< of weights, in the segment that is being planned
+    std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made
+    std::vector<std::vector<Variant>> m_variants; ///< by forward segment
+    std::size_t m_firstCollective = 0; ///< of the layer that is being planned
+    std::vector<OpId> m_producer; ///< by TensorId
+    std::set<TensorId> m_again; ///< what the backward pass computes again
+    std::vector<std::vector<OperandUse>> m_uses; ///< by OpId: how it took its operands when it was last planned
+    Plan m_plan;
+};
+
+} // namespace
+
+Result<Plan> buildPlan(const PlanRequest& request) { return PlanBuilder(request).build(request.layouts); }
+
+} // namespace shardboard

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/time/compiledcost.h"
+
+#include "model/cost/kerneltime.h"
+#include "model/plan/pipeline.h"
+#include "model/plan/time/reprice.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
+    : m_times(plan.segments.size())
+    , m_dtype(dtype)
+{
+    m_frame.segments = graph.segments;
+    for (Segment& segment : m_frame.segments)
+        segment.ops.clear();
+    m_plan.mesh = plan.mesh;
+    m_mesh = std::make_shared<const Mesh>(plan.mesh);
+    m_plan.pipeline = plan.pipeline;
+    m_plan.microBatches = plan.microBatches;
+    m_plan.overlap = plan.overlap;
+    m_plan.performance = plan.performance;
+    m_plan.memory = plan.memory;
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        PlannedSegment segment = plan.segments[s];
+        segment.ops.clear();
+        segment.kept.clear();
+        m_plan.segments.push_back(std::move(segment));
+        const std::size_t first = m_kernels.size();
+        for (const PlannedOp& op : plan.segments[s].ops) {
+            if (op.work.kernel == KernelClass::None)
+                continue;
+            const auto from = m_kernels.begin() + static_cast<std::ptrdiff_t>(first);
+            const auto alike = std::find_if(from, m_kernels.end(), [&](const Kernel& k) { return k.work == op.work; });
+            if (alike != m_kernels.end())
+                alike->count += static_cast<double>(op.count);
+            else
+                m_kernels.push_back({ op.work, static_cast<double>(op.count), s });
+        }
+    }
+    for (const Collective& collective : plan.collectives) {
+        if (collective.kind == CollectiveKind::LocalSlice)
+            continue;
+        if (isStageSend(plan, collective)) {
+            Collective send;
+            send.axes = collective.axes;
+            send.bytes = collective.bytes;
+            send.step = collective.step;
+            m_sends.emplace_back(std::move(send), static_cast<double>(collective.count));
+            continue;
+        }
+        const std::int64_t hops = hopsOf(plan, collective);
+        const Price price { collective.kind, collective.axes, collective.bytes / hops };
+        const auto priced = std::find(m_questions.begin(), m_questions.end(), price);
+        const auto place = static_cast<std::size_t>(priced - m_questions.begin());
+        if (priced == m_questions.end())
+            m_questions.push_back(price);
+        const Transfer transfer { place, static_cast<double>(collective.count * hops),
+                                  static_cast<std::size_t>(collective.plannedSegment), movesWeight(graph, collective) };
+        const auto alike = std::find_if(m_transfers.begin(), m_transfers.end(), [&](const Transfer& t) {
+            return t.price == transfer.price && t.segment == transfer.segment && t.weight == transfer.weight;
+        });
+        if (alike != m_transfers.end())
+            alike->count += transfer.count;
+        else
+            m_transfers.push_back(transfer);
+    }
+    m_answers.resize(m_questions.size());
+}
+
+void CompiledCost::askPrices()
+{
+    for (std::size_t i = 0; i < m_questions.size(); ++i)
+        m_answers[i] = m_prices->secondsAtOnce(m_questions[i].kind, m_questions[i].axes, m_questions[i].bytes);
+    m_asked = m_prices->edition();
+    m_sendSeconds = 0;
+    for (const auto& [send, count] : m_sends)
+        m_sendSeconds += count * sendPrice(send, *m_prices).seconds;
+}
+
+StepCost CompiledCost::on(const Hardware& hardware)
+{
+    if (!m_prices)
+        m_prices = std::make_shared<CollectivePrices>(*m_mesh, hardware);
+    m_prices->setHardware(hardware);
+    if (m_asked != m_prices->edition()) // a copy of this may have asked for other hardware
+        askPrices();
+    std::fill(m_times.begin(), m_times.end(), SegmentTime {});
+    for (const Kernel& kernel : m_kernels)
+        m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
+    for (const Transfer& transfer : m_transfers) {
+        const double seconds = transfer.count * m_answers[transfer.price];
+        m_times[transfer.segment].collectives += seconds;
+        m_times[transfer.segment].weights += transfer.weight ? seconds : 0;
+    }
+    for (SegmentTime& time : m_times)
+        time.hide(m_plan.overlap);
+    setStepTimes(m_frame, m_times, m_sendSeconds, m_plan);
+    StepCost out { m_plan.seconds(),   m_plan.computeSeconds, m_plan.collectiveSeconds, m_plan.exposedSeconds,
+                   m_plan.performance, m_plan.memory,         m_plan.memory.total(),    true };
+    out.fits = static_cast<double>(out.peakBytes) <= hardware.memoryBytes();
+    out.performance.rate(out.seconds, static_cast<double>(m_plan.mesh.deviceCount()), hardware.peakFlops(m_dtype));
+    return out;
+}
+
+} // namespace shardboard

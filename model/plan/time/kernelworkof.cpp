@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/time/kernelworkof.h"
+
+#include "model/cost/closedforms/adambytes.h"
+#include "model/ops/opdefinition.h"
+#include "model/plan/largestshard.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+double bytesOfShape(const Shape& shape, DType dtype)
+{
+    return static_cast<double>(bytesOf(elementCount(shape).value_or(0), dtype));
+}
+
+/// Gradient and states are read, states and weight are written.
+double optimizerBytes(double elements, DType weight, std::int64_t microBatches)
+{
+    const double gradient = microBatches > 1 ? 4 : bitsOf(weight) / 8.0;
+    const double states = adamStateBytes(weight);
+    const double written = bitsOf(weight) / 8.0;
+    const double read = weight == DType::F32 ? written : 0; // else the f32 copy among the states is read in its place
+    return elements * (gradient + read + 2 * states + written);
+}
+
+/// A bias is added by the kernel of the product before it.
+bool isBias(const Graph& graph, const Op& op)
+{
+    return op.kind == OpKind::Add && graph.tensor(op.operands[1]).shape.size() < graph.tensor(op.result).shape.size();
+}
+
+/// The attention core of arXiv 2205.05198: forward product, softmax, dropout, product; backward four products, of which each
+/// of the three gradients gets its share. All over the whole square of scores, where fused attention's FLOPs are those of the
+/// causal half, with five products backward since it makes the scores again. Of a score of e bytes forward write e, the
+/// softmax reads and writes e, the dropout as well with a mask of one byte, and the product reads e; backward the products
+/// move 4 e, the dropout 2 e + 1 and the softmax 3 e.
+void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
+{
+    const bool backward = op.kind != OpKind::Attention && op.kind != OpKind::SinkAttention;
+    const std::size_t q = backward ? 1 : 0;
+    const Shape& queries = local.operands[q];
+    const Shape& wholeQueries = (*local.globalOperands)[q];
+    const Shape& wholeKeys = (*local.globalOperands)[q + 1];
+    const double scores = volume(queries) / static_cast<double>(queries.back()) * static_cast<double>(wholeKeys[1]);
+    const double e = bitsOf(work.dtype) / 8.0;
+    work.kernel = KernelClass::UnfusedAttention;
+    work.flops *= (wholeKeys[1] == wholeQueries[1] ? 2.0 : 1.0) * (backward ? 4.0 / 5.0 : 1.0);
+    work.launches = backward ? 2 : 4;
+    work.bytes += (backward ? 4.0 / 3.0 : 2.0) * e * scores;
+    work.between = (backward ? (5 * e + 1) / 3 : 4 * e + 1) * scores;
+    if (op.attributes.scoresAgain && (op.kind == OpKind::AttentionGradQ || op.kind == OpKind::SinkAttentionGradQ)) {
+        // Once for the three gradients: the first product, softmax and dropout.
+        work.flops += 2 * scores * static_cast<double>(queries.back());
+        work.launches += 3;
+        work.bytes += e * scores;
+        work.between += (4 * e + 1) * scores;
+    }
+}
+
+/// `elements` of both operands are cast from 16 bits.
+void castToFp8(KernelWork& work, double elements, bool fused)
+{
+    work.dtype = DType::F8E4M3;
+    if (fused)
+        return;
+    work.bytes -= elements;
+    work.between += 5 * elements;
+    work.launches += 4;
+}
+
+} // namespace
+
+KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings)
+{
+    const Op& op = graph.op(planned.op);
+    const OpDefinition& definition = definitionOf(op.kind);
+    const TensorSpec& out = graph.tensor(op.result);
+    KernelWork work;
+    work.kernel = isBias(graph, op) ? KernelClass::None : kernelClassOf(definition);
+    work.dtype = out.dtype;
+    if (work.kernel == KernelClass::None)
+        return work;
+    const auto densityOf = [&](TensorId id) { return graph.entry(id).density; };
+    std::vector<Shape> shapes;
+    LocalShapes local { {}, largestShape(out.shape, planned.result, mesh), &shapes };
+    if (work.kernel == KernelClass::Optimizer) {
+        work.bytes = optimizerBytes(volume(local.result), out.dtype, settings.microBatches);
+        return work;
+    }
+    double elements = 0; // of the operands
+    double least = densityOf(op.result); // rows without data are not worked on
+    work.bytes = bytesOfShape(local.result, out.dtype) * least;
+    for (std::size_t i = 0; i < planned.operands.size(); ++i) {
+        const OperandUse& use = planned.operands[i];
+        const TensorSpec& spec = graph.tensor(use.tensor);
+        shapes.push_back(spec.shape);
+        local.operands.push_back(largestShape(spec.shape, use.layout, mesh));
+        elements += volume(local.operands.back()) * densityOf(use.tensor);
+        const auto sameAs = [&](const OperandUse& other) { return other.tensor == use.tensor && other.layout == use.layout; };
+        if (work.kernel == KernelClass::Attention
+            && std::any_of(planned.operands.begin(), planned.operands.begin() + static_cast<std::ptrdiff_t>(i), sameAs))
+            continue; // the latent cache is keys and values at once, and read once
+        if (static_cast<int>(i) == definition.lookedUp) // as many rows as the result has
+            work.bytes += bytesOfShape(local.result, out.dtype);
+        else
+            work.bytes += bytesOfShape(local.operands.back(), spec.dtype) * densityOf(use.tensor);
+        least = std::min(least, densityOf(use.tensor));
+    }
+    if (op.kind == OpKind::KvAppend) // new tokens are read and written, the others stay where they are
+        work.bytes = 2 * bytesOfShape(local.operands.front(), out.dtype);
+    if (definition.flops != nullptr)
+        work.flops = definition.flops(local) * least * op.attributes.attended;
+    if (op.attributes.unfused)
+        unfuse(work, op, local);
+    else if (work.kernel == KernelClass::Attention)
+        work.flash2 = settings.software != Software::Fused;
+    if (settings.software == Software::Eager && definition.eager.narrow + definition.eager.wide > 0) {
+        const EagerPasses& eager = definition.eager;
+        const double bytes = bitsOf(graph.tensor(planned.operands.front().tensor).dtype) / 8.0;
+        work.bytes = volume(local.operands.front()) * least * (eager.narrow * bytes + eager.wide * 4);
+        work.launches = eager.launches;
+    }
+    if (settings.fp8Products && work.kernel == KernelClass::Gemm && bitsOf(out.dtype) == 16)
+        castToFp8(work, elements, settings.software == Software::Fused);
+    if (definition.gemm != nullptr) {
+        work.gemm = definition.gemm(local);
+        (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;
+    }
+    return work;
+}
+
+} // namespace shardboard

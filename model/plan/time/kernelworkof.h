@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a planned operation to what its kernel does on one device.
+#pragma once
+
+#include "model/cost/kernelwork.h"
+#include "model/ops/workload.h"
+#include "model/plan/plan.h"
+
+namespace shardboard {
+
+/// What a kernel's work depends on beside the operation.
+struct KernelSettings {
+    std::int64_t microBatches = 1;
+    Software software = Software::Fused;
+    bool fp8Products = false; ///< products of 16-bit values are computed in f8e4m3
+};
+
+/// FLOPs and bytes of the largest shards (uneven cuts: the device that has the most). Activations of experts count by the share
+/// of their rows that hold data. The optimizer's step reads and writes the states of mixed-precision Adam
+/// (model/cost/closedforms/adambytes.h); gradients that are added up over micro-batches are f32.
+/// A KV cache is appended to in place; a latent one, which is keys and values at once, is read once.
+/// Products in fp8: with fused kernels whoever writes an operand casts it in passing (delayed scaling), so that it is written and
+/// read in one byte more and one less; else, with dynamic scaling, a kernel reads it for its largest value (2 bytes), another casts
+/// it (2 + 1), and the product reads one byte (torchao float8_linear.py, tensorwise). `planned` needs its operands' layouts and its
+/// result's.
+KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings);
+
+} // namespace shardboard

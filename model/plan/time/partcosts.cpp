@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/time/partcosts.h"
+
+#include "model/core/checked.h"
+#include "model/plan/memory/segmentprofile.h"
+#include "model/plan/time/steptime.h"
+
+namespace shardboard {
+
+std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
+{
+    const std::vector<SegmentTime> times = segmentTimes(graph, plan);
+    const std::vector<SegmentProfile> profiles = segmentProfiles(graph, plan);
+    std::vector<PartCost> out;
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        const PlannedSegment& segment = plan.segments[s];
+        PartCost part;
+        part.plannedSegment = static_cast<int>(s);
+        part.name = segment.name;
+        part.phase = segment.phase;
+        part.layers = segment.count;
+        part.compute = times[s].compute;
+        part.collectives = times[s].collectives;
+        part.exposed = times[s].exposed;
+        const std::int64_t left = checkedAdd(profiles[s].keptActivations, profiles[s].keptLogits).value_or(0);
+        part.kept = checkedMultiply(left, segment.count).value_or(left);
+        for (std::size_t i = 0; i < segment.ops.size(); ++i) {
+            const PlannedOp& op = segment.ops[i];
+            part.operations.push_back({ static_cast<int>(i), op.op, static_cast<double>(op.count) * op.seconds, 0, {} });
+        }
+        out.push_back(std::move(part));
+    }
+    PartCost sends;
+    sends.plannedSegment = -1;
+    sends.name = "stage sends";
+    for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
+        const Collective& collective = plan.collectives[i];
+        if (isStageSend(plan, collective)) {
+            sends.collectives += static_cast<double>(collective.count) * collective.seconds;
+            sends.moved =
+                checkedAdd(sends.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(sends.moved);
+            continue;
+        }
+        PartCost& part = out[static_cast<std::size_t>(collective.plannedSegment)];
+        part.moved = checkedAdd(part.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(part.moved);
+        for (OperationCost& operation : part.operations)
+            if (operation.op == collective.op) {
+                operation.collectives += static_cast<double>(collective.count) * collective.seconds;
+                operation.moves.push_back(static_cast<int>(i));
+                break;
+            }
+    }
+    sends.exposed = sends.collectives; // a stage waits for what it works on
+    if (sends.moved > 0)
+        out.push_back(std::move(sends));
+    return out;
+}
+
+} // namespace shardboard

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/time/reprice.h"
+
+#include "model/cost/kerneltime.h"
+#include "model/plan/collectiveprice.h"
+#include "model/plan/pipeline.h"
+#include "model/plan/time/steptime.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+std::int64_t hopsOf(const Plan& plan, const Collective& collective)
+{
+    if (isStageSend(plan, collective))
+        return 1;
+    const bool ring = collective.kind == CollectiveKind::SendRecv && collective.step.before == collective.step.after;
+    return ring ? std::max<std::int64_t>(1, collective.groupSize - 1) : 1;
+}
+
+void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dtype)
+{
+    CollectivePrices prices(plan.mesh, hardware);
+    for (PlannedSegment& segment : plan.segments)
+        for (PlannedOp& op : segment.ops)
+            op.seconds = kernelSeconds(op.work, hardware);
+    for (Collective& collective : plan.collectives) {
+        if (isStageSend(plan, collective)) {
+            priceSend(collective, prices);
+            continue;
+        }
+        setPrice(collective, collective.bytes, prices);
+        if (const std::int64_t hops = hopsOf(plan, collective); hops > 1)
+            collective.seconds =
+                static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
+    }
+    setStepTimes(graph, plan);
+    plan.performance.rate(plan.seconds(), static_cast<double>(plan.mesh.deviceCount()), hardware.peakFlops(dtype));
+}
+
+} // namespace shardboard

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/explain/alternatives.h"
+
+#include "model/design/evaluate/evaluate.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/look/format.h"
+#include "widgets/work/background.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kMostAxes = 3; // each costs two or three evaluations
+
+void evaluateInto(Alternative& alternative, int weight, Notation notation)
+{
+    const auto evaluation = evaluate(alternative.edit.design);
+    if (!evaluation.ok()) {
+        alternative.refusal = evaluation.cancelled() ? QObject::tr("cancelled") : qstr(evaluation.error().text());
+        return;
+    }
+    const Evaluation& result = *evaluation.value();
+    alternative.seconds = result.plan.seconds();
+    alternative.peak = result.plan.memory.peak;
+    if (weight < static_cast<int>(result.weights.size())) {
+        const auto& layout = result.weights[static_cast<std::size_t>(weight)].layout;
+        alternative.layout = layout;
+        alternative.spec = specIn(notation, layout, result.plan.mesh).marked();
+    }
+}
+
+} // namespace
+
+std::vector<Alternative> weightCandidates(const Document& document, int weight)
+{
+    std::vector<Alternative> out;
+    const auto evaluation = document.evaluation();
+    if (!evaluation || weight < 0 || weight >= static_cast<int>(evaluation->weights.size()))
+        return out;
+    const WeightLayout& now = evaluation->weights[static_cast<std::size_t>(weight)];
+    const Mesh& mesh = document.design().mesh;
+    Alternative current;
+    current.title = now.layout.isReplicated() ? QObject::tr("replicated") : parallelText(now);
+    current.current = true;
+    current.layout = now.layout;
+    current.spec = specIn(document.notation(), now.layout, mesh).marked();
+    current.seconds = evaluation->plan.seconds();
+    current.peak = evaluation->plan.memory.peak;
+    current.edit.design = document.design();
+    out.push_back(std::move(current));
+    const auto add = [&](const QString& title, WeightEdit edit) {
+        Alternative alternative;
+        alternative.title = title;
+        alternative.edit = std::move(edit);
+        out.push_back(std::move(alternative));
+    };
+    add(QObject::tr("replicate"),
+        strategyEdit(document, { weight }, Strategy {}, QObject::tr("Replicate %1").arg(weightsText(document, { weight }))));
+    const int dims = static_cast<int>(std::min<std::size_t>(now.spec.shape.size(), 2));
+    int tried = 0;
+    for (int axis = 0; axis < mesh.axisCount() && tried < kMostAxes; ++axis) {
+        if (mesh.axis(axis).size == 1)
+            continue;
+        ++tried;
+        const QString name = qstr(mesh.axis(axis).name);
+        for (int dim = -1; dim < dims; ++dim)
+            if (dim != dimOfAxis(now.layout, axis))
+                add(dim < 0 ? QObject::tr("take %1 off").arg(name) : QObject::tr("cut dim %1 over %2").arg(dim).arg(name),
+                    axisEdit(document, { weight }, axis, dim));
+    }
+    return out;
+}
+
+std::vector<Alternative> evaluatedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
+                                               const std::atomic<bool>* stop)
+{
+    std::vector<Alternative> out;
+    for (Alternative& alternative : candidates) {
+        if (stop && stop->load())
+            return {};
+        if (!alternative.current)
+            evaluateInto(alternative, weight, notation);
+        const bool known = std::any_of(out.begin(), out.end(), [&](const Alternative& other) {
+            return other.refusal.isEmpty() && other.layout == alternative.layout;
+        });
+        if (!alternative.refusal.isEmpty() || !known)
+            out.push_back(std::move(alternative));
+    }
+    if (!out.empty())
+        std::stable_sort(out.begin() + 1, out.end(), [](const Alternative& a, const Alternative& b) {
+            return a.refusal.isEmpty() != b.refusal.isEmpty() ? a.refusal.isEmpty() : a.seconds < b.seconds;
+        });
+    return out;
+}
+
+} // namespace shardboard

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/mesh/meshbars.h"
+
+#include "widgets/canvas/viewport.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+
+#include <QCoreApplication>
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr double kAbove = 32; ///< of the first bar above the grid
+constexpr double kBar = 28; ///< of each other bar
+
+QString tr(const char* text) { return QCoreApplication::translate("shardboard::MeshBar", text); }
+
+/// The levels of a direction that have a bar, from the inside out; what is folded goes on from another one.
+std::vector<std::size_t> barsOf(const std::vector<MeshGrid::Level>& levels)
+{
+    constexpr std::size_t kMost = 2;
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < levels.size() && out.size() < kMost; ++i)
+        if (!levels[i].folded)
+            out.push_back(i);
+    return out;
+}
+
+/// `model 0`, `model 1`, … along a bar, numbers alone, or the axis with its size, whichever has room.
+void paintLabels(QPainter& painter, const MeshBar& bar, const Mesh& mesh, const MeshGrid& grid, const Viewport& viewport,
+                 double text)
+{
+    const QFontMetricsF metrics(painter.font());
+    const QString name = qstr(mesh.axis(bar.axis).name);
+    const std::int64_t size = mesh.axis(bar.axis).size;
+    const double room = kBar * text - 3;
+    // At `from` to `to` along the bar, beside it.
+    const auto label = [&](double from, double to, const QString& words) {
+        if (bar.across) {
+            painter.drawText(QRectF(from, bar.rect.bottom() + 1, to - from, room), Qt::AlignCenter, words);
+            return;
+        }
+        painter.save();
+        painter.translate(bar.rect.right() + room / 2, (from + to) / 2);
+        painter.rotate(-90);
+        painter.drawText(QRectF((from - to) / 2, -12 * text, to - from, 24 * text), Qt::AlignCenter, words);
+        painter.restore();
+    };
+    const double begin = bar.across ? bar.rect.left() : bar.rect.top();
+    const double end = bar.across ? bar.rect.right() : bar.rect.bottom();
+    const auto& levels = bar.across ? grid.across() : grid.down();
+    const bool whole = !grid.isWrapped() && levels[bar.level].size == size; // not folded
+    std::int64_t inside = 1; // cells of a step
+    for (std::size_t i = 0; whole && i < bar.level; ++i)
+        inside *= levels[i].size;
+    const std::int64_t cells = bar.across ? grid.columns() : grid.rows();
+    const auto beginOf = [&](std::int64_t cell) { return bar.across ? grid.columnLeft(cell) : grid.rowTop(cell); };
+    const double step = (beginOf(inside - 1) + 1) * viewport.scale();
+    const bool named = whole && metrics.horizontalAdvance(QStringLiteral("%1 %2").arg(name).arg(size - 1)) + 4 < step;
+    const bool numbered = whole && metrics.horizontalAdvance(QString::number(size - 1)) + 4 < step;
+    if (!named && !numbered) {
+        const QString devices = tr("%1, %2 devices").arg(name).arg(size);
+        const QString brief = QStringLiteral("%1 (%2)").arg(name).arg(size);
+        const bool alone = bar.across && mesh.deviceCount() == size;
+        const double spare = std::max(0.0, 60 - (end - begin)) / 2; // the name may be longer than a short bar
+        label(begin - spare, end + spare,
+              alone && metrics.horizontalAdvance(devices) <= end - begin
+                  ? devices
+                  : metrics.elidedText(brief, Qt::ElideRight, std::max(0.0, std::max(end - begin, 60.0))));
+        return;
+    }
+    for (std::int64_t cell = 0; cell < cells; cell += inside) {
+        const double from =
+            (bar.across ? viewport.toScreen(QPointF(beginOf(cell), 0)).x() : viewport.toScreen(QPointF(0, beginOf(cell))).y());
+        if (from + step < begin - 1 || from > end + 1 || (from + from + step) / 2 < begin || (from + from + step) / 2 > end)
+            continue;
+        const std::int64_t coordinate = cell / inside % size;
+        label(from, from + step, named ? QStringLiteral("%1 %2").arg(name).arg(coordinate) : QString::number(coordinate));
+    }
+}
+
+} // namespace
+
+QSizeF roomForBars(const MeshGrid& grid, double text)
+{
+    const auto left = static_cast<double>(barsOf(grid.down()).size());
+    const auto above = static_cast<double>(std::max<std::size_t>(barsOf(grid.across()).size(), 1));
+    return { kBar * text * left, kAbove * text + kBar * text * (above - 1) };
+}
+
+std::vector<MeshBar> meshBars(const Mesh& mesh, const MeshGrid& grid, const QRectF& seen, double text)
+{
+    std::vector<MeshBar> out;
+    const int axes = mesh.axisCount();
+    if (axes == 0)
+        return out;
+    const auto addAbove = [&](int axis, std::size_t level, double y) {
+        out.push_back(
+            { axis, true, level, QRectF(seen.left(), y, seen.width(), 3), QRectF(seen.left(), y - 4, seen.width(), kBar * text) });
+    };
+    double y = seen.top() - kAbove * text;
+    if (grid.isWrapped()) {
+        addAbove(axes - 1, 0, y);
+        return out;
+    }
+    for (const std::size_t level : barsOf(grid.across())) {
+        addAbove(grid.across()[level].axis, level, y);
+        y -= kBar * text;
+    }
+    double x = seen.left() - kBar * text;
+    for (const std::size_t level : barsOf(grid.down())) {
+        out.push_back({ grid.down()[level].axis, false, level, QRectF(x, seen.top(), 3, seen.height()),
+                        QRectF(x - 4, seen.top(), kBar * text, seen.height()) });
+        x -= kBar * text;
+    }
+    return out;
+}
+
+void paintMeshBars(QPainter& painter, const std::vector<MeshBar>& bars, const Mesh& mesh, const MeshGrid& grid,
+                   const Viewport& viewport, const QWidget* widget)
+{
+    painter.setFont(uiFont(widget, -1.5));
+    for (const MeshBar& bar : bars) {
+        painter.fillRect(bar.rect, axisColor(bar.axis));
+        painter.setPen(Theme::of(widget).quiet);
+        paintLabels(painter, bar, mesh, grid, viewport, textScale(widget));
+    }
+}
+
+} // namespace shardboard

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes in the picture of a mesh, in pixels, that both its layout and its painting go by.
+#pragma once
+
+namespace shardboard::meshcanvas {
+
+inline constexpr double kLargestCell = 92;
+inline constexpr double kCardCell = 50; ///< from here a cell is a card with memory
+inline constexpr double kLabelCell = 28; ///< from here a cell has its id
+inline constexpr double kSolidCell = 6; ///< below, cells are pixels of an image
+inline constexpr double kFooter = 26;
+inline constexpr double kScale = 38; ///< two lines above the footer: what the colours of memory say
+inline constexpr double kWords = 40; ///< two lines above the footer about what moves
+
+} // namespace shardboard::meshcanvas

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the picture of a mesh shows, without sizes in pixels: where devices stand, what colours them, which of them are searched
+// for; and what is said about one of them or a group. Made when the evaluation, the shown weight, the search or the colouring is
+// another one, never while painting.
+#pragma once
+
+#include "widgets/document/devicememory.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/mesh/meshfind.h"
+#include "widgets/mesh/meshgrid.h"
+
+#include "model/design/evaluation.h"
+#include "model/hardware/hardware.h"
+
+#include <QImage>
+#include <QString>
+
+#include <vector>
+
+namespace shardboard {
+
+struct Theme;
+
+struct MeshScene {
+    enum class Coloring { Shards, Memory };
+
+    Coloring coloring = Coloring::Shards;
+    QString highlight; ///< key of the legend's entry that is not drawn quietly; empty: all are not
+    Mesh mesh;
+    MeshGrid grid;
+    DeviceColors colors;
+    Hardware hardware;
+    DeviceMemory memory;
+    MeshPattern found;
+    QImage image; ///< one pixel a device, in grid shape
+
+    /// `evaluation` and `weight` (the one that colours the devices) may be null.
+    void prepare(const Design& design, const Evaluation* evaluation, const WeightLayout* weight, const QString& wanted,
+                 const Theme& theme);
+
+    PartColor colorAt(std::int64_t position, const Theme& theme) const;
+    /// Whether a device is what is searched for and what the legend shows.
+    bool isLoud(std::int64_t position) const;
+    /// The device, its coordinates, what it holds of the weight and its peak of memory, in lines.
+    QString deviceText(std::int64_t position, const WeightLayout* weight) const;
+    /// `device group of model · 4 devices · 450 GB/s`
+    QString groupText(const std::vector<int>& axes) const;
+};
+
+} // namespace shardboard
