@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an evaluation of many weights costs under as many strategy entries, by how their patterns look, as JSON. Ten times as many
 // should take about ten times as long: `growth` tells how it is.
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/evaluation.h"
 
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 #include "widgets/strategy/strategyeditor.h"
 #include "widgets/controls/viewheader.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/look/format.h"
