@@ -34,7 +34,7 @@ const Backend& standIn()
     return backend;
 }
 
-const Options& usual()
+const Options& onHostOptions()
 {
     static const Options options = withModels();
     return options;
@@ -42,7 +42,7 @@ const Options& usual()
 
 const std::vector<Case>& cases()
 {
-    static const std::vector<Case> all = casesFor(standIn(), usual());
+    static const std::vector<Case> all = casesFor(standIn(), onHostOptions());
     return all;
 }
 
@@ -62,7 +62,7 @@ private Q_SLOTS:
     void conforms()
     {
         QFETCH(int, number);
-        const CaseResult result = runCase(cases()[static_cast<std::size_t>(number)], standIn(), usual());
+        const CaseResult result = runCase(cases()[static_cast<std::size_t>(number)], standIn(), onHostOptions());
         QVERIFY2(result.passed, result.message.c_str());
         QVERIFY(result.programs > 0);
     }
