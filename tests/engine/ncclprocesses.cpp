@@ -109,7 +109,7 @@ void same(const Backend& backend)
 
 void conform(const Backend& backend, const std::string& filter)
 {
-    conformance::Options options;
+    conformance::Options options = conformance::withModels();
     options.devices = backend.mostDevices;
     options.filter = filter;
     const auto summary =

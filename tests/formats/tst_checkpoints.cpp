@@ -52,7 +52,7 @@ private Q_SLOTS:
         int companions = 0;
         for (const Finding& one : out.value().findings) {
             QVERIFY2(one.kind != "checkpoint-missing" && one.kind != "checkpoint-extra", one.message.c_str());
-            companions += one.message.find("448 tensors beside the weights") != std::string::npos ? 1 : 0;
+            companions += one.message.find("448 tensors alongside the weights") != std::string::npos ? 1 : 0;
         }
         QCOMPARE(companions, 1);
         QVERIFY(out.value().findings.size() < 8);

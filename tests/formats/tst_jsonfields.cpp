@@ -127,7 +127,7 @@ private Q_SLOTS:
         QCOMPARE(problem([](JsonFields& top) { (void)top.object("none"); }), std::string("f:none: the key is missing; add it"));
         QCOMPARE(problem([&](JsonFields& top) { top.objects("list", none); }), std::string("f:list: is not a list; use [...]"));
         QCOMPARE(problem([&](JsonFields& top) { top.objects("none", none); }), std::string("f:none: the key is missing; add it"));
-        QCOMPARE(problem([](JsonFields& top) { top.text("null"); }), std::string("f:null: cannot be null; use a text in quotes"));
+        QCOMPARE(problem([](JsonFields& top) { top.text("null"); }), std::string("f:null: cannot be null; use a string in quotes"));
         QCOMPARE(problem([](JsonFields& top) {
                      top.nullIsAbsent();
                      top.text("null", "usual");
@@ -151,7 +151,7 @@ private Q_SLOTS:
         strict.refuseUnknown();
         Wheel wheel;
         JsonMembersReader(strict).value("inner", wheel);
-        QCOMPARE(strict.error()->text(), std::string("f:inner.colour: is not a key of it; leave it out, or mend its spelling"));
+        QCOMPARE(strict.error()->text(), std::string("f:inner.colour: is not a key of it; remove it, or correct its spelling"));
     }
 
     void namesAndProse()
@@ -215,16 +215,16 @@ private Q_SLOTS:
         const auto row = [](const char* name, const char* pointer, const char* value, const char* message) {
             QTest::newRow(name) << QByteArray(pointer) << QByteArray(value) << QByteArray(message);
         };
-        row("text", "/name", "7", "cart:name: cannot be 7; use a text in quotes");
+        row("text", "/name", "7", "cart:name: cannot be 7; use a string in quotes");
         row("word", "/color", "\"blue\"", "cart:color: cannot be 'blue'; use red or green");
-        row("no word", "/color", "1", "cart:color: cannot be 1; use a text in quotes");
+        row("no word", "/color", "1", "cart:color: cannot be 1; use a string in quotes");
         row("below", "/seats", "0", "cart:seats: cannot be 0; use a whole number from 1 to 8");
         row("above", "/seats", "9", "cart:seats: cannot be 9; use a whole number from 1 to 8");
         row("huge", "/seats", "18446744073709551615", "cart:seats: cannot be 18446744073709551615; use a whole number from 1 to 8");
         row("fraction", "/seats", "1.5", "cart:seats: cannot be 1.5; use a whole number from 1 to 8");
         row("negative", "/number", "-1", "cart:number: cannot be -1; use a whole number of at least 0");
         row("flag", "/roof", "\"yes\"", "cart:roof: cannot be \"yes\"; use true or false");
-        row("no list", "/owners", "{}", "cart:owners: cannot be {}; use a list of texts");
+        row("no list", "/owners", "{}", "cart:owners: cannot be {}; use a list of strings");
         row("item", "/gears/1", "10", "cart:gears: holds 10; use a whole number from 1 to 9");
         row("number", "/wheels/1/radius", "101", "cart:wheels[1].radius: cannot be 101; use a number from 0.0 to 100.0");
         row("inside an optional", "/spare/spokes", "2", "cart:spare.spokes: cannot be 2; use a whole number from 3 to 90");

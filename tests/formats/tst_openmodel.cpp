@@ -284,7 +284,7 @@ private Q_SLOTS:
         const auto out = opened(tinyConfig());
         QVERIFY(out.ok());
         const auto& findings = out.value().findings;
-        QVERIFY2(has(findings, "quantized", "2 tensors beside the weights"), allOf(findings).constData());
+        QVERIFY2(has(findings, "quantized", "2 tensors alongside the weights"), allOf(findings).constData());
         QVERIFY2(
             has(findings, "checkpoint-extra", "1 tensor of the checkpoint not in the graph: model.layers.*.mlp.up_proj.weight"),
             allOf(findings).constData());

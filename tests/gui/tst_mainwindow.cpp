@@ -405,7 +405,7 @@ void TestMainWindow::recentFilesAreNewestFirst()
     QMenu menu;
     recent.attach(&menu);
     QVERIFY(!menu.actions().at(0)->isEnabled()); // 5 is missing
-    QVERIFY(menu.actions().at(0)->toolTip().contains(QStringLiteral("not there")));
+    QVERIFY(menu.actions().at(0)->toolTip().contains(QStringLiteral("no longer exists")));
     QVERIFY(menu.actions().at(1)->isEnabled());
 }
 

@@ -212,7 +212,7 @@ void TestUsability::recentListIsCleared()
     auto* list = m_it.child<QListWidget>("welcome.recent");
     QVERIFY(list->isVisible());
     QVERIFY(!(list->item(0)->flags() & Qt::ItemIsEnabled)); // greyed
-    QVERIFY(list->item(0)->toolTip().contains(QStringLiteral("not there")));
+    QVERIFY(list->item(0)->toolTip().contains(QStringLiteral("no longer exists")));
     QMenu menu;
     recent->attach(&menu);
     QVERIFY(!menu.actions().constFirst()->isEnabled());

@@ -277,7 +277,7 @@ private Q_SLOTS:
         QTest::newRow("order") << "permute"
                                << "4,8"
                                << R"({"dims":[0,0]})"
-                               << "no order of the dims";
+                               << "not an order of the dims";
         QTest::newRow("squeeze") << "squeeze"
                                  << "4,8"
                                  << R"({"axis":0})"

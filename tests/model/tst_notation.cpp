@@ -307,7 +307,7 @@ private Q_SLOTS:
         row(Notation::HloV2, "{unknown}", "says nothing about the layout");
         row(Notation::HloV2, "{maximal device=3}", "whole tensor on device 3 alone");
         row(Notation::HloV2, "{devices=[2,1,4]<=[8] last_tile_dims={manual}}", "manual device group");
-        row(Notation::HloV2, "{devices=[2,1,4]<=[8] last_tile_dims={replicated, replicated}}", "there twice");
+        row(Notation::HloV2, "{devices=[2,1,4]<=[8] last_tile_dims={replicated, replicated}}", "appears twice");
         row(Notation::HloV2, "{{replicated}, {replicated}}", "a tuple of shardings");
         row(Notation::HloV2, "{replicated} x", "text after the sharding");
         row(Notation::HloV2, "{mesh['data'=2], [{'data'}, {}]}", "the text is for mesh data=2");

@@ -274,7 +274,7 @@ void RunPanel::fillBackends()
         const QString name = QString::fromLatin1(known.data(), static_cast<qsizetype>(known.size()));
         const EngineBackend* told = m_session->backend(name);
         const QString why = m_session->whyNot(name);
-        m_backend->addChoice(why.isEmpty() ? name : tr("%1 – not available").arg(name),
+        m_backend->addChoice(why.isEmpty() ? name : tr("%1 – not here").arg(name),
                              !why.isEmpty()                      ? why
                                  : told && told->usable()        ? told->description
                                  : told                          ? tr("several processes, started by mpirun")
