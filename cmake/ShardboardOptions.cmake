@@ -47,7 +47,7 @@ target_compile_definitions(shardboard_qt_strict INTERFACE
 
 # How much optimization a part of the project is worth in a Release build; most of the compiler's time goes there.
 #   shardboard_optimize(TARGET HOT)    what is measured by "shardctl bench" and the run of a model: as Release says
-#   shardboard_optimize(TARGET WARM)   -O2
+#   shardboard_optimize(TARGET WARM)   -O2: what is linked before hot parts, because the linker takes the first copy of a template
 #   shardboard_optimize(TARGET COLD)   -O1, and the standard library checks subscripts and empty containers
 # Who sets CMAKE_CXX_FLAGS_RELEASE gets that everywhere.
 set(SHARDBOARD_TUNED OFF)
