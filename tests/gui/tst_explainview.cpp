@@ -12,8 +12,8 @@
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/explain/rowsmodel.h"
+#include "widgets/jobs/latestjob.h"
 #include "widgets/look/theme.h"
-#include "widgets/work/latestjob.h"
 
 #include <QApplication>
 #include <QClipboard>

@@ -10,7 +10,7 @@
 #include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"
 #include "tests/support/runner.h"
-#include "widgets/work/longwork.h"
+#include "widgets/jobs/longwork.h"
 
 #include <QDeadlineTimer>
 #include <QDialogButtonBox>

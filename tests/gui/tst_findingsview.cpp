@@ -7,9 +7,9 @@
 #include "widgets/edits/repairs.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/findings/findingsview.h"
+#include "widgets/jobs/longwork.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"
-#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QApplication>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work off the GUI thread: only the latest answers, a cancel is answered at once and is no error, and what lasts is told of.
 #include "tests/support/runner.h"
-#include "widgets/work/latestjob.h"
-#include "widgets/work/longwork.h"
+#include "widgets/jobs/latestjob.h"
+#include "widgets/jobs/longwork.h"
 
 #include <QProgressBar>
 #include <QPushButton>

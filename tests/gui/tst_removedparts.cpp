@@ -11,11 +11,11 @@
 #include "widgets/controls/card.h"
 #include "widgets/document/speclabel.h"
 #include "widgets/explain/inspectorpage.h"
+#include "widgets/jobs/longwork.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/strategy/strategypreview.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
-#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QApplication>

@@ -3,8 +3,8 @@
 
 #include "model/design/evaluate/evaluate.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/jobs/background.h"
 #include "widgets/look/format.h"
-#include "widgets/work/background.h"
 
 #include <algorithm>
 

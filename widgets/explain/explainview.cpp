@@ -7,11 +7,11 @@
 #include "widgets/edits/repairs.h"
 #include "widgets/explain/inspectorpage.h"
 #include "widgets/explain/rowsmodel.h"
+#include "widgets/jobs/background.h"
+#include "widgets/jobs/latestjob.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
-#include "widgets/work/background.h"
-#include "widgets/work/latestjob.h"
 
 #include <QEvent>
 #include <QHBoxLayout>

@@ -9,10 +9,10 @@
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspectorpage.h"
 #include "widgets/explain/rowsmodel.h"
+#include "widgets/jobs/background.h"
+#include "widgets/jobs/latestjob.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/work/background.h"
-#include "widgets/work/latestjob.h"
 
 #include "model/hardware/footprint.h"
 

@@ -3,13 +3,13 @@
 
 #include "model/design/findings/findings.h"
 #include "widgets/edits/repairs.h"
+#include "widgets/jobs/longwork.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"
 #include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
-#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QHBoxLayout>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/design/evaluate/fitadvice.h"
-#include "widgets/work/latestjob.h"
+#include "widgets/jobs/latestjob.h"
 
 #include <QObject>
 

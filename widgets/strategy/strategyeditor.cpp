@@ -5,11 +5,11 @@
 #include "model/design/evaluate/evaluate.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/jobs/latestjob.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/strategy/strategyform.h"
 #include "widgets/strategy/strategypreview.h"
-#include "widgets/work/latestjob.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>

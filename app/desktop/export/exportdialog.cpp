@@ -4,11 +4,11 @@
 #include "app/desktop/base/difftext.h"
 #include "model/session/document.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/jobs/latestjob.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
-#include "widgets/work/latestjob.h"
 
 #include <QDialogButtonBox>
 #include <QDir>

@@ -15,9 +15,9 @@
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "widgets/jobs/longwork.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/work/longwork.h"
 
 #include <QDir>
 #include <QFileDialog>

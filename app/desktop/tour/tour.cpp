@@ -9,7 +9,7 @@
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"
-#include "widgets/work/latestjob.h"
+#include "widgets/jobs/latestjob.h"
 
 #include <QApplication>
 #include <QDir>

@@ -41,6 +41,7 @@
 #include "widgets/flow/flowview.h"
 #include "widgets/hardware/hardwareview.h"
 #include "widgets/history/historyview.h"
+#include "widgets/jobs/longwork.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
@@ -51,7 +52,6 @@
 #include "widgets/tables/listfilter.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"
-#include "widgets/work/longwork.h"
 #include "widgets/workbench/summarybar.h"
 
 #include <QApplication>
