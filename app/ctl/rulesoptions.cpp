@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/rulesoptions.h"
 
-#include "model/core/text.h"
 #include "model/io/maxtext/rulefile.h"
+#include "model/text/text.h"
 
 #include <filesystem>
 #include <iostream>

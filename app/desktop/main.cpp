@@ -9,9 +9,9 @@
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
 
-#include "model/core/visibletext.h"
 #include "model/io/layouts/exporter.h"
 #include "model/session/document.h"
+#include "model/text/visibletext.h"
 #include "widgets/controls/windowplace.h"
 
 #include <QApplication>

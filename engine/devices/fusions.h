@@ -5,7 +5,7 @@
 #pragma once
 
 #include "engine/devices/collective.h"
-#include "engine/machine/fusedrun.h"
+#include "engine/simd/fusedrun.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 #include "engine/devices/generator.h"
 
 #include "engine/devices/generatorhash.h"
-#include "engine/machine/simd.h"
+#include "engine/simd/simd.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // The hash behind made-up data, for every processor that makes some: the same bits everywhere.
 #pragma once
 
-#include "engine/machine/portable.h"
+#include "engine/simd/portable.h"
 
 #include <cstdint>
 

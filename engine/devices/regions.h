@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/devices/sharded.h"
-#include "engine/machine/fusedrun.h"
+#include "engine/simd/fusedrun.h"
 
 #include <vector>
 

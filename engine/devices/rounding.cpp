@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/rounding.h"
 
-#include "engine/machine/simd.h"
+#include "engine/simd/simd.h"
 
 #include <bit>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/sharded.h"
 
-#include "engine/machine/vectors.h"
+#include "engine/simd/vectors.h"
 
 #include <algorithm>
 #include <cstring>

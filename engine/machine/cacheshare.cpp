@@ -8,8 +8,8 @@
 #include "engine/machine/reservedmemory.h"
 #include "engine/machine/taskpool.h"
 #include "model/core/statistics.h"
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 #include <algorithm>
 #include <atomic>

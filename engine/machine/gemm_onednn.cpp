@@ -2,7 +2,7 @@
 #include "engine/machine/gemm.h"
 
 #include "engine/machine/failure.h"
-#include "engine/machine/scalerows.h"
+#include "engine/simd/scalerows.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #ifdef _OPENMP

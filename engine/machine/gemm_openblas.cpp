@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/machine/gemm.h"
 
-#include "engine/machine/scalerows.h"
+#include "engine/simd/scalerows.h"
 
 #include <algorithm>
 #include <cblas.h>

@@ -2,8 +2,8 @@
 // The last resort: blocks of B are packed row-major so that the inner loop runs along rows and vectorises.
 #include "engine/machine/gemm.h"
 
-#include "engine/machine/scalerows.h"
-#include "engine/machine/simd.h"
+#include "engine/simd/scalerows.h"
+#include "engine/simd/simd.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "engine/machine/cacheshare.h"
 #include "engine/machine/clock.h"
 #include "engine/machine/machine.h"
-#include "model/core/visibletext.h"
+#include "model/text/visibletext.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,11 +2,11 @@
 #include "engine/machine/limits.h"
 
 #include "engine/machine/clock.h"
-#include "engine/machine/fusedrun.h"
 #include "engine/machine/gemm.h"
 #include "engine/machine/machine.h"
 #include "engine/machine/measure.h"
 #include "engine/machine/reservedmemory.h"
+#include "engine/simd/fusedrun.h"
 
 #include <algorithm>
 #include <atomic>

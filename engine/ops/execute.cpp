@@ -3,11 +3,11 @@
 
 #include "engine/devices/executor.h"
 #include "engine/machine/failure.h"
-#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/activations.h"
 #include "engine/ops/kernels/capped.h"
 #include "engine/ops/kernels/norms.h"
 #include "engine/ops/kernels/rows.h"
+#include "engine/simd/vectors.h"
 
 #include <algorithm>
 #include <cstring>

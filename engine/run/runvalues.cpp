@@ -2,7 +2,7 @@
 #include "engine/run/runvalues.h"
 
 #include "engine/devices/executor.h"
-#include "engine/machine/vectors.h"
+#include "engine/simd/vectors.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include "engine/devices/executor.h"
 #include "engine/devices/team.h"
 #include "engine/machine/failure.h"
-#include "engine/machine/fusedrun.h"
+#include "engine/simd/fusedrun.h"
 
 #include <algorithm>
 #include <cstring>

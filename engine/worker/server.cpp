@@ -3,9 +3,9 @@
 
 #include "engine/backends/backends.h"
 #include "engine/machine/clock.h"
-#include "model/core/visibletext.h"
 #include "model/io/wire/jsonline.h"
 #include "model/io/wire/planjson.h"
+#include "model/text/visibletext.h"
 
 #include <cerrno>
 #include <chrono>

@@ -2,7 +2,7 @@
 #include "model/core/mesh.h"
 
 #include "model/core/checked.h"
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

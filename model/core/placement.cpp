@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/placement.h"
 
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/result.h"
 
-#include "model/core/visibletext.h"
+#include "model/text/visibletext.h"
 
 namespace shardboard {
 

@@ -2,7 +2,7 @@
 // JAX's notation of a layout, written and read. Sub-axes are written as Shardy does inside the quotes, 'x:(2)4', because
 // JAX itself cannot say them.
 #include "model/core/layout.h"
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #include "model/core/tensor.h"
 
 #include "model/core/checked.h"
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 #include <array>
 #include <limits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/compare.h"
 
-#include "model/core/numbers.h"
-#include "model/core/text.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <cmath>

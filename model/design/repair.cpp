@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/repair.h"
 
-#include "model/core/glob.h"
+#include "model/text/glob.h"
 
 #include <algorithm>
 #include <optional>

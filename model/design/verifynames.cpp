@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/verifynames.h"
 
-#include "model/core/visibletext.h"
+#include "model/text/visibletext.h"
 
 namespace shardboard {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/families/window.h"
 
-#include "model/core/numbers.h"
+#include "model/text/numbers.h"
 
 namespace shardboard {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/notation/axislist.h"
 
-#include "model/core/text.h"
 #include "model/notation/canonical.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

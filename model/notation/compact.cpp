@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/notation/compact.h"
 
-#include "model/core/text.h"
 #include "model/notation/canonical.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

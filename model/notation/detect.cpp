@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The notation of a text by its looks. `P(` begins a spec of JAX, but also DTensor's `P(sum)`: a bare name of one of
 // torch's reductions is DTensor's.
-#include "model/core/text.h"
 #include "model/notation/notation.h"
 #include "model/notation/scanner.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

@@ -7,10 +7,10 @@
 // The placements depend on the mesh alone, never on a tensor's sizes. They are this layout exactly where the dim
 // divides by the product of its mesh axes; torch cuts other sizes by its own rule (ceil, axis after axis), which for a
 // strided shard need not be a cut of this layout at all. Axes of size 1 always get plain shards: they cut nothing.
-#include "model/core/text.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notations.h"
 #include "model/notation/placementlist.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

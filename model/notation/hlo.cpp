@@ -2,11 +2,11 @@
 // XLA's HloSharding. A tile assignment is written from named axes as XLA does it: the parts of each dim, then the
 // copies, then the terms of sums, each over its mesh axes in order. The numbers in it are device ids, so that an edited
 // device order shows in the text; V2 can say it only where the ids are an iota. Mesh axes of size 1 leave no trace.
-#include "model/core/text.h"
 #include "model/notation/canonical.h"
 #include "model/notation/hlonamed.h"
 #include "model/notation/hlotiles.h"
 #include "model/notation/notations.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

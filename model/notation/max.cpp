@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // MAX's placements: one per mesh axis, Replicated, Sharded(dim) or Partial(). Several axes on a dim split it in mesh
 // order, always; a layout with another order has no form. Partial values are sums.
-#include "model/core/text.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notations.h"
 #include "model/notation/placementlist.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

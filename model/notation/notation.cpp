@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/notation/notation.h"
 
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notations.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 namespace shardboard {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/notation/placementlist.h"
 
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/notation/scanner.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 namespace shardboard {
 

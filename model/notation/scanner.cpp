@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/notation/scanner.h"
 
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <cctype>

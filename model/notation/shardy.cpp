@@ -3,9 +3,9 @@
 // all of it, `#sdy.sharding<@mesh, [{"data"}, {}]>`, also with the mesh written out, `mesh<["data"=2]>`. A priority
 // says which dim propagation looks at first and `replicated={…}` which axes it must leave alone; both are checked, and
 // the layout of a closed sharding is the same with and without them.
-#include "model/core/visibletext.h"
 #include "model/notation/axislist.h"
 #include "model/notation/notations.h"
+#include "model/text/visibletext.h"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 #include "model/plan/movedoperands.h"
 
 #include "model/core/checked.h"
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

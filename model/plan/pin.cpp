@@ -2,7 +2,7 @@
 #include "model/plan/pin.h"
 
 #include "model/core/placement.h"
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

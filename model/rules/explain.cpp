@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/core/text.h"
 #include "model/rules/logicalrules.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From parallelism options to the sizes of the mesh axes.
 #include "model/core/checked.h"
-#include "model/core/text.h"
 #include "model/rules/rulesetup.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

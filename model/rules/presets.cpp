@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule sets that are built in, read from resources/rules/rulesets.txt, which is compiled in.
-#include "model/core/text.h"
 #include "model/rules/rulesetup.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/edithistory.h"
 
-#include "model/core/visibletext.h"
 #include "model/design/repair.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "model/session/editcommand.h"
+#include "model/text/visibletext.h"
 
 #include <QUndoStack>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings: each kind with its cost and its repair; designs that hold mistakes stay usable; repairs remove what they
 // repair.
-#include "model/core/glob.h"
 #include "model/design/entryindex.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
+#include "model/text/glob.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
 

@@ -2,9 +2,9 @@
 // Random layouts on random meshes: each notation gives the layout back or refuses, and what HloSharding and DTensor
 // texts mean is computed a second time from the text alone, by brute force.
 #include "model/core/shards.h"
-#include "model/core/text.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notation.h"
+#include "model/text/text.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logical axis rules: the resolution against a table of answers, and the table against resolutions that are wrong.
-#include "model/core/text.h"
 #include "model/rules/rulesetup.h"
+#include "model/text/text.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>

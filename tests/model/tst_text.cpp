@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/core/glob.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/design/design.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/glob.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 #include "tests/support/hostilenames.h"
 #include "tests/support/runner.h"
 

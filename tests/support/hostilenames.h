@@ -3,7 +3,7 @@
 // takes.
 #pragma once
 
-#include "model/core/visibletext.h"
+#include "model/text/visibletext.h"
 
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 // with `!`, one that must not move anything with `=`.
 #pragma once
 
-#include "model/core/text.h"
 #include "model/io/max/pickrequest.h"
+#include "model/text/text.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/document/weightpattern.h"
 
-#include "model/core/glob.h"
+#include "model/text/glob.h"
 #include "widgets/edits/weightedits.h"
 #include "widgets/look/format.h"
 

@@ -2,9 +2,9 @@
 #include "widgets/edits/strategydraft.h"
 
 #include "model/core/checked.h"
-#include "model/core/glob.h"
 #include "model/design/repair.h"
 #include "model/notation/notation.h"
+#include "model/text/glob.h"
 
 #include "widgets/look/format.h"
 

@@ -24,7 +24,7 @@ inline constexpr qsizetype kLongestName = 120;
 QString shortened(const QString& text, qsizetype characters);
 
 /// What somebody else wrote, as people may see it: on one line, control characters as escapes such as \n, \x1b and
-/// \u202e (model/core/visibletext.h), the middle left out where it is very long.
+/// \u202e (model/text/visibletext.h), the middle left out where it is very long.
 QString shownText(const std::string& text);
 QString shownText(const QString& text);
 /// Of several lines, each of them so: what a program printed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/rules/rulemodel.h"
 
-#include "model/core/text.h"
+#include "model/text/text.h"
 #include "widgets/edits/ruleedits.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"

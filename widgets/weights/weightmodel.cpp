@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weightmodel.h"
 
-#include "model/core/glob.h"
+#include "model/text/glob.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/edits/weightedits.h"
 #include "widgets/look/devicecolors.h"

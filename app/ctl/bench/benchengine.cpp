@@ -7,8 +7,8 @@
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "app/worker/askworker.h"
-#include "model/core/numbers.h"
 #include "model/io/wire/calibration.h"
+#include "model/text/numbers.h"
 
 namespace shardboard {
 

@@ -6,7 +6,7 @@
 #include "app/worker/messagefields.h"
 #include "app/worker/workercommand.h"
 #include "app/worker/workerprocess.h"
-#include "model/core/numbers.h"
+#include "model/text/numbers.h"
 
 #include <cstdio>
 

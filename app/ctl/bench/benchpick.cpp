@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
 #include "model/picker/max/registry.h"
 #include "model/picker/menu/transition.h"
 #include "model/picker/picktask.h"
+#include "model/text/numbers.h"
 
 namespace shardboard {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/plan/time/compiledcost.h"
+#include "model/text/numbers.h"
 
 namespace shardboard {
 

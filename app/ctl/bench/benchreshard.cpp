@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
 #include "model/hardware/hardware.h"
 #include "model/plan/reshard/reshard.h"
 #include "model/plan/reshard/reshardorder.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/design/resolver.h"
 #include "model/families/decoder.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/rules/rulesetup.h"
+#include "model/text/numbers.h"
 
 #include <sys/resource.h>
 

@@ -7,12 +7,12 @@
 #include "app/ctl/visibleoutput.h"
 #include "app/worker/askworker.h"
 #include "app/worker/messagefields.h"
-#include "model/core/numbers.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/measured/machinefit.h"
 #include "model/io/wire/backends.h"
+#include "model/text/numbers.h"
 
 #include <cmath>
 #include <cstdio>

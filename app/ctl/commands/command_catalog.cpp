@@ -2,11 +2,11 @@
 // shardctl models, shardctl hardware: what is built in, and a hardware file.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
 #include "model/families/modelsize.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/numbers.h"
 
 #include <nlohmann/json.hpp>
 

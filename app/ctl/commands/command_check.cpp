@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl check: what is wrong with a design, what it costs and the smallest repair; --repair makes it.
 #include "app/ctl/commands.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/evaluate/fitadvice.h"
 #include "model/design/findings/findings.h"
 #include "model/io/design/designfile.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,11 +3,11 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
 #include "model/core/cutcomparison.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notation.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,10 +2,10 @@
 // shardctl diff: two layouts entry by entry, wherever they come from; two rule sets over the same logical names.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/layouts/layoutdiff.h"
 #include "model/io/maxtext/rulefile.h"
+#include "model/text/numbers.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl dump: the layout of a design as golden files.
 #include "app/ctl/commands.h"
-#include "model/core/numbers.h"
 #include "model/io/layouts/designdump.h"
+#include "model/text/numbers.h"
 
 #include <iostream>
 

@@ -3,14 +3,14 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/memoryoptions.h"
 #include "app/ctl/rulesoptions.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,10 +3,10 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
 #include "model/core/tensor.h"
-#include "model/core/text.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/notation/compact.h"
 #include "model/notation/notation.h"
+#include "model/text/text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -5,8 +5,6 @@
 #include "app/ctl/commands/partstext.h"
 #include "app/ctl/memoryoptions.h"
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/evaluate/fitadvice.h"
 #include "model/families/window.h"
 #include "model/io/design/hardwarefile.h"
@@ -14,6 +12,8 @@
 #include "model/io/json/jsonwriter.h"
 #include "model/io/wire/planjson.h"
 #include "model/plan/planner/buildplan.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,10 +2,10 @@
 // shardctl tiles: the shards of one weight.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/notation/notation.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <nlohmann/json.hpp>
 

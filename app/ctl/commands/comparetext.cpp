@@ -2,7 +2,7 @@
 #include "app/ctl/commands/comparetext.h"
 
 #include "app/ctl/table.h"
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

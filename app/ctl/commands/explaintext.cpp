@@ -2,9 +2,9 @@
 #include "app/ctl/commands/explaintext.h"
 
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/io/design/designkeys.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <nlohmann/json.hpp>
 

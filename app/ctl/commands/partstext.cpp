@@ -2,8 +2,8 @@
 #include "app/ctl/commands/partstext.h"
 
 #include "app/ctl/table.h"
-#include "model/core/numbers.h"
 #include "model/plan/time/partcosts.h"
+#include "model/text/numbers.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,11 +3,11 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/rulesoptions.h"
 #include "model/core/checked.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/json/meshjson.h"
 #include "model/io/maxtext/maxtextresolve.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <iostream>

@@ -6,13 +6,13 @@
 #include "app/ctl/terminal.h"
 #include "app/ctl/visibleoutput.h"
 #include "app/worker/runinworker.h"
-#include "model/core/numbers.h"
 #include "model/core/statistics.h"
 #include "model/io/design/designfile.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/measured/profiledocument.h"
 #include "model/io/measured/projection.h"
 #include "model/io/measured/trace.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // Values in device memory, float32 or bfloat16, as kernels see them: always as floats, eight at a time where they are aligned.
 #pragma once
 
-#include "engine/machine/portable.h"
+#include "engine/simd/portable.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/activations.h"
 
-#include "engine/machine/simd.h"
 #include "engine/ops/kernels/lanes.h"
 #include "engine/ops/kernels/normaltail.h"
+#include "engine/simd/simd.h"
 
 #include <algorithm>
 

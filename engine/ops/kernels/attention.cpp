@@ -2,12 +2,12 @@
 #include "engine/ops/kernels/attention.h"
 
 #include "engine/machine/gemm.h"
-#include "engine/machine/simd.h"
-#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/attentionscores.h"
 #include "engine/ops/kernels/capped.h"
 #include "engine/ops/kernels/lanes.h"
 #include "engine/ops/kernels/rows.h"
+#include "engine/simd/simd.h"
+#include "engine/simd/vectors.h"
 
 #include <algorithm>
 #include <cmath>

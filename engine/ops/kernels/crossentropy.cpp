@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/crossentropy.h"
 
-#include "engine/machine/simd.h"
 #include "engine/ops/kernels/lanes.h"
+#include "engine/simd/simd.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/dispatch.h"
 
-#include "engine/machine/simd.h"
-#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/reduce.h"
+#include "engine/simd/simd.h"
+#include "engine/simd/vectors.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/embeddinggradient.h"
 
-#include "engine/machine/vectors.h"
+#include "engine/simd/vectors.h"
 
 namespace shardboard::engine {
 

@@ -2,9 +2,9 @@
 // Both norms are out = (x - mean) * inverse * weight + bias; RMSNorm has mean 0 and no bias.
 #include "engine/ops/kernels/norms.h"
 
-#include "engine/machine/simd.h"
 #include "engine/ops/kernels/lanes.h"
 #include "engine/ops/kernels/reduce.h"
+#include "engine/simd/simd.h"
 
 #include <algorithm>
 #include <cmath>

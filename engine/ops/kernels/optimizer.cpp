@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/optimizer.h"
 
-#include "engine/machine/simd.h"
+#include "engine/simd/simd.h"
 
 #include <cmath>
 

@@ -2,10 +2,10 @@
 #include "engine/ops/kernels/ringattention.h"
 
 #include "engine/machine/gemm.h"
-#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/attentionscores.h"
 #include "engine/ops/kernels/lanes.h"
 #include "engine/ops/kernels/reduce.h"
+#include "engine/simd/vectors.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels/rotary.h"
 
-#include "engine/machine/simd.h"
 #include "engine/ops/kernels/rows.h"
+#include "engine/simd/simd.h"
 
 #include <algorithm>
 

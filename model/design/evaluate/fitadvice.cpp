@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/evaluate/fitadvice.h"
 
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/evaluation.h"
 #include "model/design/presets/presetaxes.h"
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"
 #include "model/hardware/hardware.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <set>

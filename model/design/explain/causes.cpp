@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/explain/causes.h"
 
-#include "model/core/text.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/ops/opdefinition.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/rules/logicalrules.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

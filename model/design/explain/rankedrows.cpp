@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/explain/rankedrows.h"
 
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/plan/largestshard.h"
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/reasons.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // What a name that somebody typed means in a plan.
 #include "model/design/explain/explain.h"
 
-#include "model/core/glob.h"
-#include "model/core/text.h"
+#include "model/text/glob.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <functional>

@@ -2,10 +2,10 @@
 #include "model/design/finder/finder.h"
 
 #include "model/core/checked.h"
-#include "model/core/text.h"
 #include "model/design/layoutstrategy.h"
 #include "model/design/resolver.h"
 #include "model/plan/pipeline.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/checked.h"
-#include "model/core/numbers.h"
 #include "model/design/finder/finder.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 

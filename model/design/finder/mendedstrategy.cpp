@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/finder/mendedstrategy.h"
 
-#include "model/core/text.h"
 #include "model/design/layoutstrategy.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/core/numbers.h"
 #include "model/design/findings/findings.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pins that do nothing: they name a mesh axis, a label, an activation, an operation or a row that is not there. Presets pin
 // more than every workload has, so of theirs only mesh axes count.
-#include "model/core/text.h"
 #include "model/design/findings/finders.h"
 #include "model/picker/rules.h"
 #include "model/plan/planner/pinning.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules that can never apply: a rule above of the same name is empty and always decides, or its axes are all among
 // theirs. Where the one above is skipped because an axis is taken, so is this one, and axes once taken stay taken.
-#include "model/core/text.h"
 #include "model/design/findings/finders.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

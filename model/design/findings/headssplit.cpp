@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads that are cut in two, where the plan has to move them for that reason. A cut inside of heads alone is none: weights that
 // are gathered for their use, as fully sharded ones are, have their heads whole then.
-#include "model/core/numbers.h"
 #include "model/design/finder/cutalignment.h"
 #include "model/design/finder/headmoves.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
 
 #include <map>
 #include <string_view>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dims that do not divide by the devices they are cut over, where the cut was made all the same: more devices than
 // elements (overflow), a rule's cut that JAX refuses (indivisible), shards that differ by an element (uneven).
-#include "model/core/numbers.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Axes that a logical axis rule asks for on a dim and that cut nothing in the end, because another dim held one axis of
 // the rule: then the whole rule is skipped, also where the axis held has one device and does nothing (maxtext 3, 6.4).
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <set>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where MAX itself would do something else than the design says, without a word (max-sharding 5.1, 6).
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <unordered_map>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries that cannot be applied to a weight, which is replicated instead.
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/finder/mendedstrategy.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights sharded over a mesh axis that cuts the batch, where the picker moved the activation instead of gathering the
 // weight: a choice by bytes that fully sharded data parallelism never makes (max-sharding 4.3).
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/evaluation.h"
 #include "model/design/findings/finders.h"
 #include "model/plan/planner/pinning.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logical names that no rule knows: such a dim is replicated without a message (maxtext 3, property 6).
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/evaluation.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <set>

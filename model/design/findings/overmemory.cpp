@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

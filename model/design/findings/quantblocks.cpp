@@ -2,9 +2,9 @@
 // Quantisation blocks that lie on two devices, and scales that are not cut like their weight: then a device lacks the
 // scales of elements that it holds.
 #include "model/design/quantblocks.h"
-#include "model/core/numbers.h"
 #include "model/design/finder/cutalignment.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
 
 namespace shardboard {
 

@@ -2,8 +2,8 @@
 // Grouped-query attention: the query heads that share a KV head should lie where that head lies. Told of fused stacks of a
 // model without a plan (segmented: Q, then K and V with fewer heads). With a plan findHeadsSplit knows what is moved: query
 // heads whose groups straddle devices cost nothing where every device has all KV heads.
-#include "model/core/numbers.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 

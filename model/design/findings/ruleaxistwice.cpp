@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rule that names a mesh axis twice: resolution does not notice, but JAX refuses the spec (maxtext 3, property 10).
 #include "model/core/checked.h"
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/finder/mendedstrategy.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Axes that rules name and the mesh lacks: they are left out of layouts, but still block other rules. One finding for
 // each axis, because a rule set written for another mesh names it in most rules.
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nothing says anything about a large weight: no strategy names it, and no rule knows the names of its dims.
-#include "model/core/numbers.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipelines: what is cut or pinned over the mesh axis of the stages, whose devices hold other layers; and stages that do not
 // hold equally many.
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/findings/finders.h"
 #include "model/plan/pipeline.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pins that could not be met everywhere: the picker left them aside.
-#include "model/core/text.h"
 #include "model/design/findings/finders.h"
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/pinning.h"
 #include "model/plan/planner/reasons.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <map>

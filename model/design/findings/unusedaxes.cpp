@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mesh axes over which neither the batch nor any weight is cut: their devices all do the same.
-#include "model/core/numbers.h"
-#include "model/core/text.h"
 #include "model/design/evaluation.h"
 #include "model/design/findings/finders.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/presets/presets.h"
 
-#include "model/core/text.h"
 #include "model/design/entryindex.h"
 #include "model/families/buildgraph.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

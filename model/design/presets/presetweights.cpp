@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/presets/presetweights.h"
 
-#include "model/core/text.h"
 #include "model/families/buildgraph.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/core/text.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/modelparts.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/checkpoint/comparecheckpoint.h"
 
-#include "model/core/text.h"
 #include "model/io/file/naturalorder.h"
 #include "model/io/safetensors/checkpointfinding.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

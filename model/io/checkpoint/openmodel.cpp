@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/checkpoint/openmodel.h"
 
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/families/decoder.h"
 #include "model/io/checkpoint/checkpoint.h"
 #include "model/io/checkpoint/comparecheckpoint.h"
 #include "model/io/huggingface/hfconfig.h"
 #include "model/io/safetensors/checkpointfinding.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 #include <algorithm>
 #include <filesystem>

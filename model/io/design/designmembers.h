@@ -2,12 +2,12 @@
 // The keys of a design file, section by section, for both directions; what they can be is said here, too.
 #pragma once
 
-#include "model/core/visibletext.h"
 #include "model/design/design.h"
 #include "model/io/design/designkeys.h"
 #include "model/io/design/modelparts.h"
 #include "model/io/json/corewords.h"
 #include "model/io/json/jsonmembers.h"
+#include "model/text/visibletext.h"
 
 #include <cstdint>
 #include <string>

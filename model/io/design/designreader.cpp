@@ -2,12 +2,12 @@
 // Text -> Design. Every value is checked; the first that is wrong is named as FILE:KEY.
 #include "model/io/design/designfile.h"
 
-#include "model/core/text.h"
 #include "model/io/design/designmembers.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/huggingface/hffamilies.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/json/meshjson.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <optional>

@@ -2,12 +2,12 @@
 // Design -> text. Keys sorted, one line per entry; what an older program did not know is put back where it was.
 #include "model/io/design/designfile.h"
 
-#include "model/core/visibletext.h"
 #include "model/io/design/designmembers.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/json/meshjson.h"
+#include "model/text/visibletext.h"
 
 namespace shardboard {
 

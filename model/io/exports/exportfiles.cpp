@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/exports/exportfiles.h"
 
-#include "model/core/text.h"
 #include "model/io/file/naturalorder.h"
 #include "model/io/file/textfile.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/exports/leftout.h"
 
-#include "model/core/text.h"
 #include "model/io/exports/pythontext.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/jax/jaxexport.h"
 
-#include "model/core/numbers.h"
 #include "model/io/exports/leftout.h"
 #include "model/io/exports/pythontext.h"
 #include "model/io/shards/shardsjson.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 #include <optional>

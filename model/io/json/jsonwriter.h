@@ -2,7 +2,7 @@
 // JSON documents as text, whatever the names in them hold.
 #pragma once
 
-#include "model/core/visibletext.h"
+#include "model/text/visibletext.h"
 
 #include <nlohmann/json.hpp>
 

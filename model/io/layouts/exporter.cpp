@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/layouts/exporter.h"
 
-#include "model/core/text.h"
 #include "model/io/jax/jaxexport.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/layouts/layouttable.h"
 
-#include "model/core/text.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "model/io/file/openfile.h"
@@ -9,6 +8,7 @@
 #include "model/io/maxtext/maxtextresolve.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/io/shards/shardsjsonread.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <filesystem>

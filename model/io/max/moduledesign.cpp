@@ -2,9 +2,9 @@
 #include "model/io/max/moduledesign.h"
 
 #include "model/core/checked.h"
-#include "model/core/text.h"
 #include "model/design/presets/presets.h"
 #include "model/io/max/moduleparameters.h"
+#include "model/text/text.h"
 
 namespace shardboard {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/max/modulejson.h"
 
-#include "model/core/text.h"
 #include "model/io/max/moduleparameters.h"
 #include "model/modules/attention.h"
 #include "model/modules/columnparallel.h"
@@ -9,6 +8,7 @@
 #include "model/modules/mlp.h"
 #include "model/modules/moe.h"
 #include "model/modules/stackedmoe.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

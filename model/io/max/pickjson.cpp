@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/max/pickrequest.h"
 
-#include "model/core/text.h"
 #include "model/picker/menu/executed.h"
+#include "model/text/text.h"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/max/pickrequest.h"
 
-#include "model/core/text.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 

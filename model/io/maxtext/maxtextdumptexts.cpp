@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts inside MaxText's dumps: Python tuples, and the names of folders.
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/io/maxtext/maxtextdump.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 #include <algorithm>
 

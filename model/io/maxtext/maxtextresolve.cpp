@@ -2,7 +2,7 @@
 #include "model/io/maxtext/maxtextresolve.h"
 
 #include "model/core/checked.h"
-#include "model/core/text.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <map>

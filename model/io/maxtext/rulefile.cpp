@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/maxtext/rulefile.h"
 
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/io/maxtext/rulefilelayers.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 #include <algorithm>
 #include <filesystem>

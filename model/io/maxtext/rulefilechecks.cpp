@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What MaxText passes over in silence, or refuses although it can be resolved: said as warnings.
-#include "model/core/text.h"
 #include "model/io/maxtext/rulefilelayers.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/maxtext/rulefilelayers.h"
 
-#include "model/core/text.h"
 #include "model/io/file/textfile.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <array>

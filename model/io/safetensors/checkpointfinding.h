@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/core/finding.h"
-#include "model/core/visibletext.h"
+#include "model/text/visibletext.h"
 
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/safetensors/checkpointindex.h"
 
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/io/file/textfile.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/safetensors/safetensors.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 #include <map>
 

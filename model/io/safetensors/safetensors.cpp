@@ -2,10 +2,10 @@
 #include "model/io/safetensors/safetensors.h"
 
 #include "model/core/checked.h"
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/io/file/openfile.h"
 #include "model/io/json/jsontext.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What plain words mean in YAML 1.1.
-#include "model/core/text.h"
-#include "model/core/visibletext.h"
 #include "model/io/yaml/yamltext.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/planner/pinning.h"
 
-#include "model/core/glob.h"
-#include "model/core/text.h"
+#include "model/text/glob.h"
+#include "model/text/text.h"
 
 #include <algorithm>
 #include <optional>

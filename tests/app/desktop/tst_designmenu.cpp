@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Optimizer states and memory settings from the Design menu of the real window, and the New dialog with a hardware file: each
+// choice is one step that prices everything again and can be undone.
+#include "app/desktop/base/settings.h"
+#include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/newdialog.h"
+#include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/mainwindow.h"
+#include "model/io/design/hardwarefile.h"
+#include "tests/support/runner.h"
+#include "tests/widgets/widgets_support.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QFile>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QUndoStack>
+
+#include <memory>
+
+using namespace shardboard;
+
+class TestDesignMenu : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void init();
+    void cleanup() { m_window.reset(); }
+    void optimizerStatesOverAxes();
+    void inferenceHasNoOptimizer();
+    void anotherMeshHasOtherEntries();
+    void memorySettings();
+    void newDesignWithAHardwareFile();
+
+private:
+    QAction* action(const char* name) const { return m_window->findChild<QAction*>(QString::fromLatin1(name)); }
+    QDoubleSpinBox* box(const char* name) const { return m_window->findChild<QDoubleSpinBox*>(QString::fromLatin1(name)); }
+    MemoryByCause memory() const { return m_window->document()->evaluation()->plan.memory; }
+    QUndoStack* history() const { return m_window->document()->undoStack(); }
+
+    QTemporaryDir m_folder;
+    std::unique_ptr<Settings> m_settings;
+    std::unique_ptr<ThemeControl> m_theme;
+    std::unique_ptr<MainWindow> m_window;
+};
+
+void TestDesignMenu::init()
+{
+    m_window.reset();
+    m_settings = std::make_unique<Settings>(m_folder.filePath(QStringLiteral("settings.ini")));
+    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
+    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
+    // Weights are whole along data, so that the states can be cut over it.
+    QVERIFY(m_window->document()->setDesign(trainingDesign("llama3-8b", "data=4,model=2", "megatron-tp")).ok());
+}
+
+void TestDesignMenu::optimizerStatesOverAxes()
+{
+    const Design before = m_window->document()->design();
+    const std::int64_t states = memory().optimizer;
+    QVERIFY(states > 0);
+    QVERIFY(!action("optimizer.gradients")->isEnabled()); // nothing is cut yet
+    action("optimizer.over.data")->trigger();
+    QCOMPARE(m_window->document()->design().workload.optimizer.axes, std::vector<std::string> { "data" });
+    QVERIFY(history()->undoText().contains(QStringLiteral("data")));
+    QVERIFY(action("optimizer.over.data")->isChecked());
+    // All weights of this model have a dim that four devices divide.
+    QVERIFY2(memory().optimizer * 4 <= states + 4096 && memory().optimizer * 4 >= states - 4096,
+             qPrintable(QString::number(memory().optimizer)));
+    const std::int64_t gradients = memory().gradients;
+    action("optimizer.gradients")->trigger();
+    QVERIFY(m_window->document()->design().workload.optimizer.gradients);
+    QVERIFY(memory().gradients <= gradients);
+    action("optimizer.over.data")->trigger(); // off: gradients cannot be cut alone
+    QVERIFY(m_window->document()->design().workload.optimizer == OptimizerSharding {});
+    QCOMPARE(memory().optimizer, states);
+    QCOMPARE(history()->index(), 3);
+    while (history()->canUndo())
+        history()->undo();
+    QVERIFY(m_window->document()->design() == before);
+    QVERIFY(!action("optimizer.over.data")->isChecked());
+}
+
+void TestDesignMenu::inferenceHasNoOptimizer()
+{
+    QVERIFY(m_window->document()->setDesign(knownDesign("data=4,model=2")).ok());
+    QVERIFY(!action("optimizer.over.data")->isEnabled());
+    QVERIFY(!action("optimizer.gradients")->isEnabled());
+    QVERIFY(!action("memory.logits")->isEnabled());
+    QVERIFY(box("memory.reserve")->isEnabled());
+}
+
+void TestDesignMenu::anotherMeshHasOtherEntries()
+{
+    QVERIFY(m_window->document()->setDesign(trainingDesign("llama3-8b", "fsdp=2,model=4")).ok());
+    QTRY_VERIFY(action("optimizer.over.data") == nullptr); // gone with the event that replaced it
+    QVERIFY(action("optimizer.over.fsdp") && action("optimizer.over.model"));
+}
+
+void TestDesignMenu::memorySettings()
+{
+    const Design before = m_window->document()->design();
+    const MemoryByCause usual = memory();
+    QCOMPARE(box("memory.reserve")->value(), 5.0);
+    QVERIFY(!action("memory.usual")->isEnabled());
+    box("memory.reserve")->setValue(0);
+    QCOMPARE(memory().reserve, std::int64_t { 0 });
+    QVERIFY(history()->undoText().contains(QStringLiteral("reserve")));
+    box("memory.context")->setValue(1024);
+    QCOMPARE(memory().runtime - usual.runtime, std::int64_t { 512 } << 20);
+    box("memory.communicator")->setValue(0);
+    QCOMPARE(memory().runtime, std::int64_t { 1 } << 30);
+    action("memory.logits")->trigger();
+    QVERIFY(memory().logits < usual.logits || memory().peak < usual.peak);
+    box("memory.prefetchedLayers")->setValue(3);
+    QCOMPARE(m_window->document()->design().memory.prefetchedLayers, std::int64_t { 3 });
+    QCOMPARE(history()->index(), 5);
+    action("memory.usual")->trigger();
+    QVERIFY(m_window->document()->design() == before);
+    QCOMPARE(memory().peak, usual.peak);
+    QCOMPARE(box("memory.context")->value(), 512.0);
+}
+
+void TestDesignMenu::newDesignWithAHardwareFile()
+{
+    Hardware mine = findHardware("dgx-h100").value();
+    mine.id = "mine";
+    mine.levels[0].link.bytesPerSecond = 123e9;
+    const QString path = m_folder.filePath(QStringLiteral("mine.json"));
+    const auto write = [&path](const QByteArray& text) {
+        QFile file(path);
+        return file.open(QIODevice::WriteOnly) && file.write(text) == text.size();
+    };
+    QVERIFY(write(QByteArray::fromStdString(hardwareText(mine))));
+    NewDialog dialog;
+    dialog.show();
+    dialog.setHardwareFile(path);
+    QCOMPARE(dialog.findChild<QComboBox*>(QStringLiteral("new.hardware"))->currentText(), QStringLiteral("mine.json"));
+    dialog.accept();
+    QCOMPARE(dialog.result(), int(QDialog::Accepted));
+    QVERIFY(hardwareOf(dialog.design()).value() == mine);
+    QVERIFY(write("{\"format\": \"shardboard-hardware\", \"version\": 1, \"base\": \"dgx-h100\", \"library\": \"other\"}"));
+    NewDialog refused;
+    refused.show();
+    refused.setHardwareFile(path);
+    refused.accept();
+    QVERIFY(refused.isVisible());
+    QVERIFY(refused.findChild<QLabel*>(QStringLiteral("new.error"))->text().contains(QStringLiteral("mine.json")));
+}
+
+SHARDBOARD_TEST(TestDesignMenu)
+#include "tst_designmenu.moc"

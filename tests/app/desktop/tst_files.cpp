@@ -1,0 +1,776 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a design's file beside saving: samples, unsaved changes after a crash, changes by another program.
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
+#include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/fileconflict.h"
+#include "app/desktop/files/recovery.h"
+#include "app/desktop/files/sample.h"
+#include "app/desktop/files/savename.h"
+#include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/fonts.h"
+#include "app/desktop/window/mainwindow.h"
+#include "model/io/design/designfile.h"
+#include "model/session/document.h"
+#include "tests/support/runner.h"
+#include "tests/widgets/testfonts.h"
+#include "widgets/controls/wrappedlabel.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QDir>
+#include <QDragEnterEvent>
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLineEdit>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QProcess>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QStatusBar>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <QUndoStack>
+#include <QUrl>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include <sys/stat.h>
+
+using namespace shardboard;
+
+namespace {
+
+Design withBatch(Design design, int batch)
+{
+    design.workload.batch = batch;
+    return design;
+}
+
+/// In a process of its own: a window that edits the sample, keeps the change and is killed.
+int crash(const QString& folder, const QString& file)
+{
+    Document document;
+    Recovery recovery(&document, folder);
+    recovery.setDelay(0);
+    const Status opened = file.isEmpty() ? document.setDesign(sampleDesign().value()) : document.open(file);
+    if (!opened.ok() || !document.edit(withBatch(document.design(), 4), QStringLiteral("Batch 4")).ok())
+        return 1;
+    while (!QFile::exists(recovery.path()))
+        QCoreApplication::processEvents();
+    return std::raise(SIGKILL);
+}
+
+/// In a process of its own: saves two designs in turn until it is killed.
+int saveForever(const QString& file)
+{
+    const std::string path = QFile::encodeName(file).toStdString();
+    const Design first = sampleDesign().value();
+    const Design second = withBatch(first, 4);
+    std::puts("begun");
+    std::fflush(stdout);
+    for (bool other = true;; other = !other)
+        if (!writeDesign(path, other ? second : first).ok())
+            return 1;
+}
+
+/// The processes that the tests below start are this program, too.
+std::optional<int> withFontsOrAsAnother(const QStringList& arguments)
+{
+    if (arguments.size() == 4 && arguments[1] == QLatin1String("--crash"))
+        return crash(arguments[2], arguments[3]);
+    if (arguments.size() == 3 && arguments[1] == QLatin1String("--save"))
+        return saveForever(arguments[2]);
+    return withFonts(arguments);
+}
+
+} // namespace
+
+class TestFiles : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void init();
+    void cleanup();
+
+    void endingsAreAppendedToNamesWithDots();
+    void everySampleOpens();
+    void welcomeOpensASampleByKeyboard();
+    void mistakeIsFoundAndMended();
+    void changesOutliveACrash();
+    void changesCanBeDeclined();
+    void restoredChangesKnowTheirFile();
+    void aFileOfThatNameElsewhereIsNotReplaced();
+    void newerVersionIsNotReplacedByRestoredChanges();
+    void keptCopyOfAnEarlierVersionHasNoFile();
+    void whatIsNoKeptCopyIsSaidInOneLine_data();
+    void whatIsNoKeptCopyIsSaidInOneLine();
+    void whatALivingWindowKeepsIsNotTaken();
+    void whatAnotherWindowSavedIsNotReplaced_data();
+    void whatAnotherWindowSavedIsNotReplaced();
+    void whatComesWhileItIsAskedIsAskedAbout();
+    void removedFileIsAskedAbout();
+    void sameContentIsNotAskedAbout();
+    void linkToAnotherFileIsAskedAbout();
+    void nothingIsLeftBehindByAProperEnd();
+    void aLivingWindowsChangesAreNotOffered();
+    void unwritableFolderIsSaid();
+    void changeByAnotherProgramIsOffered();
+    void ownSavesAreNoChange();
+    void removedFileIsNoticed();
+    void killedWhileSavingLeavesAWholeFile();
+    void placeThatCannotBeWrittenIsNamed();
+    void droppedAnywhereOnTheWindow_data();
+    void droppedAnywhereOnTheWindow();
+    void dragInsideOnAWrongPlaceChangesNothing();
+
+private:
+    void openWindow();
+    void crashWindow(const QString& file = {}, const QString& folder = {});
+    std::string fileIn(const char* folder) const
+    {
+        return QFile::encodeName(at(folder) + QStringLiteral("/a.shardboard")).toStdString();
+    }
+    static int batchOf(const std::string& path) { return static_cast<int>(readDesign(path).value().workload.batch); }
+    QString at(const char* name) const { return m_folder->filePath(QString::fromLatin1(name)); }
+    Document* document() const { return m_window->document(); }
+    /// Names of kept changes, those of this process left out.
+    QStringList kept() const { return QDir(m_settings->unsavedFolder()).entryList({ QStringLiteral("*.unsaved") }); }
+    void choose(const QString& text);
+    /// Answers the next question about a changed file by its button; what it showed is in m_asked.
+    void answerConflict(const char* answer);
+
+    QString m_asked;
+    std::unique_ptr<QTemporaryDir> m_folder;
+    std::unique_ptr<Settings> m_settings;
+    std::unique_ptr<ThemeControl> m_theme;
+    std::unique_ptr<MainWindow> m_window;
+};
+
+void TestFiles::init()
+{
+    m_folder = std::make_unique<QTemporaryDir>();
+    openWindow();
+}
+
+void TestFiles::cleanup()
+{
+    m_window.reset();
+    m_theme.reset();
+    m_settings.reset();
+}
+
+void TestFiles::openWindow()
+{
+    m_window.reset();
+    m_theme.reset();
+    m_settings = std::make_unique<Settings>(at("settings.ini"));
+    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
+    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
+    m_window->recovery()->setDelay(0);
+    m_window->show();
+    QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+}
+
+void TestFiles::crashWindow(const QString& file, const QString& folder)
+{
+    QProcess process;
+    if (!folder.isEmpty())
+        process.setWorkingDirectory(folder);
+    process.start(
+        QCoreApplication::applicationFilePath(),
+        { QStringLiteral("-class"), QStringLiteral("tst_files"), QStringLiteral("--crash"), m_settings->unsavedFolder(), file });
+    QVERIFY(process.waitForFinished());
+    QCOMPARE(process.exitStatus(), QProcess::CrashExit);
+    QCOMPARE(kept().size(), 1);
+}
+
+void TestFiles::choose(const QString& text)
+{
+    QVERIFY(m_window->banner()->isVisible());
+    for (QPushButton* button : m_window->banner()->choices()) {
+        if (button->text() == text) {
+            QTest::mouseClick(button, Qt::LeftButton);
+            return;
+        }
+    }
+    QFAIL(qPrintable(QStringLiteral("no button %1 beside: %2").arg(text, m_window->banner()->text())));
+}
+
+void TestFiles::endingsAreAppendedToNamesWithDots()
+{
+    QTemporaryDir folder;
+    const QString base = folder.filePath(QStringLiteral("llama3.1-405b"));
+    const QStringList endings { QStringLiteral(".edits.json"), QStringLiteral(".json") };
+    QCOMPARE(saveName(nullptr, base, endings), base + QStringLiteral(".edits.json"));
+    for (const char* ending : { ".edits.json", ".json", ".JSON" })
+        QCOMPARE(saveName(nullptr, base + QLatin1String(ending), endings), base + QLatin1String(ending));
+    QCOMPARE(saveName(nullptr, QString(), endings), QString());
+    // One that the dialog did not ask about is asked about.
+    QFile there(base + QStringLiteral(".json"));
+    QVERIFY(there.open(QIODevice::WriteOnly));
+    for (const auto answer : { QMessageBox::No, QMessageBox::Yes }) {
+        QTimer::singleShot(0, qApp, [answer] {
+            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            QVERIFY(box != nullptr && box->text().contains(QStringLiteral("llama3.1-405b.json")));
+            box->button(answer)->click();
+        });
+        QCOMPARE(saveName(nullptr, base, { QStringLiteral(".json") }), answer == QMessageBox::Yes ? there.fileName() : QString());
+    }
+}
+
+void TestFiles::everySampleOpens()
+{
+    QVERIFY(samples().size() >= 3);
+    QCOMPARE(openSample(samples().front().id).value(), sampleDesign().value());
+    std::set<std::int64_t> devices;
+    for (const Sample& sample : samples()) {
+        m_window->actionRegistry()->get(QStringLiteral("file.sample.") + sample.id)->trigger();
+        QVERIFY2(!m_window->banner()->isVisible(), qPrintable(m_window->banner()->text()));
+        QVERIFY(document()->hasDesign() && !document()->isModified());
+        // As it would be written again: a sample in an old form would ask to be saved.
+        QFile file(QStringLiteral(":/samples/%1.shardboard").arg(sample.id));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(QString::fromStdString(designText(document()->design())), QString::fromUtf8(file.readAll()));
+        devices.insert(document()->evaluation()->plan.mesh.deviceCount());
+        const bool mistake = sample.id.endsWith(QLatin1String("mistake"));
+        QCOMPARE(document()->evaluation()->findings.empty(), !mistake);
+    }
+    QVERIFY(devices.contains(1) && devices.contains(8) && devices.contains(1024));
+}
+
+void TestFiles::welcomeOpensASampleByKeyboard()
+{
+    auto* button = m_window->findChild<QPushButton*>(QStringLiteral("welcome.sample.llama3-8b-one-gpu"));
+    QVERIFY(button != nullptr && button->isVisible());
+    for (int i = 0; i < 20 && QApplication::focusWidget() != button; ++i)
+        QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : m_window.get(), Qt::Key_Tab);
+    QVERIFY(button->hasFocus());
+    QTest::keyClick(button, Qt::Key_Return);
+    QVERIFY(document()->hasDesign());
+    QCOMPARE(document()->evaluation()->plan.mesh.deviceCount(), 1);
+}
+
+void TestFiles::mistakeIsFoundAndMended()
+{
+    m_window->fileActions()->openSample(QStringLiteral("llama3-8b-mistake"));
+    const auto before = document()->evaluation();
+    QCOMPARE(before->findings.size(), std::size_t(1));
+    const auto& finding = before->findings.front();
+    QCOMPARE(finding.severity, Severity::Warning);
+    QVERIFY(finding.costBytes > (std::int64_t { 7 } << 30));
+    QVERIFY(document()->edit(repaired(document()->design(), *finding.fix), QStringLiteral("Mend")).ok());
+    QVERIFY(document()->evaluation()->findings.empty());
+    QVERIFY(document()->evaluation()->plan.memory.peak < before->plan.memory.peak - (std::int64_t { 7 } << 30));
+}
+
+void TestFiles::changesOutliveACrash()
+{
+    crashWindow();
+    m_window->offerRecovery();
+    QVERIFY(m_window->banner()->text().contains(QStringLiteral("llama3-8b")));
+    choose(QStringLiteral("Restore"));
+    QCOMPARE(document()->design(), withBatch(sampleDesign().value(), 4));
+    QVERIFY(document()->isModified());
+    QVERIFY(m_window->isWindowModified());
+    QVERIFY(!m_window->banner()->isVisible());
+    QCOMPARE(kept().size(), 1); // by this window now
+    QVERIFY(m_window->recovery()->leftBehind().isEmpty());
+    QVERIFY(m_window->fileActions()->saveTo(at("a.shardboard")));
+    QVERIFY(kept().isEmpty());
+}
+
+void TestFiles::changesCanBeDeclined()
+{
+    crashWindow();
+    m_window->offerRecovery();
+    choose(QStringLiteral("Discard"));
+    QVERIFY(!document()->hasDesign());
+    QVERIFY(kept().isEmpty());
+    openWindow();
+    m_window->offerRecovery();
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
+void TestFiles::restoredChangesKnowTheirFile()
+{
+    const QString file = at("mine.shardboard");
+    QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), sampleDesign().value()).ok());
+    crashWindow(file);
+    QCOMPARE(readDesign(QFile::encodeName(file).toStdString()).value(), sampleDesign().value()); // untouched
+    m_window->offerRecovery();
+    QVERIFY(m_window->banner()->text().contains(QStringLiteral("mine.shardboard")));
+    choose(QStringLiteral("Restore"));
+    QCOMPARE(document()->filePath(), file);
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(readDesign(QFile::encodeName(file).toStdString()).value().workload.batch, 4);
+}
+
+void TestFiles::answerConflict(const char* answer)
+{
+    m_asked.clear();
+    QTimer::singleShot(0, qApp, [this, answer] {
+        auto* dialog = qobject_cast<FileConflict*>(QApplication::activeModalWidget());
+        QVERIFY(dialog != nullptr);
+        const auto* view = dialog->findChild<QPlainTextEdit*>(QStringLiteral("conflict.difference"));
+        m_asked =
+            dialog->findChild<WrappedLabel*>(QStringLiteral("conflict.what"))->fullText() + QLatin1Char('\n') + view->toPlainText();
+        for (const QPushButton* button : dialog->findChildren<QPushButton*>())
+            if (button->isDefault()) // Return loses nothing
+                QVERIFY(button->objectName() == QLatin1String("conflict.saveAs")
+                        || button->objectName() == QLatin1String("conflict.restore"));
+        auto* button = dialog->findChild<QPushButton*>(QLatin1String("conflict.") + QLatin1String(answer));
+        QVERIFY2(button != nullptr, answer);
+        button->click();
+    });
+}
+
+/// Two folders with a design of the same name; what was kept in one of them is of that one, wherever it is restored.
+void TestFiles::aFileOfThatNameElsewhereIsNotReplaced()
+{
+    for (const char* folder : { "p1", "p2" }) {
+        QVERIFY(QDir(m_folder->path()).mkdir(QLatin1String(folder)));
+        QVERIFY(
+            writeDesign(fileIn(folder), withBatch(sampleDesign().value(), QLatin1String(folder) == QLatin1String("p1") ? 8 : 32))
+                .ok());
+    }
+    crashWindow(QStringLiteral("a.shardboard"), at("p1"));
+    const QString before = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(at("p2")));
+    m_window->offerRecovery();
+    QVERIFY2(m_window->banner()->text().contains(at("p1/a.shardboard")), qPrintable(m_window->banner()->text()));
+    choose(QStringLiteral("Restore"));
+    QVERIFY(document()->isModified());
+    QCOMPARE(document()->filePath(), QFileInfo(at("p1/a.shardboard")).canonicalFilePath());
+    const bool saved = m_window->fileActions()->save();
+    QVERIFY(QDir::setCurrent(before));
+    QVERIFY(saved);
+    QCOMPARE(batchOf(fileIn("p1")), 4);
+    QCOMPARE(batchOf(fileIn("p2")), 32);
+}
+
+/// Between the crash and the restore somebody has written another version of the file: git, or another window.
+void TestFiles::newerVersionIsNotReplacedByRestoredChanges()
+{
+    const QString file = at("mine.shardboard");
+    const std::string path = QFile::encodeName(file).toStdString();
+    QVERIFY(writeDesign(path, sampleDesign().value()).ok());
+    crashWindow(file);
+    QVERIFY(writeDesign(path, withBatch(sampleDesign().value(), 32)).ok());
+    m_window->offerRecovery();
+    answerConflict("cancel");
+    choose(QStringLiteral("Restore"));
+    QVERIFY2(m_asked.contains(QStringLiteral("mine.shardboard is not what these changes were made to")), qPrintable(m_asked));
+    for (const char* line : { "− +\"batch\": 32,", "\\+ +\"batch\": 4," })
+        QVERIFY2(m_asked.contains(QRegularExpression(QString::fromUtf8(line))), qPrintable(m_asked));
+    QVERIFY(!document()->hasDesign());
+    QCOMPARE(kept().size(), 1); // and it is offered again
+    answerConflict("reload");
+    choose(QStringLiteral("Restore"));
+    QCOMPARE(document()->design().workload.batch, 32);
+    QCOMPARE(kept().size(), 1);
+    answerConflict("restore");
+    choose(QStringLiteral("Restore"));
+    QCOMPARE(document()->design().workload.batch, 4);
+    QVERIFY(document()->isModified());
+    QCOMPARE(batchOf(path), 32);
+    answerConflict("cancel");
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY2(m_asked.contains(QStringLiteral("mine.shardboard is not what this design was read from")), qPrintable(m_asked));
+    QCOMPARE(batchOf(path), 32);
+    QVERIFY(document()->isModified());
+    answerConflict("overwrite");
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(batchOf(path), 4);
+    QVERIFY(m_window->fileActions()->save()); // it is this window's version now
+}
+
+/// It says a path as somebody had typed it, in whatever folder.
+void TestFiles::keptCopyOfAnEarlierVersionHasNoFile()
+{
+    QVERIFY(writeDesign(fileIn("."), sampleDesign().value()).ok());
+    const QJsonObject old { { QStringLiteral("file"), QStringLiteral("a.shardboard") },
+                            { QStringLiteral("name"), QStringLiteral("a.shardboard") },
+                            { QStringLiteral("design"),
+                              QString::fromStdString(designText(withBatch(sampleDesign().value(), 4))) } };
+    QVERIFY(QDir().mkpath(m_settings->unsavedFolder()));
+    QFile file(m_settings->unsavedFolder() + QStringLiteral("/old.unsaved"));
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(QJsonDocument(old).toJson()) > 0);
+    file.close();
+    const QString before = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(m_folder->path()));
+    m_window->offerRecovery();
+    choose(QStringLiteral("Restore"));
+    QVERIFY(QDir::setCurrent(before));
+    QCOMPARE(document()->design().workload.batch, 4);
+    QVERIFY(document()->filePath().isEmpty() && document()->isModified());
+    QCOMPARE(kept().size(), 1); // by this window now
+    QVERIFY(!file.exists());
+    QCOMPARE(batchOf(fileIn(".")), 8);
+}
+
+void TestFiles::whatIsNoKeptCopyIsSaidInOneLine_data()
+{
+    QTest::addColumn<QByteArray>("beginning");
+    QTest::addColumn<qint64>("size");
+    QTest::newRow("empty") << QByteArray() << qint64 { 0 };
+    QTest::newRow("another format") << QByteArray("{\"format\":\"other\"}\n") << qint64 { 0 };
+    QTest::newRow("relative path") << QByteArray(
+        "{\"format\":\"shardboard-unsaved\",\"version\":2,\"file\":{\"path\":\"a.shardboard\"}}\n{}")
+                                   << qint64 { 0 };
+    QTest::newRow("endless head") << QByteArray("{\"format\":") << (qint64 { 64 } << 30);
+    QTest::newRow("endless, as an earlier version") << QByteArray("{\n\"design\": \"") << (qint64 { 64 } << 30);
+    QTest::newRow("endless design") << QByteArray("{\"format\":\"shardboard-unsaved\",\"version\":2,\"file\":{},\"name\":\"x\"}\n")
+                                    << (qint64 { 64 } << 30);
+}
+
+/// Whatever lies there, nothing but a limited part of it is read (the files have holes: only their length is large).
+void TestFiles::whatIsNoKeptCopyIsSaidInOneLine()
+{
+    QFETCH(QByteArray, beginning);
+    QFETCH(qint64, size);
+    QVERIFY(QDir().mkpath(m_settings->unsavedFolder()));
+    QFile file(m_settings->unsavedFolder() + QStringLiteral("/strange.unsaved"));
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(beginning) == beginning.size());
+    if (size > 0 && !file.resize(size))
+        QSKIP("no files with holes here");
+    file.close();
+    QFile part(m_settings->unsavedFolder() + QStringLiteral("/cut.unsaved.part")); // of a window that was killed while it wrote
+    QVERIFY(part.open(QIODevice::WriteOnly) && part.write("{") == 1);
+    part.close();
+    QCOMPARE(::mkfifo(QFile::encodeName(m_settings->unsavedFolder() + QStringLiteral("/pipe.unsaved")).constData(), 0600), 0);
+    m_window->offerRecovery();
+    if (m_window->banner()->choices().size() == 2) // its head is as it should be
+        choose(QStringLiteral("Restore"));
+    QVERIFY(!document()->hasDesign());
+    const QString said = m_window->banner()->text();
+    QVERIFY2(said.contains(file.fileName()) && !said.contains(QLatin1Char('\n')), qPrintable(said));
+    QVERIFY(!part.exists());
+    m_window->offerRecovery();
+    choose(QStringLiteral("Discard"));
+    QVERIFY(!file.exists());
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
+/// Also not by a window whose offer is as old as that.
+void TestFiles::whatALivingWindowKeepsIsNotTaken()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QTRY_COMPARE(kept().size(), 1);
+    Document other;
+    Recovery beside(&other, m_settings->unsavedFolder());
+    const Recovery::Left left { m_window->recovery()->path(), {}, {}, {}, {} };
+    QVERIFY(!beside.restore(left).ok());
+    QVERIFY(!other.hasDesign());
+    beside.discard(left);
+    QCOMPARE(kept().size(), 1);
+}
+
+void TestFiles::whatAnotherWindowSavedIsNotReplaced_data()
+{
+    QTest::addColumn<QByteArray>("answer");
+    QTest::addColumn<bool>("saved");
+    QTest::addColumn<int>("batchInFile");
+    QTest::addColumn<int>("batchHere");
+    QTest::newRow("cancel") << QByteArray("cancel") << false << 6 << 4;
+    QTest::newRow("overwrite") << QByteArray("overwrite") << true << 4 << 4;
+    QTest::newRow("reload") << QByteArray("reload") << false << 6 << 6;
+    QTest::newRow("save as") << QByteArray("saveAs") << false << 6 << 4; // the dialog of files is left
+}
+
+void TestFiles::whatAnotherWindowSavedIsNotReplaced()
+{
+    QFETCH(QByteArray, answer);
+    const QString file = at("shared.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    MainWindow second(*m_settings, *m_theme);
+    QVERIFY(second.fileActions()->openPath(file));
+    QVERIFY(second.document()->edit(withBatch(second.document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(second.fileActions()->save());
+    answerConflict(answer.constData());
+    if (answer == "saveAs")
+        QTimer::singleShot(0, qApp, [] { // after the answer
+            QTimer::singleShot(0, qApp, [] {
+                auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+                QVERIFY(dialog != nullptr);
+                dialog->reject();
+            });
+        });
+    QTEST(m_window->fileActions()->save(), "saved");
+    QVERIFY(!m_asked.isEmpty());
+    QTEST(batchOf(QFile::encodeName(file).toStdString()), "batchInFile");
+    QTEST(static_cast<int>(document()->design().workload.batch), "batchHere");
+    QCOMPARE(document()->isModified(), answer == "cancel" || answer == "saveAs");
+    second.document()->undoStack()->setClean();
+}
+
+/// Who answers has seen one version, and another one lies there by then.
+void TestFiles::whatComesWhileItIsAskedIsAskedAbout()
+{
+    const QString file = at("asked.shardboard");
+    const std::string path = QFile::encodeName(file).toStdString();
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(writeDesign(path, withBatch(document()->design(), 6)).ok());
+    QTimer::singleShot(0, qApp, [&] {
+        auto* dialog = qobject_cast<FileConflict*>(QApplication::activeModalWidget());
+        QVERIFY(dialog != nullptr);
+        QVERIFY(writeDesign(path, withBatch(document()->design(), 12)).ok());
+        answerConflict("cancel"); // of the next one
+        dialog->findChild<QPushButton*>(QStringLiteral("conflict.overwrite"))->click();
+    });
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY2(m_asked.contains(QRegularExpression(QString::fromUtf8("− +\"batch\": 12,"))), qPrintable(m_asked));
+    QCOMPARE(batchOf(path), 12);
+}
+
+void TestFiles::removedFileIsAskedAbout()
+{
+    const QString file = at("gone.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(QFile::remove(file));
+    answerConflict("cancel");
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard no longer exists")), qPrintable(m_asked));
+    QVERIFY(!QFile::exists(file));
+    answerConflict("overwrite");
+    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(QFile::exists(file));
+}
+
+/// A file that was written again with the same content is another one to the system, and later; nothing is lost by replacing it.
+void TestFiles::sameContentIsNotAskedAbout()
+{
+    const QString file = at("same.shardboard");
+    const std::string path = QFile::encodeName(file).toStdString();
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(writeDesign(path, document()->design()).ok());
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(writeDesign(path, document()->design()).ok()); // somebody has made the same edit
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(batchOf(path), 6);
+    QVERIFY(!document()->isModified());
+}
+
+/// A link is followed when it is written to, wherever it leads by then.
+void TestFiles::linkToAnotherFileIsAskedAbout()
+{
+    const QString link = at("link.shardboard");
+    const std::string first = QFile::encodeName(at("first.shardboard")).toStdString();
+    const std::string second = QFile::encodeName(at("second.shardboard")).toStdString();
+    QVERIFY(writeDesign(first, sampleDesign().value()).ok());
+    QVERIFY(writeDesign(second, withBatch(sampleDesign().value(), 32)).ok());
+    QVERIFY(QFile::link(at("first.shardboard"), link));
+    QVERIFY(m_window->fileActions()->openPath(link));
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(batchOf(first), 4);
+    QVERIFY(QFileInfo(link).isSymLink());
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(QFile::remove(link) && QFile::link(at("second.shardboard"), link));
+    answerConflict("cancel");
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY(!m_asked.isEmpty());
+    QCOMPARE(batchOf(first), 4);
+    QCOMPARE(batchOf(second), 32);
+}
+
+void TestFiles::nothingIsLeftBehindByAProperEnd()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QTRY_COMPARE(kept().size(), 1);
+    document()->undoStack()->undo();
+    QVERIFY(kept().isEmpty()); // nothing is unsaved any more
+    document()->undoStack()->redo();
+    QTRY_COMPARE(kept().size(), 1);
+    QTimer::singleShot(0, qApp, [] {
+        auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+        QVERIFY(box != nullptr);
+        box->button(QMessageBox::Discard)->click();
+    });
+    QVERIFY(m_window->close());
+    openWindow();
+    QVERIFY(kept().isEmpty());
+}
+
+void TestFiles::aLivingWindowsChangesAreNotOffered()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QTRY_COMPARE(kept().size(), 1);
+    Document other;
+    const Recovery beside(&other, m_settings->unsavedFolder());
+    QVERIFY(beside.leftBehind().isEmpty());
+}
+
+void TestFiles::unwritableFolderIsSaid()
+{
+    QFile inTheWay(m_settings->unsavedFolder());
+    QVERIFY(inTheWay.open(QIODevice::WriteOnly)); // a file where the folder should be
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    QVERIFY(m_window->banner()->isError());
+    QVERIFY(m_window->banner()->text().contains(m_settings->unsavedFolder()));
+}
+
+void TestFiles::changeByAnotherProgramIsOffered()
+{
+    const QString file = at("shared.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), withBatch(document()->design(), 2)).ok());
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    QVERIFY(m_window->banner()->text().contains(file));
+    choose(QStringLiteral("Read It Again"));
+    QCOMPARE(document()->design().workload.batch, 2);
+    // And the next one, too, although the first replaced the file.
+    QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), withBatch(document()->design(), 10)).ok());
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    choose(QStringLiteral("Read It Again"));
+    QCOMPARE(document()->design().workload.batch, 10);
+}
+
+void TestFiles::ownSavesAreNoChange()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(at("own.shardboard")));
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(m_window->fileActions()->save());
+    QTest::qWait(600);
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
+void TestFiles::removedFileIsNoticed()
+{
+    const QString file = at("gone.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(QFile::remove(file));
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    choose(QStringLiteral("Write It Again"));
+    QVERIFY(QFile::exists(file));
+    QVERIFY(!m_window->banner()->isVisible());
+    // Another one that came before the answer stays.
+    QVERIFY(QFile::remove(file));
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    const std::string path = QFile::encodeName(file).toStdString();
+    QVERIFY(writeDesign(path, withBatch(document()->design(), 6)).ok());
+    answerConflict("cancel");
+    choose(QStringLiteral("Write It Again"));
+    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard is not what this design was read from")), qPrintable(m_asked));
+    QCOMPARE(batchOf(path), 6);
+}
+
+/// Whenever it is killed, the file is one of the two designs that were being written in turn.
+void TestFiles::killedWhileSavingLeavesAWholeFile()
+{
+    const QString file = at("saved.shardboard");
+    const std::string path = QFile::encodeName(file).toStdString();
+    QVERIFY(writeDesign(path, sampleDesign().value()).ok());
+    int second = 0;
+    for (int round = 0; round < 12; ++round) {
+        QProcess process;
+        process.start(QCoreApplication::applicationFilePath(),
+                      { QStringLiteral("-class"), QStringLiteral("tst_files"), QStringLiteral("--save"), file });
+        QVERIFY(process.waitForReadyRead()); // it has begun
+        QTest::qWait(7 * round);
+        process.kill();
+        QVERIFY(process.waitForFinished());
+        const auto design = readDesign(path);
+        QVERIFY2(design.ok(), design.ok() ? "" : design.error().text().c_str());
+        const bool other = design.value() == withBatch(sampleDesign().value(), 4);
+        QVERIFY(other || design.value() == sampleDesign().value());
+        second += other;
+    }
+    QVERIFY(second > 0); // it did write
+}
+
+void TestFiles::placeThatCannotBeWrittenIsNamed()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    const QString path = QStringLiteral("/proc/a.shardboard"); // not for root either
+    QVERIFY(!m_window->fileActions()->saveTo(path));
+    QVERIFY(m_window->banner()->isVisible() && m_window->banner()->isError());
+    QVERIFY2(m_window->banner()->text().contains(path), qPrintable(m_window->banner()->text()));
+    QVERIFY(document()->isModified());
+    QVERIFY(document()->filePath().isEmpty());
+    QVERIFY(m_window->fileActions()->saveTo(at("a.shardboard"))); // the work is not lost
+}
+
+void TestFiles::droppedAnywhereOnTheWindow_data()
+{
+    QTest::addColumn<QString>("name");
+    for (const char* name : { "weightFilter", "weightTree", "upperSplitter", "collectivesTable", "statusBar", "summary" })
+        QTest::newRow(name) << QString::fromLatin1(name);
+}
+
+/// Also over fields and lists that take texts or axes themselves.
+void TestFiles::droppedAnywhereOnTheWindow()
+{
+    QFETCH(QString, name);
+    const QString file = at("dropped.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->filePath().isEmpty());
+    QWidget* target = name == QLatin1String("statusBar") ? m_window->statusBar() : m_window->findChild<QWidget*>(name);
+    QVERIFY(target != nullptr && target->isVisible());
+    QMimeData data;
+    data.setUrls({ QUrl::fromLocalFile(file) });
+    const QPoint at = target->rect().center();
+    QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent drop(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &drop);
+    QVERIFY(drop.isAccepted());
+    QTRY_COMPARE(document()->filePath(), file);
+    if (auto* edit = qobject_cast<QLineEdit*>(target))
+        QVERIFY(edit->text().isEmpty());
+}
+
+void TestFiles::dragInsideOnAWrongPlaceChangesNothing()
+{
+    m_window->fileActions()->openSample();
+    const auto before = document()->evaluation();
+    QMimeData data;
+    data.setData(QStringLiteral("application/x-nobody-knows"), "?");
+    for (QWidget* target : m_window->findChildren<QWidget*>()) {
+        if (!target->isVisible() || !target->acceptDrops())
+            continue;
+        QDragEnterEvent enter(QPoint(3, 3), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(target, &enter);
+        if (!enter.isAccepted())
+            continue;
+        QDropEvent drop(QPointF(3, 3), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(target, &drop);
+    }
+    QVERIFY(document()->evaluation() == before);
+    QVERIFY(!document()->isModified());
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
+SHARDBOARD_TEST(TestFiles, withFontsOrAsAnother)
+
+#include "tst_files.moc"

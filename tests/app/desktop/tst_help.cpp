@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The help says what is there: every view has its page, every link and every menu that a page names exists, and the first steps
+// lead where they say, with the numbers that they say.
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
+#include "app/desktop/export/exportaction.h"
+#include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/fonts.h"
+#include "app/desktop/window/helpwindow.h"
+#include "app/desktop/window/mainwindow.h"
+
+#include "model/session/document.h"
+#include "model/session/selection.h"
+#include "tests/support/runner.h"
+#include "tests/widgets/testfonts.h"
+#include "widgets/compare/compareview.h"
+#include "widgets/look/format.h"
+#include "widgets/memory/fitadvisor.h"
+#include "widgets/mesh/meshview.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QDir>
+#include <QDockWidget>
+#include <QFile>
+#include <QListWidget>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QSpinBox>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QUndoStack>
+#include <QWidgetAction>
+
+#include <memory>
+
+using namespace shardboard;
+
+namespace {
+
+QString textOf(const QString& page)
+{
+    QFile file(QStringLiteral(":/help/%1.md").arg(page));
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+QString plain(QString text) { return text.remove(QLatin1Char('&')).trimmed(); }
+
+/// The action at the end of a path through menus; for a number in a menu the one that holds it. Null: there is none.
+QAction* actionAt(const QList<QAction*>& actions, const QStringList& path)
+{
+    for (QAction* action : actions) {
+        QString name = plain(action->text());
+        if (const auto* holder = qobject_cast<QWidgetAction*>(action); holder && holder->defaultWidget())
+            if (const auto* box = holder->defaultWidget()->findChild<QSpinBox*>())
+                name = box->accessibleName();
+        if (name != path.front())
+            continue;
+        if (path.size() == 1)
+            return action;
+        return action->menu() == nullptr ? nullptr : actionAt(action->menu()->actions(), path.mid(1));
+    }
+    return nullptr;
+}
+
+} // namespace
+
+class TestHelp : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void init();
+    void cleanup();
+
+    void everyFileIsAPageAndEveryPageAFile();
+    void everyViewHasItsPage();
+    void linksLead();
+    void menusExist();
+    void f1OpensThePageOfTheView();
+    void firstSteps();
+
+private:
+    QAction* at(const QString& path) const { return actionAt(m_window->menuBar()->actions(), path.split(QStringLiteral(" ▸ "))); }
+    Document* document() const { return m_window->document(); }
+    QString peak() const { return bytesText(document()->evaluation()->plan.memory.peak); }
+    QString step() const { return secondsText(document()->evaluation()->plan.seconds()); }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+    std::unique_ptr<Settings> m_settings;
+    std::unique_ptr<ThemeControl> m_theme;
+    std::unique_ptr<MainWindow> m_window;
+};
+
+void TestHelp::init()
+{
+    m_folder = std::make_unique<QTemporaryDir>();
+    m_settings = std::make_unique<Settings>(m_folder->filePath(QStringLiteral("settings.ini")));
+    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
+    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
+    m_window->show();
+    QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+}
+
+void TestHelp::cleanup()
+{
+    m_window.reset();
+    m_theme.reset();
+    m_settings.reset();
+}
+
+void TestHelp::everyFileIsAPageAndEveryPageAFile()
+{
+    QStringList files = QDir(QStringLiteral(":/help")).entryList();
+    files.replaceInStrings(QRegularExpression(QStringLiteral("\\.md$")), QString());
+    QStringList pages = HelpWindow::pages();
+    files.sort();
+    pages.sort();
+    QCOMPARE(files, pages);
+    for (const QString& page : pages)
+        QVERIFY2(textOf(page).startsWith(QLatin1String("# ")), qPrintable(page));
+}
+
+void TestHelp::everyViewHasItsPage()
+{
+    for (const QDockWidget* dock : m_window->docks()->all())
+        QCOMPARE(HelpWindow::pageOf(dock->widget()), dock->objectName());
+    QCOMPARE(HelpWindow::pageOf(m_window->meshView()), QStringLiteral("mesh"));
+    QCOMPARE(HelpWindow::pageOf(m_window->findChild<QWidget*>(QStringLiteral("tileCanvas"))), QStringLiteral("tiles"));
+    QCOMPARE(HelpWindow::pageOf(m_window->findChild<QWidget*>(QStringLiteral("flowView"))), QStringLiteral("flow"));
+    QCOMPARE(HelpWindow::pageOf(nullptr), QStringLiteral("index"));
+}
+
+void TestHelp::linksLead()
+{
+    static const QRegularExpression link(QStringLiteral("\\]\\(([^)]*)\\)"));
+    int found = 0;
+    for (const QString& page : HelpWindow::pages()) {
+        for (auto it = link.globalMatch(textOf(page)); it.hasNext(); ++found) {
+            const QString target = it.next().captured(1);
+            QVERIFY2(target.endsWith(QLatin1String(".md")) && HelpWindow::pages().contains(target.chopped(3)),
+                     qPrintable(page + QStringLiteral(": ") + target));
+        }
+    }
+    QVERIFY(found > 20);
+}
+
+void TestHelp::menusExist()
+{
+    static const QRegularExpression menu(QStringLiteral("\\*([A-Z][^*]* ▸ [^*]*)\\*"));
+    int found = 0;
+    for (const QString& page : HelpWindow::pages()) {
+        for (auto it = menu.globalMatch(textOf(page).replace(QLatin1Char('\n'), QLatin1Char(' '))); it.hasNext(); ++found) {
+            const QString path = it.next().captured(1);
+            QVERIFY2(at(path) != nullptr, qPrintable(page + QStringLiteral(": ") + path));
+        }
+    }
+    QVERIFY(found > 15);
+}
+
+void TestHelp::f1OpensThePageOfTheView()
+{
+    at(QStringLiteral("File ▸ Samples ▸ Llama 3 8B on 8 GPUs"))->trigger();
+    auto* tree = m_window->findChild<QWidget*>(QStringLiteral("weightTree"));
+    tree->setFocus();
+    QTRY_VERIFY(tree->hasFocus());
+    m_window->actionRegistry()->get(QStringLiteral("help.show"))->trigger();
+    auto* help = m_window->findChild<HelpWindow*>();
+    QVERIFY(help != nullptr && help->isVisible());
+    QCOMPARE(help->page(), QStringLiteral("weights"));
+    help->showPage(QStringLiteral("shortcuts"));
+    QCOMPARE(help->page(), QStringLiteral("shortcuts"));
+    help->findChild<QListWidget*>(QStringLiteral("help.pages"))->setCurrentRow(0);
+    QCOMPARE(help->page(), QStringLiteral("index"));
+}
+
+/// Each step of the page, with what the page says of it.
+void TestHelp::firstSteps()
+{
+    const QString text = textOf(QStringLiteral("first-steps"));
+    const auto says = [&text](const QString& value) {
+        const bool said = text.contains(value);
+        if (!said)
+            qWarning() << "the page does not say" << value;
+        return said;
+    };
+    at(QStringLiteral("File ▸ Samples ▸ Llama 3 8B with a mistake"))->trigger(); // 1
+    QVERIFY(says(step()) && says(peak()));
+    const auto finding = document()->evaluation()->findings.front(); // 2
+    QVERIFY(says(bytesText(finding.costBytes)));
+    auto* list = m_window->findChild<QWidget*>(QStringLiteral("findings"));
+    QVERIFY(list != nullptr);
+    at(QStringLiteral("Design ▸ Keep for Comparison"))->trigger(); // 4
+    QVERIFY(says(qstr(finding.fix->text)));
+    QVERIFY(m_window->actionRegistry()->get(QStringLiteral("edit.repair"))->isEnabled());
+    m_window->actionRegistry()->get(QStringLiteral("edit.repair"))->trigger();
+    QVERIFY(document()->evaluation()->findings.empty());
+    QVERIFY(says(step()) && says(peak()));
+    at(QStringLiteral("Design ▸ Workload ▸ train"))->trigger(); // 5
+    QVERIFY(document()->evaluation()->findings.empty());
+    m_window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(16);
+    QVERIFY(says(peak()));
+    QCOMPARE(document()->evaluation()->findings.front().kind, std::string("over-memory"));
+    m_window->docks()->raise(QStringLiteral("memory"));
+    QPushButton* apply = nullptr;
+    const auto offered = [&] {
+        for (QPushButton* button : m_window->docks()->find(QStringLiteral("memory"))->findChildren<QPushButton*>())
+            if (button->text() == QLatin1String("Apply") && button->isVisible() && button->isEnabled()) {
+                apply = button;
+                return true;
+            }
+        return false;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(offered(), 20000);
+    QTest::mouseClick(apply, Qt::LeftButton);
+    QTRY_VERIFY(document()->evaluation()->findings.empty());
+    m_window->docks()->raise(QStringLiteral("compare")); // 6
+    auto* compare = m_window->findChild<CompareView*>();
+    QVERIFY(compare != nullptr && compare->isVisible());
+    const QDir folder(m_folder->path()); // 8
+    const auto written = exportTo(QStringLiteral("jax"), *document(), folder.path());
+    QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
+    QVERIFY(folder.exists(QStringLiteral("export.py")) && folder.exists(QStringLiteral("shards.json")));
+}
+
+SHARDBOARD_TEST(TestHelp, withFonts)
+
+#include "tst_help.moc"

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+// What views compute without a window: numbers as text, colours, zoom, the grid of a mesh, tiles, the flow.
+#include "tests/support/runner.h"
+#include "tests/widgets/widgets_support.h"
+
+#include "model/design/evaluate/evaluate.h"
+#include "widgets/canvas/viewport.h"
+
+#include "widgets/document/devicememory.h"
+#include "widgets/flow/flowscene.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+#include "widgets/mesh/meshgrid.h"
+#include "widgets/shards/tilescene.h"
+#include "widgets/weights/weightmodel.h"
+#include "widgets/workbench/meshchips.h"
+
+#include <QTest>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+using namespace shardboard;
+
+class TestWidgetsPure : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void bytes_data();
+    void bytes();
+    void seconds_data();
+    void seconds();
+    void countsAreGrouped();
+    void labelsAreReadable();
+    void neighboursDifferInLightness();
+    void huesStayApartForTheColourBlind();
+    void pastSevenThereIsHatching();
+    void patternsNeedNoHue();
+    void themesAreReadable();
+    void devicesWithEqualShardsShareAColour();
+    void zoomKeepsThePointUnderTheCursor();
+    void worldCannotLeaveTheView();
+    void everyDeviceHasItsOwnCell_data();
+    void everyDeviceHasItsOwnCell();
+    void largeMeshesAreReadable();
+    void tilesCoverTheTensor_data();
+    void tilesCoverTheTensor();
+    void manyTilesBecomeAnImage();
+    void filterRules_data();
+    void filterRules();
+    void flowHasTwoAllReducesInALayer();
+    void renamedAxisIsFollowedByStrategies();
+    void removedAxisLeavesStrategies();
+};
+
+void TestWidgetsPure::bytes_data()
+{
+    QTest::addColumn<qlonglong>("value");
+    QTest::addColumn<QString>("text");
+    QTest::newRow("zero") << 0LL << QStringLiteral("0 B");
+    QTest::newRow("below a KiB") << 999LL << QStringLiteral("999 B");
+    QTest::newRow("8 MiB") << (8LL << 20) << QStringLiteral("8 MiB");
+    QTest::newRow("three digits") << 46278246000LL << QStringLiteral("43.1 GiB");
+    QTest::newRow("1000 MiB is not four digits") << (1000LL << 20) << QStringLiteral("0.977 GiB");
+    QTest::newRow("112 MiB") << (112LL << 20) << QStringLiteral("112 MiB");
+    QTest::newRow("rounds up a digit") << 10732LL << QStringLiteral("10.5 KiB");
+}
+
+void TestWidgetsPure::bytes()
+{
+    QFETCH(qlonglong, value);
+    QTEST(bytesText(value), "text");
+}
+
+void TestWidgetsPure::seconds_data()
+{
+    QTest::addColumn<double>("value");
+    QTest::addColumn<QString>("text");
+    QTest::newRow("zero") << 0.0 << QStringLiteral("0 s");
+    QTest::newRow("ms") << 0.1314 << QStringLiteral("131 ms");
+    QTest::newRow("us") << 5.5e-6 << QStringLiteral("5.5 µs");
+    QTest::newRow("s") << 2.25 << QStringLiteral("2.25 s");
+    QTest::newRow("next unit") << 0.9999 << QStringLiteral("1 s");
+}
+
+void TestWidgetsPure::seconds()
+{
+    QFETCH(double, value);
+    QTEST(secondsText(value), "text");
+}
+
+void TestWidgetsPure::countsAreGrouped()
+{
+    const QChar space(0x202F);
+    const auto grouped = [space](const QStringList& groups) { return groups.join(space); };
+    QCOMPARE(countText(8030261248),
+             grouped({ QStringLiteral("8"), QStringLiteral("030"), QStringLiteral("261"), QStringLiteral("248") }));
+    QCOMPARE(countText(-1234), grouped({ QStringLiteral("-1"), QStringLiteral("234") }));
+    QCOMPARE(countText(291), QStringLiteral("291"));
+}
+
+void TestWidgetsPure::labelsAreReadable()
+{
+    for (int i = 0; i < 35; ++i) {
+        const PartColor color = partColor(i);
+        QVERIFY2(contrastRatio(color.fill, color.label) >= 4.5, qPrintable(QString::number(i)));
+        if (color.hatch != Qt::NoBrush)
+            QVERIFY2(contrastRatio(color.hatchColor, color.label) >= 4.5, qPrintable(QString::number(i)));
+    }
+    QVERIFY(std::abs(contrastRatio(Qt::black, Qt::white) - 21) < 0.01);
+}
+
+void TestWidgetsPure::neighboursDifferInLightness()
+{
+    const auto lightness = [](const QColor& c) { // L* from the contrast with black: (Y + 0.05) / 0.05
+        const double y = contrastRatio(c, Qt::black) * 0.05 - 0.05;
+        return 116 * std::cbrt(y) - 16;
+    };
+    for (int i = 0; i + 1 < kHueCount; ++i)
+        QVERIFY2(std::abs(lightness(partColor(i).fill) - lightness(partColor(i + 1).fill)) >= 10, qPrintable(QString::number(i)));
+}
+
+/// In CIELAB, as eyes of three kinds see them (Machado, Oliveira and Fernandes 2009, severity 1).
+void TestWidgetsPure::huesStayApartForTheColourBlind()
+{
+    using Matrix = std::array<std::array<double, 3>, 3>;
+    constexpr Matrix kinds[] = {
+        { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } },
+        { { { 0.152286, 1.052583, -0.204868 }, { 0.114503, 0.786281, 0.099216 }, { -0.003882, -0.048116, 1.051998 } } },
+        { { { 0.367322, 0.860646, -0.227968 }, { 0.280085, 0.672501, 0.047413 }, { -0.011820, 0.042940, 0.968881 } } },
+        { { { 1.255528, -0.076749, -0.178779 }, { -0.078411, 0.930809, 0.147602 }, { 0.004733, 0.691367, 0.303900 } } },
+    };
+    const auto lab = [](const QColor& color, const Matrix& eye) {
+        const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+        const std::array<double, 3> rgb { linear(color.redF()), linear(color.greenF()), linear(color.blueF()) };
+        const auto times = [](const Matrix& m, const std::array<double, 3>& v) {
+            std::array<double, 3> out {};
+            for (std::size_t i = 0; i < 3; ++i)
+                out[i] = m[i][0] * v[0] + m[i][1] * v[1] + m[i][2] * v[2];
+            return out;
+        };
+        std::array<double, 3> seen = times(eye, rgb);
+        for (double& value : seen)
+            value = std::clamp(value, 0.0, 1.0);
+        constexpr Matrix toXyz {
+            { { 0.4124564, 0.3575761, 0.1804375 }, { 0.2126729, 0.7151522, 0.0721750 }, { 0.0193339, 0.1191920, 0.9503041 } }
+        };
+        const std::array<double, 3> xyz = times(toXyz, seen);
+        const auto f = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
+        const double x = f(xyz[0] / 0.95047);
+        const double y = f(xyz[1]);
+        const double z = f(xyz[2] / 1.08883);
+        return std::array<double, 3> { 116 * y - 16, 500 * (x - y), 200 * (y - z) };
+    };
+    for (const Matrix& eye : kinds)
+        for (int a = 0; a < kHueCount; ++a)
+            for (int b = 0; b < a; ++b) {
+                const auto p = lab(partColor(a).fill, eye);
+                const auto q = lab(partColor(b).fill, eye);
+                const double distance = std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
+                QVERIFY2(distance >= 15,
+                         qPrintable(QStringLiteral("%1 and %2 for kind %3: %4").arg(a).arg(b).arg(&eye - kinds).arg(distance)));
+            }
+}
+
+void TestWidgetsPure::pastSevenThereIsHatching()
+{
+    for (int i = 0; i < kHueCount; ++i) {
+        QCOMPARE(partColor(i).hatch, Qt::NoBrush);
+        QCOMPARE(partColor(i + kHueCount).fill, partColor(i).fill);
+        QVERIFY(partColor(i + kHueCount).hatch != Qt::NoBrush);
+        QVERIFY(partColor(i + kHueCount).hatch != partColor(i + 2 * kHueCount).hatch);
+    }
+}
+
+/// Greys alone; each of 56 is another one, neighbours by grey and by pattern, and labels are read on all of it.
+void TestWidgetsPure::patternsNeedNoHue()
+{
+    setPartStyle(PartStyle::Patterns);
+    std::set<std::pair<QRgb, int>> seen;
+    for (int i = 0; i < 56; ++i) {
+        const PartColor color = partColor(i);
+        for (const QColor& one : { color.fill, color.hatchColor, axisColor(i) })
+            QVERIFY(one.red() == one.green() && one.green() == one.blue());
+        QVERIFY2(contrastRatio(color.fill, color.label) >= 4.5, qPrintable(QString::number(i)));
+        QVERIFY2(color.hatch == Qt::NoBrush || contrastRatio(color.hatchColor, color.label) >= 4.5, qPrintable(QString::number(i)));
+        QVERIFY2(color.hatch == Qt::NoBrush || contrastRatio(color.hatchColor, color.fill) >= 1.8, qPrintable(QString::number(i)));
+        QVERIFY(seen.emplace(color.fill.rgb(), static_cast<int>(color.hatch)).second);
+        QVERIFY(color.fill != partColor(i + 1).fill && color.hatch != partColor(i + 1).hatch);
+        QVERIFY2(contrastRatio(color.fill, partColor(i + 1).fill) >= 1.3, qPrintable(QString::number(i)));
+    }
+    for (const double fill : { 0.0, 0.4, 1.0, 1.3 }) {
+        const PartColor heat = heatColor(fill, Theme::dark());
+        QVERIFY(heat.fill.red() == heat.fill.green() && heat.fill.green() == heat.fill.blue());
+        QCOMPARE(heat.hatch != Qt::NoBrush, fill > 1);
+        QVERIFY(contrastRatio(heat.fill, heat.label) >= 4.5);
+    }
+    setPartStyle(PartStyle::Hues);
+    QVERIFY(partColor(0).fill.red() != partColor(0).fill.blue());
+}
+
+void TestWidgetsPure::themesAreReadable()
+{
+    for (const Theme& theme : { Theme::light(), Theme::dark(), Theme::contrastLight(), Theme::contrastDark() }) {
+        for (const QColor& background : { theme.window, theme.panel, theme.selection }) {
+            QVERIFY(contrastRatio(theme.text, background) >= 7);
+            QVERIFY(contrastRatio(theme.quiet, background) >= 4.0);
+        }
+        QVERIFY(contrastRatio(theme.attention, theme.attentionFill) >= 4.5);
+        QVERIFY(contrastRatio(theme.onAccent, theme.accent) >= 4.5);
+        const QPalette palette = theme.palette();
+        QVERIFY(contrastRatio(palette.color(QPalette::PlaceholderText), palette.color(QPalette::Base)) >= 4.0);
+        QVERIFY(palette.color(QPalette::Disabled, QPalette::Text) != palette.color(QPalette::Active, QPalette::Text));
+        QVERIFY(!theme.styleSheet().contains(QLatin1Char('@')));
+        if (!theme.highContrast)
+            continue;
+        for (const QColor& background : { theme.window, theme.panel, theme.selection })
+            QVERIFY(contrastRatio(theme.quiet, background) >= 7);
+        QVERIFY(contrastRatio(theme.line, theme.panel) >= 3);
+        QVERIFY(contrastRatio(theme.attention, theme.attentionFill) >= 7 && contrastRatio(theme.error, theme.panel) >= 7);
+        QVERIFY(contrastRatio(theme.onAccent, theme.accent) >= 7 && contrastRatio(theme.accent, theme.panel) >= 7);
+        QVERIFY(contrastRatio(palette.color(QPalette::Disabled, QPalette::Text), theme.panel) >= 4.5);
+    }
+}
+
+void TestWidgetsPure::devicesWithEqualShardsShareAColour()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const Mesh& mesh = document.design().mesh;
+    const DeviceColors cut(mesh, &weightAt(document, weightNamed(document, "o_proj")).shards);
+    const DeviceColors whole(mesh, &weightAt(document, weightNamed(document, "model.norm")).shards);
+    for (std::int64_t position = 0; position < 8; ++position) {
+        QCOMPARE(cut.indexAt(position), position % 4);
+        QCOMPARE(whole.indexAt(position), position % 4);
+    }
+}
+
+void TestWidgetsPure::zoomKeepsThePointUnderTheCursor()
+{
+    Viewport viewport;
+    viewport.setView({ 10, 20, 400, 300 });
+    viewport.setWorld({ 0, 0, 100, 50 }, 1000);
+    QCOMPARE(viewport.scale(), 4.0);
+    const QPointF cursor(150, 130);
+    const QPointF before = viewport.toWorld(cursor);
+    viewport.zoomAt(cursor, 2.5);
+    QCOMPARE(viewport.scale(), 10.0);
+    const QPointF after = viewport.toWorld(cursor);
+    QVERIFY(std::hypot(after.x() - before.x(), after.y() - before.y()) * viewport.scale() <= 1.0);
+    viewport.zoomAt(cursor, 1e-6);
+    QVERIFY(viewport.isFitted());
+}
+
+void TestWidgetsPure::worldCannotLeaveTheView()
+{
+    Viewport viewport;
+    viewport.setView({ 0, 0, 400, 400 });
+    viewport.setWorld({ 0, 0, 100, 100 }, 1000);
+    viewport.zoomAt({ 200, 200 }, 3);
+    viewport.pan({ 1e6, -1e6 });
+    const QRectF seen = viewport.visibleWorld();
+    QVERIFY(std::abs(seen.left()) < 1e-9);
+    QVERIFY(std::abs(seen.bottom() - 100) < 1e-9);
+}
+
+void TestWidgetsPure::everyDeviceHasItsOwnCell_data()
+{
+    QTest::addColumn<QString>("mesh");
+    for (const char* mesh : { "model=1", "model=8", "model=1000", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3",
+                              "pod=4,data=8,fsdp=16,model=4", "data=512,model=4", "data=96,model=1", "a=3,b=1,c=40,d=2" })
+        QTest::newRow(mesh) << QString::fromLatin1(mesh);
+}
+
+void TestWidgetsPure::everyDeviceHasItsOwnCell()
+{
+    QFETCH(QString, mesh);
+    const Mesh parsed = Mesh::parse(mesh.toStdString()).value();
+    const MeshGrid grid(parsed);
+    for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
+        QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
+        QVERIFY(grid.world().contains(grid.cell(position)));
+    }
+    std::set<std::pair<std::int64_t, std::int64_t>> places;
+    for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
+        QCOMPARE(grid.positionOf(grid.columnOf(position), grid.rowOf(position)), position);
+        places.emplace(grid.columnOf(position), grid.rowOf(position));
+    }
+    QCOMPARE(static_cast<std::int64_t>(places.size()), parsed.deviceCount());
+    QVERIFY(places.rbegin()->first < grid.columns());
+    QCOMPARE(grid.positionAt({ -0.5, 0.5 }), std::int64_t { -1 });
+    QCOMPARE(grid.positionAt(grid.world().bottomRight() + QPointF(1, 1)), std::int64_t { -1 });
+}
+
+/// A mesh of 16,384 devices is no line.
+void TestWidgetsPure::largeMeshesAreReadable()
+{
+    for (const char* mesh : { "pod=4,data=8,fsdp=64,model=8", "data=2048,model=8", "pipe=16,data=128,model=8", "a=16,b=16,c=64",
+                              "fsdp=4096,model=4" }) {
+        const QRectF world = MeshGrid(Mesh::parse(mesh).value()).world();
+        QVERIFY2(world.height() / world.width() < 4.5 && world.width() / world.height() < 4.5, mesh);
+    }
+    // Small ones stay as everybody draws them: the last axis to the right, the others stacked.
+    const MeshGrid small(Mesh::parse("pipe=2,data=2,model=4").value());
+    QCOMPARE(small.columns(), std::int64_t { 4 });
+    QCOMPARE(small.rows(), std::int64_t { 4 });
+    QCOMPARE(small.cell(4), QRectF(0, 1, 1, 1));
+    QVERIFY(small.cell(8).top() > 2); // a gap between the planes
+}
+
+void TestWidgetsPure::tilesCoverTheTensor_data()
+{
+    QTest::addColumn<QString>("shape");
+    QTest::addColumn<QString>("spec");
+    QTest::addColumn<int>("tiles");
+    QTest::newRow("columns") << "4096,4096"
+                             << "P(None, 'model')" << 4;
+    QTest::newRow("both") << "4096,4096"
+                          << "P('data', 'model')" << 8;
+    QTest::newRow("one dim twice") << "4096,4096"
+                                   << "P(('model', 'data'))" << 8;
+    QTest::newRow("uneven") << "10,7"
+                            << "P('model')" << 4;
+    QTest::newRow("vector") << "9"
+                            << "P('model')" << 4;
+    QTest::newRow("whole") << "5,6"
+                           << "P()" << 1;
+    QTest::newRow("rank 3") << "2,8,4"
+                            << "P(None, 'model', 'data')" << 8;
+}
+
+void TestWidgetsPure::tilesCoverTheTensor()
+{
+    QFETCH(QString, shape);
+    QFETCH(QString, spec);
+    QFETCH(int, tiles);
+    const Mesh mesh = Mesh::parse("data=2,model=4").value();
+    WeightLayout weight;
+    weight.spec.shape = parseShape(shape.toStdString()).value();
+    weight.layout = parseSpec(spec.toStdString(), mesh, weight.spec.shape.size()).value();
+    weight.shards = shardsOf(weight.spec.shape, weight.layout, mesh, CutRule::Balanced, "test").value();
+    const TileScene scene = makeTileScene(weight);
+    QCOMPARE(static_cast<int>(scene.tiles.size()), tiles);
+    std::int64_t area = 0;
+    std::int64_t owners = 0;
+    for (const Tile& tile : scene.tiles) {
+        area += scene.rows[static_cast<std::size_t>(tile.row)].range.size()
+            * scene.columns[static_cast<std::size_t>(tile.column)].range.size();
+        owners += tile.owners;
+    }
+    QCOMPARE(area, scene.rowSize * scene.columnSize);
+    QCOMPARE(owners, std::int64_t { 8 });
+    // A tile's centre belongs to a device that says the same of itself.
+    for (const Tile& tile : scene.tiles) {
+        const Range& r = scene.rows[static_cast<std::size_t>(tile.row)].range;
+        const Range& c = scene.columns[static_cast<std::size_t>(tile.column)].range;
+        const double y = (static_cast<double>(r.lo + r.hi) / 2) / static_cast<double>(scene.rowSize);
+        const double x = (static_cast<double>(c.lo + c.hi) / 2) / static_cast<double>(scene.columnSize);
+        const std::int64_t owner = scene.ownerAt(x, y);
+        QCOMPARE(owner, tile.firstOwner);
+        const auto own = scene.tilesOf(owner);
+        QCOMPARE(own.size(), std::size_t { 1 });
+        QCOMPARE(own.front(), std::make_pair(tile.row, tile.column));
+    }
+}
+
+void TestWidgetsPure::manyTilesBecomeAnImage()
+{
+    const Mesh mesh = Mesh::parse("data=128,model=128").value();
+    WeightLayout weight;
+    weight.spec.shape = { 4096, 4096 };
+    weight.layout = parseSpec("P('data', 'model')", mesh, 2).value();
+    weight.shards = shardsOf(weight.spec.shape, weight.layout, mesh, CutRule::Balanced, "test").value();
+    const TileScene scene = makeTileScene(weight);
+    QVERIFY(scene.tiles.empty());
+    QCOMPARE(scene.tileCount, std::int64_t { 16384 });
+    QCOMPARE(scene.image.size(), QSize(128, 128));
+    QCOMPARE(QColor(scene.image.pixel(5, 3)), partColor(3 * 128 + 5).fill);
+}
+
+void TestWidgetsPure::filterRules_data()
+{
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("weight");
+    QTest::addColumn<bool>("shown");
+    QTest::newRow("nothing typed") << ""
+                                   << "o_proj" << true;
+    QTest::newRow("part of the name") << "O_PROJ"
+                                      << "o_proj" << true;
+    QTest::newRow("another part") << "mlp"
+                                  << "o_proj" << false;
+    QTest::newRow("glob") << "*.mlp.*"
+                          << "down_proj" << true;
+    QTest::newRow("glob that does not fit") << "*.mlp.*"
+                                            << "o_proj" << false;
+    QTest::newRow("dim and axis") << "dim 1 = model"
+                                  << "o_proj" << true;
+    QTest::newRow("other dim") << "dim 0 = model"
+                               << "o_proj" << false;
+    QTest::newRow("no such dim") << "dim 7 = model"
+                                 << "o_proj" << false;
+    QTest::newRow("replicated") << "replicated"
+                                << "input_layernorm" << true;
+    QTest::newRow("not replicated") << "Replicated"
+                                    << "o_proj" << false;
+}
+
+void TestWidgetsPure::filterRules()
+{
+    QFETCH(QString, text);
+    QFETCH(QString, weight);
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    QTEST(WeightPattern(text).matches(weightAt(document, weightNamed(document, weight.toStdString()))), "shown");
+}
+
+void TestWidgetsPure::flowHasTwoAllReducesInALayer()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const auto evaluation = document.evaluation();
+    int block = -1;
+    for (int i = 0; i < static_cast<int>(evaluation->plan.segments.size()); ++i)
+        if (evaluation->plan.segments[static_cast<std::size_t>(i)].count > 1)
+            block = i;
+    const FlowScene scene = makeFlowScene(*evaluation, block);
+    QStringList titles;
+    std::size_t ops = 0;
+    for (const FlowItem& item : scene.items) {
+        titles << item.title;
+        ops += item.ops.size();
+    }
+    // Every operation of the layer is in exactly one box.
+    QCOMPARE(ops, evaluation->plan.segments[static_cast<std::size_t>(block)].ops.size());
+    QCOMPARE(titles.join(QLatin1Char('|')),
+             QStringLiteral("rms norm|q · k · v|attention|o_proj|all-reduce|add|rms norm|gate · up|silu · "
+                            "mul|down_proj|all-reduce|add"));
+    QVERIFY(makeFlowScene(*evaluation, 99).items.empty());
+}
+
+void TestWidgetsPure::renamedAxisIsFollowedByStrategies()
+{
+    Design design = knownDesign();
+    StrategyEntry entry;
+    entry.match = "lm_head.weight";
+    entry.strategy.kind = StrategyKind::Spec;
+    entry.strategy.spec = "P('model')";
+    design.strategies.push_back(entry);
+    const auto renamed = withMeshAxis(design, 1, { "tp", 8 });
+    QVERIFY(renamed.ok());
+    QCOMPARE(renamed.value().mesh.text(), std::string("data=2,tp=8"));
+    QCOMPARE(renamed.value().strategies.back().strategy.spec, std::string("P('tp')"));
+    QVERIFY(evaluate(renamed.value()).ok());
+    QVERIFY(!withMeshAxis(design, 1, { "data", 4 }).ok());
+    QVERIFY(!withMeshAxis(design, 1, { "model", std::int64_t { 1 } << 40 }).ok());
+}
+
+void TestWidgetsPure::removedAxisLeavesStrategies()
+{
+    Design design = knownDesign();
+    StrategyEntry entry;
+    entry.match = "lm_head.weight";
+    entry.strategy.kind = StrategyKind::Spec;
+    entry.strategy.spec = "P(('data', 'model'))";
+    design.strategies.push_back(entry);
+    const auto without = withoutMeshAxis(design, 1);
+    QVERIFY(without.ok());
+    QCOMPARE(without.value().mesh.text(), std::string("data=2"));
+    QCOMPARE(without.value().strategies.back().strategy.spec, std::string("P('data')"));
+    const auto evaluation = evaluate(without.value());
+    QVERIFY(evaluation.ok());
+    for (const WeightLayout& weight : evaluation.value()->weights)
+        if (weight.spec.name.find("o_proj") != std::string::npos)
+            QVERIFY(weight.layout.isReplicated());
+}
+
+SHARDBOARD_TEST(TestWidgetsPure)
+#include "tst_widgets_pure.moc"
