@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/visibleoutput.h"
 #include "model/core/memoryreserve.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <csignal>
@@ -58,7 +59,7 @@ int dispatch(const std::vector<std::string>& words)
     if (command == commands().end())
         return report(usageError("shardctl", "there is no command '" + words.front() + "'", "see shardctl --help"));
     const std::vector<std::string> rest(words.begin() + 1, words.end());
-    if (std::find(rest.begin(), rest.end(), "--help") != rest.end()) {
+    if (contains(rest, "--help")) {
         printHelp(*command);
         return kDone;
     }

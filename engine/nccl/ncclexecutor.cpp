@@ -7,6 +7,7 @@
 #include "engine/ops/ringexchange.h"
 #include "model/plan/memorysettings.h"
 #include "model/plan/program.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <chrono>
@@ -220,7 +221,7 @@ Communicator NcclExecutor::ringsOf(const OpCall& call, const DeviceRanks& device
     std::vector<int> axes;
     for (const RingTransfer& transfer : *call.rings)
         for (const int axis : transfer.axes)
-            if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+            if (!contains(axes, axis))
                 axes.push_back(axis);
     const Mesh& mesh = call.operands.front()->mesh();
     return onRanks(communicatorOf(mesh, axes), ranksOf(mesh, deviceRanks), m_gpus.size());

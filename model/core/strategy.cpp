@@ -2,6 +2,7 @@
 #include "model/core/strategy.h"
 
 #include "model/core/checked.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -196,7 +197,7 @@ Result<StrategySegment> parseSegment(std::string_view text, const std::string& w
         const auto number = parseInteger(words[i]);
         numbers.push_back(number && *number >= 0 && *number <= kLargestSize ? *number : -1);
     }
-    const bool valid = std::find(numbers.begin(), numbers.end(), -1) == numbers.end();
+    const bool valid = !contains(numbers, -1);
     if (valid && words.front() == "even" && numbers.size() == 1)
         return StrategySegment { numbers[0], 0, 0 };
     if (valid && words.front() == "heads" && numbers.size() == 2 && numbers[0] > 0 && numbers[1] > 0)

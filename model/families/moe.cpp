@@ -11,13 +11,13 @@ namespace shardboard {
 namespace {
 
 /// Names of the weights, after the layer's prefix. A `*` stands for the number of the expert.
-struct Names {
+struct ExpertNames {
     std::string block; ///< `mlp.` or `block_sparse_moe.`
     std::string router;
     std::string gate, up, down;
 };
 
-Names namesOf(ExpertStorage storage)
+ExpertNames namesOf(ExpertStorage storage)
 {
     switch (storage) {
     case ExpertStorage::Mixtral:
@@ -154,7 +154,7 @@ private:
     GraphBuilder& m_builder;
     const ModelSpec& m_model;
     const MoeSpec& m_moe;
-    Names m_names;
+    ExpertNames m_names;
 };
 
 } // namespace

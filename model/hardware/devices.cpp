@@ -9,9 +9,6 @@ namespace {
 
 constexpr std::optional<double> kNone = std::nullopt;
 
-double giga(double value) { return inUnits(value, 9); }
-double tera(double value) { return inUnits(value, 12); }
-
 PeakFlops ampere() { return { tera(19.5), tera(156), tera(312), tera(312), kNone, kNone, tera(624) }; }
 PeakFlops hopper() { return { tera(66.9), tera(494.7), tera(989.4), tera(989.4), tera(1978.9), kNone, tera(1978.9) }; }
 

@@ -16,9 +16,6 @@ constexpr double kStart = 5.2e-6;
 constexpr double kMessage = 6.4e-6;
 constexpr double kOwnBlock = 0.362;
 
-double giga(double value) { return inUnits(value, 9); }
-double micro(double value) { return inUnits(value, -6); }
-
 /// Steps of NCCL's ring, in microseconds, by protocol.
 struct RingSteps {
     double ll;

@@ -3,6 +3,7 @@
 #include "model/notation/hlotiles.h"
 
 #include "model/core/checked.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +41,7 @@ Result<std::vector<HloGroup>> groupsOf(Scanner& scanner)
         const auto group = groupOf(scanner);
         if (!group.ok())
             return group.error();
-        if (std::find(groups.begin(), groups.end(), group.value()) != groups.end())
+        if (contains(groups, group.value()))
             return scanner.fail("a kind of device group appears twice");
         groups.push_back(group.value());
     } while (scanner.take(","));

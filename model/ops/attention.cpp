@@ -65,7 +65,7 @@ void sinkAttentionGradient(GradientBuilder& builder, const Op& op)
 // Rotation as a product of complex numbers: x.float(), times, type_as (Meta's Llama, TorchTitan).
 constexpr EagerPasses kEagerRotation { 2, 4, 3 };
 
-const std::array kTable {
+const std::array kAttentionOps {
     OpDefinition { .kind = OpKind::SplitHeads,
                    .name = "split_heads",
                    .rule = "b s heads*d! -> b s heads d! ; P -> P",
@@ -159,6 +159,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> attentionDefinitions() { return kTable; }
+std::span<const OpDefinition> attentionDefinitions() { return kAttentionOps; }
 
 } // namespace shardboard

@@ -46,7 +46,7 @@ void swigluGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::ClampedSwigluGradUp, "grad_up", all, op.operands[1], op.attributes));
 }
 
-const std::array kTable {
+const std::array kElementwiseOps {
     OpDefinition { .kind = OpKind::Add,
                    .name = "add",
                    .operands = 2,
@@ -89,6 +89,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> elementwiseDefinitions() { return kTable; }
+std::span<const OpDefinition> elementwiseDefinitions() { return kElementwiseOps; }
 
 } // namespace shardboard

@@ -11,12 +11,12 @@ namespace shardboard {
 
 namespace {
 
-double productFlops(const LocalShapes& local)
+double expertFlops(const LocalShapes& local)
 {
     return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
 }
 
-double weightGradientFlops(const LocalShapes& local)
+double expertGradientFlops(const LocalShapes& local)
 {
     const Shape& dy = local.operands.front();
     return 2 * volume(local.result) * static_cast<double>(dy[1]) * static_cast<double>(dy[2]);
@@ -78,7 +78,7 @@ void combineGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::CombineGradGates, "grad_gates", { builder.dy(), op.operands[0] }, op.operands[1]));
 }
 
-const std::array kTable {
+const std::array kExpertOps {
     OpDefinition {
         .kind = OpKind::TopKGates, .name = "top_k_gates", .rule = "... experts! -> ... experts!", .gradient = gatesGradient },
     OpDefinition { .kind = OpKind::BiasedTopKGates,
@@ -95,7 +95,7 @@ const std::array kTable {
                    .name = "expert_matmul",
                    .operands = 2,
                    .rule = "experts b s in, experts out in -> experts b s out ; P R -> P ; R P -> P",
-                   .flops = productFlops,
+                   .flops = expertFlops,
                    .gemm = expertProduct,
                    .gradient = expertLinearGradient,
                    .contracts = true },
@@ -103,7 +103,7 @@ const std::array kTable {
                    .name = "expert_matmul_t",
                    .operands = 2,
                    .rule = "experts b s in, experts in out -> experts b s out ; P R -> P ; R P -> P",
-                   .flops = productFlops,
+                   .flops = expertFlops,
                    .gemm = expertProduct,
                    .gradient = expertLinearGradient,
                    .contracts = true },
@@ -135,7 +135,7 @@ const std::array kTable {
                    .name = "expert_matmul_grad_w",
                    .operands = 2,
                    .rule = "experts b s out, experts b s in -> experts out in ; P R -> P ; R P -> P",
-                   .flops = weightGradientFlops,
+                   .flops = expertGradientFlops,
                    .gemm = expertWeightGradient,
                    .sumsRows = true,
                    .contracts = true },
@@ -158,6 +158,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> expertDefinitions() { return kTable; }
+std::span<const OpDefinition> expertDefinitions() { return kExpertOps; }
 
 } // namespace shardboard

@@ -10,10 +10,7 @@ namespace shardboard {
 namespace {
 
 /// Every element of the result is a sum of as many products as the last dim of the first operand has elements.
-double productFlops(const LocalShapes& local)
-{
-    return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
-}
+double headFlops(const LocalShapes& local) { return 2 * volume(local.result) * static_cast<double>(local.operands.front().back()); }
 
 /// One product for each head, of [B,S,h,n] -> [B,S,h,r].
 GemmDims headProduct(const LocalShapes& local)
@@ -52,7 +49,7 @@ void joinKeysGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::SumHeads, "grad_b", { builder.dy() }, op.operands[1], from(op, width)));
 }
 
-const std::array kTable {
+const std::array kLatentOps {
     OpDefinition { .kind = OpKind::SliceLast,
                    .name = "slice_last",
                    .rule = "... n! -> ... m! ; P -> P",
@@ -87,18 +84,18 @@ const std::array kTable {
                    .name = "absorb_keys",
                    .operands = 2,
                    .rule = "b s heads n!, heads*u! r -> b s heads r ; P R -> P",
-                   .flops = productFlops,
+                   .flops = headFlops,
                    .gemm = headProduct },
     OpDefinition { .kind = OpKind::AbsorbValues,
                    .name = "absorb_values",
                    .operands = 2,
                    .rule = "b s heads r, heads*u! r -> b s heads e! ; P R -> P",
-                   .flops = productFlops,
+                   .flops = headFlops,
                    .gemm = headProduct },
 };
 
 } // namespace
 
-std::span<const OpDefinition> latentDefinitions() { return kTable; }
+std::span<const OpDefinition> latentDefinitions() { return kLatentOps; }
 
 } // namespace shardboard

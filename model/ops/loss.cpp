@@ -20,7 +20,7 @@ void tokenLossGradient(GradientBuilder& builder, const Op& op)
 
 // F.cross_entropy(logits.float(), …): the cast, log_softmax; backward the gradients of both over a tensor of zeros with the
 // targets' entries in it, and the cast back.
-const std::array kTable {
+const std::array kLossOps {
     OpDefinition { .kind = OpKind::LogitMax, .name = "logit_max", .rule = "... v -> ... ; reduce max", .eager = { 1, 1, 1 } },
     OpDefinition { .kind = OpKind::SumExp, .name = "sum_exp", .operands = 2, .rule = "... v, ... -> ...", .eager = { 0, 2, 1 } },
     OpDefinition { .kind = OpKind::TargetLogit, .name = "target_logit", .operands = 2, .rule = "... v, ... -> ..." },
@@ -38,6 +38,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> lossDefinitions() { return kTable; }
+std::span<const OpDefinition> lossDefinitions() { return kLossOps; }
 
 } // namespace shardboard

@@ -8,7 +8,7 @@ namespace shardboard {
 
 namespace {
 
-const std::array kTable {
+const std::array kUpdateOps {
     OpDefinition { .kind = OpKind::ReduceGrad, .name = "reduce_grad", .rule = "... -> ... ; P -> P", .view = true },
     OpDefinition {
         .kind = OpKind::AdamStep, .name = "adam_step", .operands = 2, .rule = "..., ... -> ...", .kernel = KernelClass::Optimizer },
@@ -16,6 +16,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> updateDefinitions() { return kTable; }
+std::span<const OpDefinition> updateDefinitions() { return kUpdateOps; }
 
 } // namespace shardboard

@@ -8,13 +8,13 @@ namespace shardboard {
 
 namespace {
 
-const std::array kTable {
+const std::array kViewOps {
     OpDefinition { .kind = OpKind::Output, .name = "output", .rule = "... -> ...", .passes = true, .view = true },
     OpDefinition { .kind = OpKind::GatherLast, .name = "gather_last", .rule = "... n! -> ... n!", .passes = true, .view = true },
 };
 
 } // namespace
 
-std::span<const OpDefinition> viewDefinitions() { return kTable; }
+std::span<const OpDefinition> viewDefinitions() { return kViewOps; }
 
 } // namespace shardboard

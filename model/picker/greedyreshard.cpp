@@ -12,8 +12,6 @@ namespace shardboard {
 
 namespace {
 
-using Status = RowVerdict::Status;
-
 constexpr const char* kNoScatter = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
 
 /// A row that is feasible on a mesh axis.
@@ -48,13 +46,15 @@ Axes collect(const PickTask& task, PickTrace* trace, Refuse refuse)
             const RowUse use { task, out.now, row, axis };
             std::string why;
             if (!feasible(use, trace ? &why : nullptr)) {
-                judge(trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why), 0 });
+                judge(trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why), 0 });
                 continue;
             }
             const char* refusal = refuse(use);
             const double cost = use.cost();
             out.candidates[axis].push_back({ row, cost, refusal != nullptr });
-            judge(trace, axis, row, { refusal ? Status::Refused : Status::Allowed, cost, refusal ? refusal : "", use.moves() });
+            judge(
+                trace, axis, row,
+                { refusal ? RowVerdict::Status::Refused : RowVerdict::Status::Allowed, cost, refusal ? refusal : "", use.moves() });
         }
     }
     return out;
@@ -239,7 +239,7 @@ private:
                 for (const Candidate& candidate : axes.candidates[axis]) {
                     RowVerdict& verdict = trace->axes[axis][candidate.row];
                     if (!search.fits(axis, candidate.row)) {
-                        verdict.status = Status::Refused;
+                        verdict.status = RowVerdict::Status::Refused;
                         verdict.why = "the operands would not fit the budget per device (budget_bytes_per_device)";
                     }
                 }
@@ -317,8 +317,8 @@ public:
             if (trace != nullptr) {
                 for (auto& axis : trace->axes)
                     for (RowVerdict& verdict : axis)
-                        if (verdict.status == Status::Picked)
-                            verdict.status = Status::Allowed;
+                        if (verdict.status == RowVerdict::Status::Picked)
+                            verdict.status = RowVerdict::Status::Allowed;
                 markPicked(trace, std::get<PickAction>(still));
             }
             return still;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/rules/rulesetup.h"
 
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ bool isMaxTextAxis(const std::string& axis)
                                                                "autoregressive",
                                                                "attn_dp",
                                                                "attn_dp_expert" };
-    return std::find(kKnown.begin(), kKnown.end(), axis) != kKnown.end();
+    return contains(kKnown, axis);
 }
 
 std::vector<std::vector<std::string>> withoutUselessAxes(std::vector<std::vector<std::string>> spec, const Mesh& mesh)

@@ -4,14 +4,13 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/documents/comparejson.h"
+#include "model/text/contains.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
 #include <QTest>
-
-#include <algorithm>
 
 using namespace shardboard;
 
@@ -36,7 +35,7 @@ DesignComparison compared(const Design& before, const Design& after)
 const DesignDifference* changeOf(const DesignComparison& comparison, const std::string& name)
 {
     for (const DesignDifference& change : comparison.changes)
-        if (std::find(change.names.begin(), change.names.end(), name) != change.names.end())
+        if (contains(change.names, name))
             return &change;
     return nullptr;
 }

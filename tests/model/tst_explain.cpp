@@ -4,6 +4,7 @@
 #include "model/design/explain/explain.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/design/presets/presets.h"
+#include "model/text/contains.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
 
@@ -224,10 +225,10 @@ private Q_SLOTS:
                                                 + (row.verdict == RankedRow::Verdict::Picked ? " *" : ""));
                     }
                 for (const std::string& row : explained)
-                    QVERIFY2(std::find(ofPlan.begin(), ofPlan.end(), row) != ofPlan.end(), row.c_str());
+                    QVERIFY2(contains(ofPlan, row), row.c_str());
                 for (const std::string& row : ofPlan)
                     if (row.ends_with("*"))
-                        QVERIFY2(std::find(explained.begin(), explained.end(), row) != explained.end(), row.c_str());
+                        QVERIFY2(contains(explained, row), row.c_str());
                 compared += static_cast<int>(explained.size());
             }
         QVERIFY(compared > 100);

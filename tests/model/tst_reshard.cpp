@@ -2,6 +2,7 @@
 // Steps between layouts, executed by brute force on small tensors: every device may read only from its device group.
 #include "model/core/shards.h"
 #include "model/plan/reshard/reshard.h"
+#include "model/text/contains.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -43,7 +44,7 @@ double expected(const Layout& from, const Layout& to, const Mesh& mesh, std::int
 {
     double value = static_cast<double>(element + 1);
     for (const AxisRef& ref : from.partial) {
-        const bool kept = std::find(to.partial.begin(), to.partial.end(), ref) != to.partial.end();
+        const bool kept = contains(to.partial, ref);
         double factor = 0;
         for (std::int64_t i = 0; i < mesh.axis(ref.axis).size; ++i)
             if (!kept || i == mesh.coordinate(device, ref.axis))
@@ -94,8 +95,7 @@ Layout randomLayout(std::mt19937& random, bool partial, const Layout* within)
         const auto place = random() % 4;
         if (place < 2)
             layout.dims[place].push_back(AxisRef { axis });
-        const bool may =
-            !within || std::find(within->partial.begin(), within->partial.end(), AxisRef { axis }) != within->partial.end();
+        const bool may = !within || contains(within->partial, AxisRef { axis });
         if (place == 2 && partial && may)
             layout.partial.push_back(AxisRef { axis });
     }

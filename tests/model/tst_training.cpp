@@ -8,6 +8,7 @@
 #include "model/plan/planner/buildplan.h"
 #include "model/plan/time/partcosts.h"
 #include "model/plan/time/steptime.h"
+#include "model/text/contains.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -397,7 +398,7 @@ private Q_SLOTS:
                 for (const PlannedSegment& segment : selective->plan.segments)
                     if (segment.phase == Phase::Backward && segment.name == block) {
                         const auto names = recomputedIn(selective->graph, segment);
-                        QVERIFY2(std::find(names.begin(), names.end(), "attention in") != names.end(), what.constData());
+                        QVERIFY2(contains(names, "attention in"), what.constData());
                     }
             }
     }

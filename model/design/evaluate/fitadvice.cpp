@@ -6,6 +6,7 @@
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"
 #include "model/hardware/hardware.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -193,8 +194,7 @@ private:
     {
         constexpr int kMostPlanned = 96;
         const bool partFits = std::any_of(m_fitting.begin(), m_fitting.end(), [&](const std::set<std::size_t>& fitting) {
-            return std::all_of(fitting.begin(), fitting.end(),
-                               [&](std::size_t c) { return std::find(chosen.begin(), chosen.end(), c) != chosen.end(); });
+            return std::all_of(fitting.begin(), fitting.end(), [&](std::size_t c) { return contains(chosen, c); });
         });
         if (partFits || m_planned >= kMostPlanned || (m_stop && m_stop()))
             return;

@@ -5,6 +5,7 @@
 #include "model/ops/opdefinition.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/rules/logicalrules.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -79,7 +80,7 @@ std::string CauseFinder::entryText(const WeightLayout& weight) const
         return weight.misfit->error.text() + "; so every device has all of it";
     if (weight.entry >= 0) {
         const StrategyEntry& entry = m_design.strategies[static_cast<std::size_t>(weight.entry)];
-        const bool ofPreset = std::find(m_origin.entries.begin(), m_origin.entries.end(), entry) != m_origin.entries.end();
+        const bool ofPreset = contains(m_origin.entries, entry);
         return "strategy entry " + std::to_string(weight.entry + 1) + " '" + entry.match + "': " + entry.strategy.text()
             + (ofPreset ? " (preset " + m_origin.preset + ")" : std::string());
     }
@@ -200,7 +201,7 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
     const std::vector<AxisPin> pins = operationPins(graph, m_pinning, made.op, m_evaluation.plan.layouts,
                                                     [&](std::size_t i) -> const Layout& { return made.operands[i].before; });
     const auto pin = std::find_if(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == axis && !p.tieOnly; });
-    const bool met = pin != pins.end() && std::find(made.unmet.begin(), made.unmet.end(), axis) == made.unmet.end();
+    const bool met = pin != pins.end() && !contains(made.unmet, axis);
     if (met && !placement.partial()) {
         link.kind = CauseLink::Kind::Pin;
         link.pin = pin->pin;

@@ -5,6 +5,7 @@
 #include "model/design/explain/causes.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/design/layoutstrategy.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 
@@ -117,7 +118,7 @@ private:
             bool caused = all[i].tensor == tensor || moved.gradientOf == tensor || moved.addendOf == tensor;
             for (const Op& op : graph.ops)
                 if (!caused && op.result == all[i].tensor)
-                    caused = std::find(op.operands.begin(), op.operands.end(), tensor) != op.operands.end();
+                    caused = contains(op.operands, tensor);
             if (caused)
                 out.collectives.push_back(static_cast<int>(i));
         }
@@ -156,7 +157,7 @@ private:
             if (out.target.kind != ExplainTarget::Kind::Collective)
                 return false;
             const auto& axes = m_evaluation.plan.collective(out.target.collective).axes;
-            return std::find(axes.begin(), axes.end(), row->axis) == axes.end();
+            return !contains(axes, row->axis);
         };
         const auto rank = [&](const RankedRow* row) {
             return m_design.picker.profile == PickerProfile::Shardboard ? row->seconds : row->cost;

@@ -5,6 +5,7 @@
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/reasons.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -207,7 +208,7 @@ private:
         if (picked == axis.rows.end())
             return;
         const AxisPin* pin = pinOn(axis.axis);
-        const bool unmet = std::find(m_planned.unmet.begin(), m_planned.unmet.end(), axis.axis) != m_planned.unmet.end();
+        const bool unmet = contains(m_planned.unmet, axis.axis);
         if (pin != nullptr && unmet) {
             axis.unmet = pin->why + ", which no row that is possible does";
             axis.unmetPin = pin->pin;

@@ -2,6 +2,7 @@
 #include "model/design/presets/presetweights.h"
 
 #include "model/families/buildgraph.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -67,15 +68,10 @@ const std::vector<PresetFacts> kFacts {
       .chunks = 2 },
 };
 
-bool isOneOf(const std::string& name, std::initializer_list<const char*> names)
-{
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Logical names of the dims that tensor parallelism cuts.
 bool isTensorDim(const std::string& logical)
 {
-    return isOneOf(logical, { "q_heads", "kv_heads", "heads", "mlp", "mlp_moe", "activation_mlp", "vocab" });
+    return contains({ "q_heads", "kv_heads", "heads", "mlp", "mlp_moe", "activation_mlp", "vocab" }, logical);
 }
 
 class PresetBuilder {
@@ -127,7 +123,7 @@ private:
 
     void note(std::string text)
     {
-        if (std::find(m_preset.notes.begin(), m_preset.notes.end(), text) == m_preset.notes.end())
+        if (!contains(m_preset.notes, text))
             m_preset.notes.push_back(std::move(text));
     }
 

@@ -5,6 +5,7 @@
 #include "model/io/safetensors/checkpointfinding.h"
 #include "model/io/safetensors/checkpointindex.h"
 #include "model/io/safetensors/safetensors.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -66,7 +67,7 @@ private:
         for (const char* ending : { ".safetensors.index.json", ".bin.index.json" }) {
             const auto found = filesEndingIn(m_folder, ending);
             const std::string usual = ending[1] == 's' ? "model.safetensors.index.json" : "pytorch_model.bin.index.json";
-            if (std::find(found.begin(), found.end(), usual) != found.end())
+            if (contains(found, usual))
                 return usual;
             if (found.size() == 1)
                 return found.front();
@@ -80,7 +81,7 @@ private:
     std::vector<std::string> looseFiles() const
     {
         const auto all = filesEndingIn(m_folder, ".safetensors");
-        if (std::find(all.begin(), all.end(), "model.safetensors") != all.end())
+        if (contains(all, "model.safetensors"))
             return { "model.safetensors" };
         std::vector<std::string> shards;
         for (const std::string& name : all)

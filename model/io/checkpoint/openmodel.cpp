@@ -6,6 +6,7 @@
 #include "model/io/checkpoint/comparecheckpoint.h"
 #include "model/io/huggingface/hfconfig.h"
 #include "model/io/safetensors/checkpointfinding.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 #include "model/text/visibletext.h"
 
@@ -206,7 +207,7 @@ Result<OpenedModel> openWeights(const std::string& path)
         if (!all.ok())
             return all.error();
         const auto& files = all.value().files;
-        if (std::find(files.begin(), files.end(), name) != files.end())
+        if (contains(files, name))
             return openConfig(folder / "config.json", all.value(), nameOf(folder), path);
     }
     const auto checkpoint = readCheckpointFile(path);

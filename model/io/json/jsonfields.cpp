@@ -2,6 +2,7 @@
 #include "model/io/json/jsonfields.h"
 
 #include "model/io/json/jsonwriter.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <limits>
@@ -291,7 +292,7 @@ json JsonFields::leftOver() const
     json out = json::object();
     if (m_value.is_object())
         for (const auto& [key, value] : m_value.items())
-            if (std::find(m_asked.begin(), m_asked.end(), &value) == m_asked.end())
+            if (!contains(m_asked, &value))
                 out[key] = value;
     return out;
 }

@@ -3,6 +3,7 @@
 
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -125,7 +126,7 @@ private:
                                      { "allowed_transitions", "it is of auto_reshard, in G2, G3 and shardboard" } };
         const auto mine = policyOf(m_question.profile, m_question.picker);
         for (const Known& known : kKnown)
-            if (fields.find(known.key) != nullptr && std::find(mine.begin(), mine.end(), known.key) == mine.end())
+            if (fields.find(known.key) != nullptr && !contains(mine, known.key))
                 fields.fail(known.key,
                             std::string(ruleProfileName(m_question.profile)) + " with "
                                 + kPickerNames[static_cast<std::size_t>(m_question.picker)] + " does not have it: " + known.whose,

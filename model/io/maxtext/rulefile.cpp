@@ -2,6 +2,7 @@
 #include "model/io/maxtext/rulefile.h"
 
 #include "model/io/maxtext/rulefilelayers.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 #include "model/text/visibletext.h"
 
@@ -12,11 +13,7 @@ namespace shardboard {
 
 namespace {
 
-bool isPreset(const std::string& name)
-{
-    const auto names = rulePresetNames();
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
+bool isPreset(const std::string& name) { return contains(rulePresetNames(), name); }
 
 /// As people may see it: a file's name can be anything.
 std::string fileName(const std::string& path) { return visibleText(std::filesystem::path(path).filename().string()); }

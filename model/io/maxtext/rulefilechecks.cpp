@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What MaxText passes over in silence, or refuses although it can be resolved: said as warnings.
 #include "model/io/maxtext/rulefilelayers.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -9,11 +10,6 @@
 namespace shardboard {
 
 namespace {
-
-bool holds(const std::vector<std::string>& names, const std::string& name)
-{
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::string placeOf(const RuleLayers& layers, const std::string& key, const RuleSetup& setup)
 {
@@ -30,7 +26,7 @@ void warnOfAxes(const RuleLayers& layers, RuleSetup& setup)
                  "MaxText knows no mesh axis '" + axis + "' and stops with a KeyError; here it takes its size from "
                      + parallelismOption("ici", axis));
     for (const std::string& axis : setup.dataSharding)
-        if (!holds(setup.meshAxes, axis))
+        if (!contains(setup.meshAxes, axis))
             tell(placeOf(layers, "data_sharding", setup), "data_sharding names '" + axis + "', which the mesh lacks");
     const auto length = std::find_if(setup.rules.begin(), setup.rules.end(), [](const LogicalRule& rule) {
         return rule.name == "activation_length" && !rule.axes.empty();
@@ -55,7 +51,7 @@ void warnOfRules(RuleSetup& setup)
                 != rule.axes.begin() + static_cast<std::ptrdiff_t>(i))
                 setup.warnings.push_back(rule.place + ": the rule '" + rule.name + "' names " + axis
                                          + " twice; JAX refuses the spec that comes of it");
-            if (holds(setup.meshAxes, axis))
+            if (contains(setup.meshAxes, axis))
                 continue;
             const auto known = std::find_if(missing.begin(), missing.end(), [&](const auto& entry) { return entry.first == axis; });
             auto& places = known == missing.end() ? missing.emplace_back(axis, std::vector<std::string> {}).second : known->second;
@@ -125,7 +121,7 @@ void warnOfNames(const RuleLayers& layers, RuleSetup& setup)
                 + " changes the logical names of expert weights; the names resolved here must be made with it");
     if (const LayeredValue* eval = layers.find("custom_mesh_and_rule_for_eval"); eval && !eval->placed.value.text.empty())
         setup.warnings.push_back(eval->placed.place() + ": rules for evaluation are not read here");
-    if (setup.optimizerOverData && !holds(setup.meshAxes, "data"))
+    if (setup.optimizerOverData && !contains(setup.meshAxes, "data"))
         setup.warnings.push_back(placeOf(layers, "shard_optimizer_over_data", setup)
                                  + ": shard_optimizer_over_data needs a mesh axis data, which MaxText demands");
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/measured/trace.h"
 
+#include "model/text/contains.h"
+
 #include <algorithm>
 #include <map>
 
@@ -154,7 +156,7 @@ private:
         args["dtype"] = "Float";
         args["tensor"] = operation.tensor;
         for (const auto& group : operation.groups)
-            if (std::find(group.begin(), group.end(), device) != group.end())
+            if (contains(group, device))
                 args["Process Group Ranks"] = rankList(group);
     }
 

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kLongestHeader = 100'000'000; // the format's own limit
-constexpr std::size_t kMostTensors = 200'000; // the largest checkpoints known have 100,000 in all their files together
+constexpr std::size_t kMostTensorsOfFile = 200'000; // the largest checkpoints known have 100,000 in all their files together
 constexpr std::size_t kLongestName = 1024;
 constexpr std::size_t kMostNameBytes = std::size_t { 32 } << 20;
 constexpr std::size_t kMostDims = 16;
@@ -211,8 +211,8 @@ bool HeaderEvents::finishEntry()
     if (m_tensor.end < m_tensor.begin || m_tensor.end - m_tensor.begin != *bits / 8)
         return wrong("of " + size + " needs " + std::to_string(*bits / 8) + " bytes, its data_offsets are "
                      + std::to_string(m_tensor.begin) + " to " + std::to_string(m_tensor.end));
-    if (tensors.size() >= kMostTensors)
-        return refuse("more than " + std::to_string(kMostTensors) + " tensors", kBroken);
+    if (tensors.size() >= kMostTensorsOfFile)
+        return refuse("more than " + std::to_string(kMostTensorsOfFile) + " tensors", kBroken);
     tensors.push_back(std::move(m_tensor));
     return true;
 }

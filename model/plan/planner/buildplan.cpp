@@ -15,6 +15,7 @@
 #include "model/plan/planner/reasons.h"
 #include "model/plan/time/kernelworkof.h"
 #include "model/plan/time/steptime.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <map>
@@ -121,7 +122,7 @@ private:
             for (const OpId id : segment.ops)
                 for (const TensorId tensor : graph.op(id).operands) {
                     const bool kept = madeIn[static_cast<std::size_t>(tensor)] == segment.of || tensor == entering;
-                    if (kept && std::find(needed[of].begin(), needed[of].end(), tensor) == needed[of].end())
+                    if (kept && !contains(needed[of], tensor))
                         needed[of].push_back(tensor);
                 }
         }
@@ -288,7 +289,7 @@ private:
         planned.candidates = picked->candidates;
         planned.unmet = picked->pick.unmet;
         for (const AxisPin& pin : pins)
-            if (!pin.tieOnly && std::find(planned.unmet.begin(), planned.unmet.end(), pin.axis) == planned.unmet.end())
+            if (!pin.tieOnly && !contains(planned.unmet, pin.axis))
                 m_decided.push_back(pin);
         planned.result = picked->pick.result;
         return finish(segment, std::move(planned), picked->pick.operands, picked->pick.rings);
@@ -374,10 +375,7 @@ private:
     }
 
     /// Whether a gradient's sum over the axis waits for the optimizer's step.
-    bool waits(int axis) const
-    {
-        return !m_optimizer.gradients && std::find(m_optimizerAxes.begin(), m_optimizerAxes.end(), axis) != m_optimizerAxes.end();
-    }
+    bool waits(int axis) const { return !m_optimizer.gradients && contains(m_optimizerAxes, axis); }
 
     /// The axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
     void cutForOptimizer(TensorId weight, Layout& layout) const

@@ -4,6 +4,7 @@
 #include "model/core/shards.h"
 #include "model/plan/reshard/reshardorder.h"
 #include "model/plan/reshard/reshardsearch.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 
@@ -12,8 +13,6 @@ namespace shardboard {
 namespace {
 
 using AxisList = std::vector<AxisRef>;
-
-bool contains(const AxisList& list, const AxisRef& ref) { return std::find(list.begin(), list.end(), ref) != list.end(); }
 
 bool usesSubAxes(const Layout& layout)
 {

@@ -4,6 +4,7 @@
 #include "model/core/shards.h"
 #include "model/ops/graph.h"
 #include "model/plan/reshard/reshardorder.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <array>
@@ -142,7 +143,7 @@ private:
     void findAxes()
     {
         const auto add = [&](const AxisRef& ref) {
-            if (std::find(m_axes.begin(), m_axes.end(), ref.axis) == m_axes.end())
+            if (!contains(m_axes, ref.axis))
                 m_axes.push_back(ref.axis);
         };
         for (std::size_t dim = 0; dim < m_dims; ++dim) {
@@ -162,7 +163,7 @@ private:
                                                                                       : 2;
         }
         for (const AxisRef& ref : from().partial)
-            if (std::find(to().partial.begin(), to().partial.end(), ref) == to().partial.end())
+            if (!contains(to().partial, ref))
                 add(ref);
         std::sort(m_axes.begin(), m_axes.end()); // mesh order
         for (std::size_t i = 0; i < std::min(m_axes.size(), kMaxAxes); ++i)

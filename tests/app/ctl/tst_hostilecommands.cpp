@@ -2,6 +2,7 @@
 // Names that somebody could give to have them obeyed instead of shown, through every way by which text gets into
 // shardctl and out of it. No control character reaches a terminal, JSON holds names exactly, and nothing ends the
 // program but itself.
+#include "model/text/contains.h"
 #include "model/text/visibletext.h"
 #include "tests/support/hostilenames.h"
 #include "tests/support/rawrun.h"
@@ -67,7 +68,7 @@ std::string flawOf(const RawOutcome& outcome, const std::vector<int>& codes, boo
 {
     if (outcome.signal != 0)
         return "ended by signal " + std::to_string(outcome.signal) + ": " + outcome.err;
-    if (std::find(codes.begin(), codes.end(), outcome.code) == codes.end())
+    if (!contains(codes, outcome.code))
         return "exit code " + std::to_string(outcome.code) + ": " + outcome.err;
     for (const std::string* text : { &outcome.out, &outcome.err })
         if (visibleLines(*text) != *text)
@@ -141,7 +142,7 @@ private:
     /// Runs a command, looks at what it did, and gives what it printed.
     RawOutcome run(const Words& words, const std::vector<int>& codes, const std::string& what)
     {
-        const bool asJson = std::find(words.begin(), words.end(), "--json") != words.end();
+        const bool asJson = contains(words, "--json");
         RawOutcome outcome = shardctlRaw(words);
         if (const std::string flaw = flawOf(outcome, codes, asJson); !flaw.empty())
             QTest::qFail((what + ": " + words.front() + ": " + flaw).c_str(), __FILE__, __LINE__);
