@@ -9,8 +9,6 @@
 
 namespace shardboard::engine::nccl {
 
-using nlohmann::json;
-
 namespace {
 
 std::string counted(std::int64_t count, const std::string& what)
@@ -40,35 +38,6 @@ std::vector<std::vector<int>> taken(std::size_t each, const std::vector<ProcessG
 }
 
 } // namespace
-
-json toJson(const ProcessGpus& seen)
-{
-    json gpus = json::array();
-    for (const GpuInfo& gpu : seen.gpus)
-        gpus.push_back({ { "id", gpu.id },
-                         { "name", gpu.name },
-                         { "multiprocessors", gpu.multiprocessors },
-                         { "memory_bytes", gpu.memoryBytes } });
-    return { { "host", seen.host }, { "missing", seen.missing }, { "gpus", std::move(gpus) } };
-}
-
-ProcessGpus processGpusFromJson(const json& from)
-{
-    ProcessGpus out;
-    out.host = from.at("host").get<std::string>();
-    out.missing = from.at("missing").get<std::string>();
-    for (const json& gpu : from.at("gpus"))
-        out.gpus.push_back({ gpu.at("id").get<std::string>(), gpu.at("name").get<std::string>(),
-                             gpu.at("multiprocessors").get<int>(), gpu.at("memory_bytes").get<std::int64_t>() });
-    return out;
-}
-
-json toJson(const GpuAssignment& assignment) { return { { "gpus", assignment.gpus }, { "sharing", assignment.sharing } }; }
-
-GpuAssignment gpuAssignmentFromJson(const json& from)
-{
-    return { from.at("gpus").get<std::vector<std::vector<int>>>(), from.at("sharing").get<std::vector<int>>() };
-}
 
 std::vector<int> GpuAssignment::processes() const
 {

@@ -43,6 +43,7 @@ struct Cart {
     double load = 0;
     std::vector<std::string> owners {};
     std::vector<std::int64_t> gears {};
+    std::vector<std::vector<int>> teams {};
     std::vector<Wheel> wheels {};
     std::optional<Wheel> spare {};
     double length = 0;
@@ -59,6 +60,7 @@ void jsonMembers(Each& each, One& cart)
     each.finite("load", cart.load);
     each.unless("owners", cart.owners, {});
     each.usual("gears", cart.gears, { 1, 9 });
+    each.usual("teams", cart.teams, { 0, 9 });
     each.value("wheels", cart.wheels);
     each.value("spare", cart.spare);
     each.group("size", [&](auto& inner) { inner.value("length", cart.length, { 0 }); });
@@ -86,6 +88,7 @@ Cart wholeCart()
     cart.load = std::numeric_limits<double>::infinity();
     cart.owners = { "a", "b" };
     cart.gears = { 1, 9 };
+    cart.teams = { { 0, 9 }, {} };
     cart.wheels = { { 0.5, 12 }, { 2, {} } };
     cart.spare = Wheel { 3, 90 };
     cart.length = 4.5;
