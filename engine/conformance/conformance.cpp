@@ -216,8 +216,12 @@ void tryReshards(Trial& trial, bool execute, std::set<CollectiveKind>& seen)
         const Layout from = randomLayout(trial.random(), mesh, shape.size(), true);
         Layout to = randomLayout(trial.random(), mesh, shape.size(), true);
         std::erase_if(to.partial, [&](const AxisRef& ref) { return !contains(from.partial, ref); });
-        const auto program = reshardProgram(shape, mesh, from, to, trial.which().dtype, trial.random(), seen);
-        if (program && execute)
+        const auto program = reshardProgram(shape, mesh, from, to, trial.which().dtype, trial.random());
+        if (!program)
+            continue;
+        for (const Collective& collective : program->plan.collectives)
+            seen.insert(collective.kind);
+        if (execute)
             trial.run(*program, mesh.text() + ": " + specText(from, mesh) + " -> " + specText(to, mesh),
                       engine::toleranceOf(Phase::Forward, trial.rounded()));
     }

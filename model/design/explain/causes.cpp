@@ -152,8 +152,9 @@ const PlannedOp* CauseFinder::producer(TensorId tensor, int segment, int& madeIn
     return nullptr;
 }
 
-void CauseFinder::trace(Chain& chain, TensorId tensor, int segment, int axis, const Placement& placement, int depth)
+void CauseFinder::trace(Chain& chain, const Traced& at)
 {
+    const auto& [tensor, segment, axis, placement, depth] = at;
     if (depth > kDeepest)
         return;
     if (const int weight = weightOf(tensor); weight >= 0) {
@@ -181,12 +182,12 @@ void CauseFinder::trace(Chain& chain, TensorId tensor, int segment, int axis, co
                     }
         return;
     }
-    traceProduct(chain, tensor, madeIn, *made, axis, placement, depth);
+    traceProduct(chain, { tensor, madeIn, axis, placement, depth }, *made);
 }
 
-void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const PlannedOp& made, int axis,
-                               const Placement& placement, int depth)
+void CauseFinder::traceProduct(Chain& chain, const Traced& at, const PlannedOp& made)
 {
+    const auto& [tensor, segment, axis, placement, depth] = at;
     const Graph& graph = m_evaluation.graph;
     const Op& op = graph.op(made.op);
     CauseLink link;
@@ -233,7 +234,7 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
             const Placement before = placementOn(use.before, axis);
             if (before.replicated())
                 continue;
-            trace(chain, use.tensor, segment, axis, before, depth + 1);
+            trace(chain, { use.tensor, segment, axis, before, depth + 1 });
             const auto& ops = m_evaluation.plan.segment(segment).ops;
             const auto rows = rankedRows(m_design, m_evaluation, m_pinning, segment, static_cast<int>(&made - ops.data()));
             const AxisExplanation* on = rowsOn(rows, axis);
@@ -248,7 +249,8 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
     }
     if (from < 0) {
         if (!made.operands.empty())
-            trace(chain, made.operands.front().tensor, segment, axis, placementOn(made.operands.front().before, axis), depth + 1);
+            trace(chain,
+                  { made.operands.front().tensor, segment, axis, placementOn(made.operands.front().before, axis), depth + 1 });
         if (!placement.replicated()) { // made in parts of whole operands
             link.kind = CauseLink::Kind::Product;
             link.text = op.name + " makes it in parts over " + std::string(kAxis);
@@ -260,7 +262,7 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
     const Placement used = placementOn(use.layout, axis);
     const bool arrived = placementOn(use.before, axis) == used;
     const bool isWeight = graph.tensor(use.tensor).role == TensorRole::Weight;
-    trace(chain, use.tensor, segment, axis, placementOn(use.before, axis), depth + 1);
+    trace(chain, { use.tensor, segment, axis, placementOn(use.before, axis), depth + 1 });
     if (!arrived) {
         CauseLink moved = link;
         moved.kind = CauseLink::Kind::Pick;
@@ -375,7 +377,7 @@ std::vector<CauseLink> CauseFinder::ofCollective(const Collective& collective, c
         const Layout& before = planned == segment.ops.end()
             ? collective.step.before
             : planned->operands[static_cast<std::size_t>(collective.operand)].before;
-        trace(chain, collective.tensor, collective.plannedSegment, axis, placementOn(before, axis), 0);
+        trace(chain, { collective.tensor, collective.plannedSegment, axis, placementOn(before, axis) });
         chain.push_back(needLink(collective, rowsOn(rows, axis)));
         chains.push_back(std::move(chain));
         names.push_back(m_evaluation.plan.mesh.axis(axis).name);
@@ -393,7 +395,7 @@ std::vector<CauseLink> CauseFinder::ofTensor(TensorId tensor, int segment, const
             continue;
         const Placement placement = placementOn(layout, axis);
         Chain chain;
-        trace(chain, tensor, segment, axis, placement, 0);
+        trace(chain, { tensor, segment, axis, placement });
         CauseLink end;
         end.kind = CauseLink::Kind::Product;
         end.tensor = tensor;
