@@ -54,8 +54,7 @@ int dispatch(const std::vector<std::string>& words)
         std::cout << "shardctl " SHARDBOARD_VERSION "\n";
         return kDone;
     }
-    const auto command =
-        std::find_if(commands().begin(), commands().end(), [&](const Command& c) { return c.name == words.front(); });
+    const auto command = std::ranges::find_if(commands(), [&](const Command& c) { return c.name == words.front(); });
     if (command == commands().end())
         return report(usageError("shardctl", "there is no command '" + words.front() + "'", "see shardctl --help"));
     const std::vector<std::string> rest(words.begin() + 1, words.end());

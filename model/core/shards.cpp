@@ -114,7 +114,7 @@ std::int64_t DimCut::largest() const
 {
     // The first part of every rule is the largest, but for the last one that takes what is no whole unit, and for packed
     // bounds that round.
-    const bool rounds = std::any_of(m_segments.begin(), m_segments.end(), [](const CutSegment& s) { return s.denominator > 1; });
+    const bool rounds = std::ranges::any_of(m_segments, [](const CutSegment& s) { return s.denominator > 1; });
     std::int64_t largest = std::max(partSize(0), partSize(m_count - 1));
     for (std::int64_t i = 1; rounds && i + 1 < m_count; ++i)
         largest = std::max(largest, partSize(i));
@@ -176,7 +176,7 @@ ShardMap::ShardMap(Mesh mesh, Shape shape, std::vector<DimCut> cuts)
 int ShardMap::joinDim() const
 {
     const auto fused = [](const DimCut& cut) { return cut.segments().size() > 1; };
-    const auto joined = std::find_if(m_cuts.begin(), m_cuts.end(), fused);
+    const auto joined = std::ranges::find_if(m_cuts, fused);
     return joined == m_cuts.end() ? -1 : static_cast<int>(joined - m_cuts.begin());
 }
 

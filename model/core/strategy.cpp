@@ -158,7 +158,7 @@ std::string strategyKindName(StrategyKind kind) { return kKinds[static_cast<std:
 std::optional<StrategyKind> strategyKindFromName(std::string_view name)
 {
     std::string wanted(name);
-    std::replace(wanted.begin(), wanted.end(), '_', '-');
+    std::ranges::replace(wanted, '_', '-');
     for (std::size_t i = 0; i < kKinds.size(); ++i)
         if (wanted == kKinds[i])
             return static_cast<StrategyKind>(i);

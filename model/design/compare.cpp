@@ -445,7 +445,7 @@ std::string changeText(double change)
 
 const CostLine* DesignComparison::cost(const std::string& key) const
 {
-    const auto found = std::find_if(costs.begin(), costs.end(), [&](const CostLine& line) { return line.key == key; });
+    const auto found = std::ranges::find_if(costs, [&](const CostLine& line) { return line.key == key; });
     return found == costs.end() ? nullptr : &*found;
 }
 

@@ -34,7 +34,7 @@ public:
         bounds.insert(bounds.end(), splitBefore.begin(), splitBefore.end());
         if (dense > 0 && dense < m_model.layers)
             bounds.push_back(dense);
-        std::sort(bounds.begin(), bounds.end());
+        std::ranges::sort(bounds);
         bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
         for (std::size_t i = 0; i + 1 < bounds.size(); ++i)
             hidden = block(hidden, bounds[i], bounds[i + 1]);

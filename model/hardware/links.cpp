@@ -140,7 +140,7 @@ const std::vector<LinkSpec>& linkPresets()
 const LinkSpec* findLink(std::string_view id)
 {
     const auto& all = linkPresets();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const LinkSpec& link) { return link.id == id; });
+    const auto found = std::ranges::find_if(all, [&](const LinkSpec& link) { return link.id == id; });
     return found == all.end() ? nullptr : &*found;
 }
 

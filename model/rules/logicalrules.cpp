@@ -57,7 +57,7 @@ Result<Resolution> resolveNames(const std::vector<std::string>& names, const std
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (rules[i].name.empty())
             continue; // an unnamed dim is not called anything
-        const auto found = std::find(names.begin(), names.end(), rules[i].name);
+        const auto found = std::ranges::find(names, rules[i].name);
         if (found == names.end())
             continue;
         const auto dim = static_cast<std::size_t>(found - names.begin());

@@ -40,7 +40,7 @@ void Selection::setWeights(std::vector<int> weights, int current)
     }
     if (current >= 0 && !contains(weights, current))
         weights.push_back(current);
-    std::sort(weights.begin(), weights.end());
+    std::ranges::sort(weights);
     const bool takesPlace = current >= 0 && (m_collective >= 0 || m_operation >= 0);
     if (m_weight == current && m_weights == weights && !takesPlace)
         return;

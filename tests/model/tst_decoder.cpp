@@ -219,8 +219,8 @@ private Q_SLOTS:
         ModelSpec model = llama3Model();
         model.weightPrefix = prefix.toStdString();
         const Graph graph = buildDecoder(model, Workload {}).value();
-        QVERIFY(std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                            [&](const GraphTensor& tensor) { return tensor.spec.name == head.toStdString(); }));
+        QVERIFY(
+            std::ranges::any_of(graph.tensors, [&](const GraphTensor& tensor) { return tensor.spec.name == head.toStdString(); }));
     }
 
     /// Every operand is written before it is read, by an operation, as a weight or as an input.

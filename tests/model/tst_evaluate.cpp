@@ -102,11 +102,9 @@ private Q_SLOTS:
         design.strategies = { { "*.q_proj.weight", { StrategyKind::Rowwise, { "model" }, 0, {} }, {} } };
         const auto evaluation = evaluate(design).value();
         const auto findings = ofKind(*evaluation, "silently-replicated");
-        QVERIFY(
-            std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("down_proj.weight"); }));
-        QVERIFY(
-            std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("q_proj.weight"); }));
-        QVERIFY(std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("norm.weight"); }));
+        QVERIFY(std::ranges::any_of(findings, [](const Finding& f) { return f.where.ends_with("down_proj.weight"); }));
+        QVERIFY(std::ranges::none_of(findings, [](const Finding& f) { return f.where.ends_with("q_proj.weight"); }));
+        QVERIFY(std::ranges::none_of(findings, [](const Finding& f) { return f.where.ends_with("norm.weight"); }));
         // 2048 x 512 in bf16 in 4 layers, of which the repair, a cut over the 4 devices of model, leaves a quarter.
         for (const Finding& f : findings)
             if (f.where.ends_with("down_proj.weight"))

@@ -123,7 +123,7 @@ private Q_SLOTS:
         const std::string id = it.collective(CollectiveKind::AllReduce, "mlp out");
         const Explanation why = it.explained(id);
         const auto& all = it.evaluation->plan.collectives;
-        const auto collective = std::find_if(all.begin(), all.end(), [&](const Collective& c) { return c.id == id; });
+        const auto collective = std::ranges::find_if(all, [&](const Collective& c) { return c.id == id; });
         QCOMPARE(rowNamed(why.axes[0], "R R -> R").moves[0].seconds, collective->seconds);
         QCOMPARE(rowNamed(why.axes[0], "R R -> R").seconds, collective->seconds);
         QCOMPARE(rowNamed(why.axes[0], "R R -> R").moves[0].bytes, collective->bytes);

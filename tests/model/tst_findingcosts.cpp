@@ -36,8 +36,8 @@ std::shared_ptr<const Evaluation> tolerant(const Design& design) { return evalua
 std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::string& kind)
 {
     std::vector<DesignFinding> out;
-    std::copy_if(evaluation.findings.begin(), evaluation.findings.end(), std::back_inserter(out),
-                 [&](const DesignFinding& finding) { return finding.kind == kind; });
+    std::ranges::copy_if(evaluation.findings, std::back_inserter(out),
+                         [&](const DesignFinding& finding) { return finding.kind == kind; });
     return out;
 }
 
@@ -240,8 +240,8 @@ private Q_SLOTS:
         QCOMPARE(found.size(), std::size_t { 1 });
         const Design after = repaired(design, *found[0].fix);
         const auto mended = tolerant(after);
-        const auto k = std::find_if(mended->weights.begin(), mended->weights.end(),
-                                    [](const WeightLayout& w) { return w.spec.name.ends_with("k_proj.weight"); });
+        const auto k =
+            std::ranges::find_if(mended->weights, [](const WeightLayout& w) { return w.spec.name.ends_with("k_proj.weight"); });
         QCOMPARE(QString::fromStdString(specText(k->layout, after.mesh)), "P(None, 'fsdp')");
         QVERIFY(mended->plan.collectiveBytes() < evaluation->plan.collectiveBytes());
     }

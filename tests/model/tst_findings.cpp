@@ -87,8 +87,7 @@ std::multiset<Key> keys(const Evaluation& evaluation, bool errorsOnly)
 /// Groups of layers in which a weight of that name is laid out alike.
 std::ptrdiff_t groups(const Evaluation& evaluation, const std::string& name)
 {
-    return std::count_if(evaluation.weights.begin(), evaluation.weights.end(),
-                         [&](const WeightLayout& w) { return w.spec.name == name; });
+    return std::ranges::count_if(evaluation.weights, [&](const WeightLayout& w) { return w.spec.name == name; });
 }
 
 /// Makes the repair of a finding and says what is wrong with the result; empty when it is gone and no error is new.
@@ -537,7 +536,7 @@ private Q_SLOTS:
             if (finding.fix)
                 QCOMPARE(afterRepair(design, *evaluation, finding), QString());
         }
-        QCOMPARE(std::count_if(found.begin(), found.end(), [](const DesignFinding& f) { return f.fix.has_value(); }), 2);
+        QCOMPARE(std::ranges::count_if(found, [](const DesignFinding& f) { return f.fix.has_value(); }), 2);
         // The plan is the one without these cuts.
         QCOMPARE(evaluation->plan.memory.peak, before->plan.memory.peak);
         QCOMPARE(evaluation->plan.collectives.size(), before->plan.collectives.size());
@@ -645,7 +644,7 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(found[0].fix->text), "Pin the batch over dp");
         QCOMPARE(afterRepair(design, *evaluation, found[0]), QString());
         const auto gathers = [](const Evaluation& it) {
-            return std::count_if(it.plan.collectives.begin(), it.plan.collectives.end(), [&](const Collective& c) {
+            return std::ranges::count_if(it.plan.collectives, [&](const Collective& c) {
                 return c.kind == CollectiveKind::AllGather && it.graph.tensor(c.tensor).role == TensorRole::Weight;
             });
         };
@@ -661,8 +660,7 @@ private Q_SLOTS:
         const auto evaluation = tolerant(loose("model=4", weights));
         const auto found = ofKind(*evaluation, "silently-replicated");
         QCOMPARE(found.size(), std::size_t(201));
-        QVERIFY(std::any_of(found.begin(), found.end(),
-                            [](const DesignFinding& f) { return f.message.starts_with("800 more findings"); }));
+        QVERIFY(std::ranges::any_of(found, [](const DesignFinding& f) { return f.message.starts_with("800 more findings"); }));
     }
 
     void repairsKeepTheirIndices()
@@ -793,8 +791,8 @@ private Q_SLOTS:
                 QVERIFY2(wrong.isEmpty(), qPrintable("trial " + QString::number(trial) + ": " + wrong));
             }
             // Strict evaluation refuses just the designs that have a misfit.
-            const bool misfit = std::any_of(evaluation.value()->weights.begin(), evaluation.value()->weights.end(),
-                                            [](const WeightLayout& w) { return w.misfit.has_value(); });
+            const bool misfit =
+                std::ranges::any_of(evaluation.value()->weights, [](const WeightLayout& w) { return w.misfit.has_value(); });
             QCOMPARE(evaluate(design).ok(), !misfit);
         }
         for (const char* kind : { "unknown-axis", "axis-twice", "dim-out-of-range", "indivisible", "overflow", "structure",

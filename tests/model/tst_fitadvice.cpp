@@ -89,16 +89,15 @@ private Q_SLOTS:
         QVERIFY(!told.empty());
         for (const FitOption& fix : told) {
             const auto after = evaluate(fix.design).value();
-            QVERIFY2(
-                std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "unused-axis"; }),
-                fix.what.c_str());
+            QVERIFY2(std::ranges::none_of(after->findings, [](const auto& f) { return f.kind == "unused-axis"; }),
+                     fix.what.c_str());
             QVERIFY2(after->plan.memory.weights <= before->plan.memory.weights, fix.what.c_str());
         }
         Design sharded = design;
         QVERIFY(applyPreset(sharded, "fsdp").ok()); // which would fit
         const auto other = evaluate(sharded).value();
         QVERIFY(other->plan.memory.peak <= advice.limitBytes);
-        QVERIFY(std::any_of(other->findings.begin(), other->findings.end(), [](const auto& f) { return f.kind == "unused-axis"; }));
+        QVERIFY(std::ranges::any_of(other->findings, [](const auto& f) { return f.kind == "unused-axis"; }));
     }
 
     /// A preset lays out the larger mesh: 8 KV heads over 8 devices are whole there, over 16 they would be cut in two.
@@ -109,12 +108,10 @@ private Q_SLOTS:
         design.workload.sequence = 4096;
         QVERIFY(applyPreset(design, "megatron-tp").ok());
         const auto advice = fitAdvice(design).value();
-        const auto larger =
-            std::find_if(advice.fixes.begin(), advice.fixes.end(), [](const FitOption& fix) { return fix.devices > 8; });
+        const auto larger = std::ranges::find_if(advice.fixes, [](const FitOption& fix) { return fix.devices > 8; });
         QVERIFY(larger != advice.fixes.end());
         const auto after = evaluate(larger->design).value();
-        QVERIFY(
-            std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "heads-split"; }));
+        QVERIFY(std::ranges::none_of(after->findings, [](const auto& f) { return f.kind == "heads-split"; }));
         Design applied = larger->design;
         QVERIFY(applyPreset(applied, "megatron-tp").ok());
         QCOMPARE(applied.strategies, larger->design.strategies);
@@ -139,7 +136,7 @@ private Q_SLOTS:
         const Design design = training("fsdp=8", "fsdp", 16);
         auto findings = evaluate(design, Misfits::Replicate).value()->findings;
         addFitRepair(design, findings);
-        const auto found = std::find_if(findings.begin(), findings.end(), [](const auto& f) { return f.kind == "over-memory"; });
+        const auto found = std::ranges::find_if(findings, [](const auto& f) { return f.kind == "over-memory"; });
         QVERIFY(found != findings.end() && found->fix);
         const auto after = evaluate(repaired(design, *found->fix));
         QVERIFY(after.ok());

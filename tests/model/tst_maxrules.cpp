@@ -203,7 +203,7 @@ private Q_SLOTS:
     void everyFamilyIsTried()
     {
         for (const OpFamily* family : allFamilies()) {
-            const bool tried = std::any_of(kRows.begin(), kRows.end(), [&](const Rows& r) { return findFamily(r.op) == family; });
+            const bool tried = std::ranges::any_of(kRows, [&](const Rows& r) { return findFamily(r.op) == family; });
             QVERIFY2(tried, family->name);
         }
     }

@@ -205,8 +205,8 @@ private Q_SLOTS:
                     QCOMPARE(segment.phase == Phase::Update, !sums || !gradients);
                     QCOMPARE(collective.count, segment.count * (segment.phase == Phase::Update ? 1 : microBatches));
                 }
-                QCOMPARE(std::count_if(evaluation->plan.collectives.begin(), evaluation->plan.collectives.end(),
-                                       [](const Collective& c) { return c.kind == CollectiveKind::ReduceScatter; }),
+                QCOMPARE(std::ranges::count_if(evaluation->plan.collectives,
+                                               [](const Collective& c) { return c.kind == CollectiveKind::ReduceScatter; }),
                          12);
             }
         Design design = training("data=8", "replicate", 16, 512);

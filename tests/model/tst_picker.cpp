@@ -121,8 +121,7 @@ private Q_SLOTS:
         c.operand({ 64 }, "P()");
         QCOMPARE(c.taken(), QString("P() P() -> P()"));
         const Pick pick = c.pick().value();
-        const auto refused =
-            std::find_if(pick.candidates.begin(), pick.candidates.end(), [](const Candidate& k) { return !k.allowed; });
+        const auto refused = std::ranges::find_if(pick.candidates, [](const Candidate& k) { return !k.allowed; });
         QVERIFY(refused != pick.candidates.end() && !refused->refusal.empty());
         c.options.allowPartialToSharded = true;
         QCOMPARE(c.taken(), QString("P('tp') P() -> P('tp')"));

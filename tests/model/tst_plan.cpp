@@ -122,8 +122,8 @@ private Q_SLOTS:
         const auto opened = evaluate(design, Misfits::Replicate);
         QVERIFY(opened.ok());
         QCOMPARE(lines(*opened.value()), all);
-        QCOMPARE(std::count_if(opened.value()->findings.begin(), opened.value()->findings.end(),
-                               [](const Finding& f) { return f.kind == "refused-pick" && f.severity == Severity::Error; }),
+        QCOMPARE(std::ranges::count_if(opened.value()->findings,
+                                       [](const Finding& f) { return f.kind == "refused-pick" && f.severity == Severity::Error; }),
                  3);
     }
 
@@ -131,8 +131,8 @@ private Q_SLOTS:
     {
         Design design = llama("data=2,model=4", "megatron-tp");
         const auto count = [](const Evaluation& evaluation, Severity severity) {
-            return std::count_if(evaluation.findings.begin(), evaluation.findings.end(),
-                                 [&](const Finding& f) { return f.kind == "reshard" && f.severity == severity; });
+            return std::ranges::count_if(evaluation.findings,
+                                         [&](const Finding& f) { return f.kind == "reshard" && f.severity == severity; });
         };
         QCOMPARE(count(*evaluated(design), Severity::Note), 0);
         design.picker.onReshard = OnReshard::Warn;
@@ -190,10 +190,10 @@ private Q_SLOTS:
         design.strategies.push_back({ "*embed_tokens.weight", {}, {} });
         design.picker.profile = PickerProfile::G3;
         const QStringList reductions = lines(*evaluated(design));
-        QVERIFY(std::all_of(reductions.begin(), reductions.end(), [](const QString& line) { return line.contains("all-reduce"); }));
+        QVERIFY(std::ranges::all_of(reductions, [](const QString& line) { return line.contains("all-reduce"); }));
         design.picker.allowedTransitions = TransitionSet::all();
         const QStringList all = lines(*evaluated(design));
-        QVERIFY(std::any_of(all.begin(), all.end(), [](const QString& line) { return line.contains("reduce-scatter"); }));
+        QVERIFY(std::ranges::any_of(all, [](const QString& line) { return line.contains("reduce-scatter"); }));
         design.picker.allowedTransitions = TransitionSet();
         QVERIFY(!evaluate(design).ok());
     }
@@ -205,8 +205,7 @@ private Q_SLOTS:
         const auto told = [&](PickerProfile profile) {
             design.picker.profile = profile;
             const auto evaluation = evaluated(design);
-            return std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
-                               [](const Finding& f) { return f.kind == "unknown-pins"; });
+            return std::ranges::any_of(evaluation->findings, [](const Finding& f) { return f.kind == "unknown-pins"; });
         };
         QVERIFY(told(PickerProfile::G1));
         QVERIFY(!told(PickerProfile::Shardboard));
@@ -254,13 +253,11 @@ private Q_SLOTS:
         const auto evaluation = evaluated(design);
         const auto& all = evaluation->plan.collectives;
         // Heads that lie on two devices move to one of them: nobody needs all of them.
-        const auto queries = std::find_if(all.begin(), all.end(), [](const Collective& c) {
-            return c.reason.find("28 heads do not divide by 8") != std::string::npos;
-        });
+        const auto queries = std::ranges::find_if(
+            all, [](const Collective& c) { return c.reason.find("28 heads do not divide by 8") != std::string::npos; });
         QVERIFY(queries != all.end());
         QCOMPARE(queries->kind, CollectiveKind::AllToAll);
-        QVERIFY(std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
-                            [](const Finding& f) { return f.kind == "heads-split"; }));
+        QVERIFY(std::ranges::any_of(evaluation->findings, [](const Finding& f) { return f.kind == "heads-split"; }));
     }
 
     /// A layer with a strategy of its own becomes a segment of its own; nothing is lost on the way.

@@ -157,9 +157,8 @@ void presetRows()
 int modelsOf(const QString& preset)
 {
     const auto names = builtinModelNames();
-    return static_cast<int>(std::count_if(names.begin(), names.end(), [&](const std::string& name) {
-        return !preset.startsWith("ep") || builtinModel(name).value().moe.present();
-    }));
+    return static_cast<int>(std::ranges::count_if(
+        names, [&](const std::string& name) { return !preset.startsWith("ep") || builtinModel(name).value().moe.present(); }));
 }
 
 } // namespace

@@ -90,7 +90,7 @@ Layout randomLayout(std::mt19937& random, bool partial, const Layout* within)
 {
     Layout layout = Layout::replicated(2);
     std::vector<int> axes { 0, 1, 2 };
-    std::shuffle(axes.begin(), axes.end(), random);
+    std::ranges::shuffle(axes, random);
     for (const int axis : axes) {
         const auto place = random() % 4;
         if (place < 2)
@@ -99,7 +99,7 @@ Layout randomLayout(std::mt19937& random, bool partial, const Layout* within)
         if (place == 2 && partial && may)
             layout.partial.push_back(AxisRef { axis });
     }
-    std::sort(layout.partial.begin(), layout.partial.end(), [](auto& a, auto& b) { return a.axis < b.axis; });
+    std::ranges::sort(layout.partial, [](auto& a, auto& b) { return a.axis < b.axis; });
     return layout;
 }
 

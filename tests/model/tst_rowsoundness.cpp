@@ -52,7 +52,7 @@ public:
     {
         std::vector<std::int64_t> out(n);
         std::iota(out.begin(), out.end(), 0);
-        std::shuffle(out.begin(), out.end(), m_engine);
+        std::ranges::shuffle(out, m_engine);
         return out;
     }
     /// The trailing dims of a shape, some of them 1.

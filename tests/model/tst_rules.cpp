@@ -87,7 +87,7 @@ Spec wrongByDimOrder(const std::vector<std::string>& names, const std::vector<Lo
     for (const std::string& name : names) {
         out.emplace_back();
         for (const LogicalRule& rule : rules) {
-            const bool free = std::none_of(rule.axes.begin(), rule.axes.end(), [&](const auto& a) { return taken.contains(a); });
+            const bool free = std::ranges::none_of(rule.axes, [&](const auto& a) { return taken.contains(a); });
             if (rule.name != name || !free)
                 continue;
             out.back() = rule.axes;
@@ -104,14 +104,14 @@ Spec walk(const std::vector<std::string>& names, const std::vector<LogicalRule>&
     std::vector<bool> decided(names.size());
     std::set<std::string> taken;
     for (const LogicalRule& rule : rules) {
-        const auto found = std::find(names.begin(), names.end(), rule.name);
+        const auto found = std::ranges::find(names, rule.name);
         const auto dim = static_cast<std::size_t>(found - names.begin());
         if (found == names.end() || decided[dim] || (rule.axes.empty() && !emptyIsFinal))
             continue;
         auto axes = rule.axes;
         if (keepFreeAxes)
             std::erase_if(axes, [&](const std::string& axis) { return taken.contains(axis); });
-        else if (std::any_of(axes.begin(), axes.end(), [&](const auto& a) { return taken.contains(a); }))
+        else if (std::ranges::any_of(axes, [&](const auto& a) { return taken.contains(a); }))
             continue;
         if (axes.empty() && !rule.axes.empty())
             continue;
@@ -127,7 +127,7 @@ std::vector<LogicalRule> oneOfEach(const std::vector<LogicalRule>& rules, bool l
 {
     std::vector<LogicalRule> out;
     for (const LogicalRule& rule : rules) {
-        const auto known = std::find_if(out.begin(), out.end(), [&](const auto& r) { return r.name == rule.name; });
+        const auto known = std::ranges::find_if(out, [&](const auto& r) { return r.name == rule.name; });
         if (known == out.end())
             out.push_back(rule);
         else if (last)

@@ -63,7 +63,7 @@ std::vector<NamedTensor> matching(const std::vector<NamedTensor>& tensors, Fits 
         if (fits(tensor) && !contains(out, tensor))
             out.push_back(tensor);
     const auto isState = [](const NamedTensor& tensor) { return tensor.name.starts_with(".opt_state"); };
-    if (!std::all_of(out.begin(), out.end(), isState))
+    if (!std::ranges::all_of(out, isState))
         std::erase_if(out, isState);
     return out;
 }

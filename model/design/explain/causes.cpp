@@ -35,14 +35,14 @@ bool sameLink(const CauseLink& a, const CauseLink& b) { return a.kind == b.kind 
 
 const AxisExplanation* rowsOn(const std::vector<AxisExplanation>& rows, int axis)
 {
-    const auto found = std::find_if(rows.begin(), rows.end(), [&](const AxisExplanation& it) { return it.axis == axis; });
+    const auto found = std::ranges::find_if(rows, [&](const AxisExplanation& it) { return it.axis == axis; });
     return found == rows.end() ? nullptr : &*found;
 }
 
 const RankedRow* pickedRow(const AxisExplanation& axis)
 {
-    const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(),
-                                     [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
+    const auto picked =
+        std::ranges::find_if(axis.rows, [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
     return picked == axis.rows.end() ? nullptr : &*picked;
 }
 
@@ -201,7 +201,7 @@ void CauseFinder::traceProduct(Chain& chain, const Traced& at, const PlannedOp& 
     }
     const std::vector<AxisPin> pins = operationPins(graph, m_pinning, made.op, m_evaluation.plan.layouts,
                                                     [&](std::size_t i) -> const Layout& { return made.operands[i].before; });
-    const auto pin = std::find_if(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == axis && !p.tieOnly; });
+    const auto pin = std::ranges::find_if(pins, [&](const AxisPin& p) { return p.axis == axis && !p.tieOnly; });
     const bool met = pin != pins.end() && !contains(made.unmet, axis);
     if (met && !placement.partial()) {
         link.kind = CauseLink::Kind::Pin;
@@ -327,7 +327,7 @@ CauseLink CauseFinder::needLink(const Collective& collective, const AxisExplanat
     }
     const auto operand = static_cast<std::size_t>(collective.operand);
     const bool partial = placementOn(collective.step.before, axis->axis).partial();
-    const bool takesPartial = std::any_of(axis->rows.begin(), axis->rows.end(), [&](const RankedRow& it) {
+    const bool takesPartial = std::ranges::any_of(axis->rows, [&](const RankedRow& it) {
         return it.verdict != RankedRow::Verdict::Impossible && it.operands[operand].starts_with("P");
     });
     if (partial && !takesPartial) {
@@ -358,7 +358,7 @@ CauseFinder::Chain CauseFinder::merged(std::vector<Chain> chains, const std::vec
         for (CauseLink& link : chains[i]) {
             replaceAll(link.text, kAxis, joined(names, " and "));
             replaceAll(link.detail, kAxis, joined(names, " and "));
-            if (std::none_of(out.begin(), out.end(), [&](const CauseLink& known) { return sameLink(known, link); }))
+            if (std::ranges::none_of(out, [&](const CauseLink& known) { return sameLink(known, link); }))
                 out.push_back(std::move(link));
         }
     }
@@ -370,8 +370,7 @@ std::vector<CauseLink> CauseFinder::ofCollective(const Collective& collective, c
     std::vector<Chain> chains;
     std::vector<std::string> names;
     const auto& segment = m_evaluation.plan.segment(collective.plannedSegment);
-    const auto planned =
-        std::find_if(segment.ops.begin(), segment.ops.end(), [&](const PlannedOp& op) { return op.op == collective.op; });
+    const auto planned = std::ranges::find_if(segment.ops, [&](const PlannedOp& op) { return op.op == collective.op; });
     for (const int axis : collective.axes) {
         Chain chain;
         const Layout& before = planned == segment.ops.end()

@@ -136,7 +136,7 @@ private:
             choice.effect = effectOf(m_design, m_evaluation, choice.edit);
             out.layouts.push_back(std::move(choice));
         }
-        std::stable_sort(out.layouts.begin(), out.layouts.end(), [](const LayoutChoice& a, const LayoutChoice& b) {
+        std::ranges::stable_sort(out.layouts, [](const LayoutChoice& a, const LayoutChoice& b) {
             return a.effect.refusal.empty() != b.effect.refusal.empty() ? a.effect.refusal.empty()
                                                                         : a.effect.seconds < b.effect.seconds;
         });
@@ -162,9 +162,8 @@ private:
         const auto rank = [&](const RankedRow* row) {
             return m_design.picker.profile == PickerProfile::Shardboard ? row->seconds : row->cost;
         };
-        std::stable_sort(rows.begin(), rows.end(), [&](const RankedRow* a, const RankedRow* b) {
-            return aside(a) != aside(b) ? aside(b) : rank(a) < rank(b);
-        });
+        std::ranges::stable_sort(
+            rows, [&](const RankedRow* a, const RankedRow* b) { return aside(a) != aside(b) ? aside(b) : rank(a) < rank(b); });
         for (std::size_t i = 0; i < rows.size() && static_cast<int>(i) < m_options.effects && !stopped(); ++i)
             rows[i]->effect = effectOf(m_design, m_evaluation, *rows[i]->edit);
     }

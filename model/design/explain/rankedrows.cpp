@@ -100,7 +100,7 @@ private:
 
     const AxisPin* pinOn(int axis) const
     {
-        const auto pin = std::find_if(m_pins.begin(), m_pins.end(), [&](const AxisPin& p) { return p.axis == axis; });
+        const auto pin = std::ranges::find_if(m_pins, [&](const AxisPin& p) { return p.axis == axis; });
         return pin == m_pins.end() ? nullptr : &*pin;
     }
 
@@ -187,7 +187,7 @@ private:
             shapes.push_back(it.shape);
         for (const Row& row : rowsFor(m_op.kind, shapes, result, PickerProfile::Shardboard)) {
             const std::string text = rowText(row);
-            if (std::any_of(axis.rows.begin(), axis.rows.end(), [&](const RankedRow& known) { return known.row == text; }))
+            if (std::ranges::any_of(axis.rows, [&](const RankedRow& known) { return known.row == text; }))
                 continue;
             RankedRow out;
             out.axis = axis.axis;
@@ -203,8 +203,8 @@ private:
 
     void decide(AxisExplanation& axis) const
     {
-        const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(),
-                                         [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
+        const auto picked =
+            std::ranges::find_if(axis.rows, [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
         if (picked == axis.rows.end())
             return;
         const AxisPin* pin = pinOn(axis.axis);

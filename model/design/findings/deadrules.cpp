@@ -13,7 +13,7 @@ namespace {
 
 bool isSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole)
 {
-    return std::all_of(part.begin(), part.end(), [&](const std::string& axis) { return contains(whole, axis); });
+    return std::ranges::all_of(part, [&](const std::string& axis) { return contains(whole, axis); });
 }
 
 } // namespace
@@ -26,7 +26,7 @@ void findDeadRules(const FinderInput& input, FindingList& out)
     for (std::size_t i = 0; i < rules.size(); ++i) {
         auto& above = alive[rules[i].name];
         const auto winner =
-            std::find_if(above.begin(), above.end(), [&](std::size_t other) { return isSubset(rules[other].axes, rules[i].axes); });
+            std::ranges::find_if(above, [&](std::size_t other) { return isSubset(rules[other].axes, rules[i].axes); });
         if (winner == above.end()) {
             if (above.size() < kMostOfAName)
                 above.push_back(i);

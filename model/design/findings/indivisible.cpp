@@ -36,8 +36,8 @@ std::optional<Proposal> dividingCut(const FinderInput& input, const WeightLayout
     }
     std::vector<std::size_t> largestFirst(layout.dims.size());
     std::iota(largestFirst.begin(), largestFirst.end(), std::size_t { 0 });
-    std::stable_sort(largestFirst.begin(), largestFirst.end(),
-                     [&](std::size_t a, std::size_t b) { return weight.spec.shape[a] > weight.spec.shape[b]; });
+    std::ranges::stable_sort(largestFirst,
+                             [&](std::size_t a, std::size_t b) { return weight.spec.shape[a] > weight.spec.shape[b]; });
     for (const AxisRef& ref : left)
         for (const std::size_t dim : largestFirst) {
             std::vector<AxisRef> axes = layout.dims[dim];

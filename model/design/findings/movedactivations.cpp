@@ -89,7 +89,7 @@ void findMovedActivations(const FinderInput& input, FindingList& out)
                 if (!bytes)
                     continue;
                 const auto pins = pinning.of(planned.op);
-                if (std::any_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == axis; }))
+                if (std::ranges::any_of(pins, [&](const AxisPin& pin) { return pin.axis == axis; }))
                     continue;
                 found.bytes += *bytes;
                 if (found.first.empty())

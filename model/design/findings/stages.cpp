@@ -17,7 +17,7 @@ namespace {
 bool asksFor(const Pin& pin, const std::string& axis)
 {
     return (!pin.row.empty() && pin.axis == axis)
-        || std::any_of(pin.dims.begin(), pin.dims.end(), [&](const Pin::Dim& dim) { return contains(dim.axes, axis); });
+        || std::ranges::any_of(pin.dims, [&](const Pin::Dim& dim) { return contains(dim.axes, axis); });
 }
 
 /// `stages 0 to 2 hold 3 layers each, stage 3 holds 2`: the fuller ones are the first.

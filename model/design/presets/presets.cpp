@@ -224,9 +224,8 @@ Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const Model
         return preset;
     std::vector<StrategyEntry>& entries = preset.value().strategies;
     const auto isInput = [&](const StrategyEntry& e) { return e.match == inputName(model); };
-    const bool hasTargets =
-        std::any_of(entries.begin(), entries.end(), [](const StrategyEntry& e) { return e.match == "targets"; });
-    if (const auto input = std::find_if(entries.begin(), entries.end(), isInput);
+    const bool hasTargets = std::ranges::any_of(entries, [](const StrategyEntry& e) { return e.match == "targets"; });
+    if (const auto input = std::ranges::find_if(entries, isInput);
         workload.kind == WorkloadKind::Train && !hasTargets && input != entries.end()) {
         StrategyEntry targets = *input; // they lie as the tokens do
         targets.match = "targets";

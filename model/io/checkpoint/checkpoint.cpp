@@ -27,7 +27,7 @@ std::vector<std::string> filesEndingIn(const std::string& folder, const std::str
     for (auto entry = fs::directory_iterator(folder, failed); !failed && entry != fs::directory_iterator(); entry.increment(failed))
         if (const std::string name = entry->path().filename().string(); name.ends_with(ending))
             out.push_back(name);
-    std::sort(out.begin(), out.end(), naturalLess);
+    std::ranges::sort(out, naturalLess);
     return out;
 }
 
@@ -54,8 +54,8 @@ public:
             if (const auto status = takeFile(file); !status.ok())
                 return status.error();
         report();
-        std::sort(m_out.tensors.begin(), m_out.tensors.end(),
-                  [](const CheckpointTensor& a, const CheckpointTensor& b) { return naturalLess(a.name, b.name); });
+        std::ranges::sort(m_out.tensors,
+                          [](const CheckpointTensor& a, const CheckpointTensor& b) { return naturalLess(a.name, b.name); });
         return std::move(m_out);
     }
 
@@ -234,8 +234,8 @@ Result<Checkpoint> readCheckpointFile(const std::string& path)
     out.files = { fs::path(path).filename().string() };
     for (StoredTensor& tensor : header.value())
         out.tensors.push_back({ std::move(tensor.name), true, tensor.dtype, std::move(tensor.shape) });
-    std::sort(out.tensors.begin(), out.tensors.end(),
-              [](const CheckpointTensor& a, const CheckpointTensor& b) { return naturalLess(a.name, b.name); });
+    std::ranges::sort(out.tensors,
+                      [](const CheckpointTensor& a, const CheckpointTensor& b) { return naturalLess(a.name, b.name); });
     return out;
 }
 

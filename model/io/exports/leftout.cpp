@@ -29,8 +29,7 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
     constexpr std::size_t kMostNamed = 8;
     std::vector<std::pair<std::string, std::size_t>> matches;
     for (const Pin& pin : pins) {
-        const auto known =
-            std::find_if(matches.begin(), matches.end(), [&](const auto& match) { return match.first == pin.match; });
+        const auto known = std::ranges::find_if(matches, [&](const auto& match) { return match.first == pin.match; });
         if (known == matches.end())
             matches.emplace_back(pin.match, 1);
         else
@@ -45,7 +44,7 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
     text += ": the layout of these values is left to " + compiler + ", which may move other values than the plan does, and more";
     // What pins alone tell apart.
     for (const auto& [preset, without] : { std::pair { "preset tp-sp", "megatron-tp" }, { "preset tp-sp+fsdp", "tp+fsdp" } })
-        if (std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.source == preset; }))
+        if (std::ranges::any_of(pins, [&](const Pin& pin) { return pin.source == preset; }))
             text += std::string("; ") + preset + " becomes " + without;
     return text;
 }

@@ -267,7 +267,7 @@ std::vector<std::vector<std::int64_t>> JsonFields::integerLists(std::string_view
             const auto number = integerOf(entry);
             return number && *number >= low && *number <= high;
         };
-        if (!item.is_array() || !std::all_of(item.begin(), item.end(), fits))
+        if (!item.is_array() || !std::ranges::all_of(item, fits))
             return kUse;
         out.push_back(item.get<Lists::value_type>());
         return std::nullopt;

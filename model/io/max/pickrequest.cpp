@@ -137,14 +137,13 @@ private:
     {
         const std::string profile = m_top.text("profile", std::string("G1"));
         const auto same = [&](std::string_view name) { return lowered(name) == lowered(profile); };
-        const auto found = std::find_if(kRuleProfileNames.begin(), kRuleProfileNames.end(), same);
+        const auto found = std::ranges::find_if(kRuleProfileNames, same);
         if (found == kRuleProfileNames.end())
             return fail("profile", "there is no profile '" + profile + "'", "profiles are G0, G1, G2, G3 and shardboard");
         m_question.profile = static_cast<RuleProfile>(found - kRuleProfileNames.begin());
         const bool regions = m_question.profile == RuleProfile::G2 || m_question.profile == RuleProfile::G3;
         const std::string picker = m_top.text("picker", std::string(regions ? "auto_reshard" : "GreedyReshard"));
-        const auto kind = std::find_if(kPickerNames.begin(), kPickerNames.end(),
-                                       [&](const char* name) { return lowered(name) == lowered(picker); });
+        const auto kind = std::ranges::find_if(kPickerNames, [&](const char* name) { return lowered(name) == lowered(picker); });
         const bool greedy = lowered(picker) == "greedy";
         if (kind == kPickerNames.end() && !greedy)
             return fail("picker", "there is no picker '" + picker + "'",
@@ -429,8 +428,7 @@ private:
             break;
         case AttributeKind::Choice: {
             const std::string word = value.is_string() ? value.get<std::string>() : std::string();
-            const auto found =
-                std::find_if(spec.choices.begin(), spec.choices.end(), [&](const char* c) { return lowered(c) == lowered(word); });
+            const auto found = std::ranges::find_if(spec.choices, [&](const char* c) { return lowered(c) == lowered(word); });
             if (found == spec.choices.end())
                 fail(UpstreamError::ValueError, key, "cannot be " + shortened(jsonText(value), 40),
                      "use " + joined({ spec.choices.begin(), spec.choices.end() }));

@@ -289,8 +289,7 @@ private:
             return true;
         std::vector<MeshAxis> axes;
         for (const std::string& name : m_axisNames) {
-            const auto size =
-                std::find_if(m_axisSizes.begin(), m_axisSizes.end(), [&](const auto& entry) { return entry.first == name; });
+            const auto size = std::ranges::find_if(m_axisSizes, [&](const auto& entry) { return entry.first == name; });
             if (size == m_axisSizes.end())
                 return refuse("mesh axis '" + name + "'" + entryText() + " has no size", "give it one in mesh.shape");
             axes.push_back({ name, size->second });

@@ -104,7 +104,7 @@ private:
     /// ZeRO-1: `data` goes in front of the axes of the first dim that it divides.
     void cutOverData(const LogicalEntry& entry, DumpSpec& spec) const
     {
-        const bool cutAlready = std::any_of(spec.begin(), spec.end(), [](const auto& axes) { return contains(axes, "data"); });
+        const bool cutAlready = std::ranges::any_of(spec, [](const auto& axes) { return contains(axes, "data"); });
         if (cutAlready || !entry.shape || m_mesh.find("data") < 0)
             return;
         for (std::size_t dim = 0; dim < spec.size(); ++dim) {

@@ -201,8 +201,7 @@ Status applyCustom(RuleLayers& layers, const RuleSources& sources, RuleSetup& se
 /// What follows once everything is laid over everything.
 void finish(const RuleLayers& layers, RuleSetup& setup)
 {
-    const auto length = std::find_if(setup.rules.begin(), setup.rules.end(),
-                                     [](const LogicalRule& rule) { return rule.name == "activation_length"; });
+    const auto length = std::ranges::find_if(setup.rules, [](const LogicalRule& rule) { return rule.name == "activation_length"; });
     const bool derived = length != setup.rules.end() && !length->axes.empty();
     if (const LayeredValue* asked = layers.find("context_sharding"); asked && derived && setup.contextAxis != length->axes.front()
         && (asked->layer != RuleLayer::Base || setup.contextAxis != "context"))

@@ -28,9 +28,8 @@ void warnOfAxes(const RuleLayers& layers, RuleSetup& setup)
     for (const std::string& axis : setup.dataSharding)
         if (!contains(setup.meshAxes, axis))
             tell(placeOf(layers, "data_sharding", setup), "data_sharding names '" + axis + "', which the mesh lacks");
-    const auto length = std::find_if(setup.rules.begin(), setup.rules.end(), [](const LogicalRule& rule) {
-        return rule.name == "activation_length" && !rule.axes.empty();
-    });
+    const auto length = std::ranges::find_if(
+        setup.rules, [](const LogicalRule& rule) { return rule.name == "activation_length" && !rule.axes.empty(); });
     if (setup.contextAxis != "context" && setup.contextAxis != "expert")
         tell(length != setup.rules.end() ? length->place : placeOf(layers, "context_sharding", setup),
              "MaxText takes only context or expert as the axis of context parallelism, here it is '" + setup.contextAxis + "'");
@@ -53,7 +52,7 @@ void warnOfRules(RuleSetup& setup)
                                          + " twice; JAX refuses the spec that comes of it");
             if (contains(setup.meshAxes, axis))
                 continue;
-            const auto known = std::find_if(missing.begin(), missing.end(), [&](const auto& entry) { return entry.first == axis; });
+            const auto known = std::ranges::find_if(missing, [&](const auto& entry) { return entry.first == axis; });
             auto& places = known == missing.end() ? missing.emplace_back(axis, std::vector<std::string> {}).second : known->second;
             places.push_back(rule.place + " (" + rule.name + ")");
         }
@@ -73,9 +72,8 @@ void warnOfOptions(const RuleLayers& layers, RuleSetup& setup)
 {
     for (const auto& [option, size] : setup.options) {
         const std::string_view kind = std::string_view(option).substr(0, 3);
-        const bool used = std::any_of(setup.meshAxes.begin(), setup.meshAxes.end(), [&, name = option](const std::string& axis) {
-            return parallelismOption(kind, axis) == name;
-        });
+        const bool used = std::ranges::any_of(
+            setup.meshAxes, [&, name = option](const std::string& axis) { return parallelismOption(kind, axis) == name; });
         const LayeredValue* value = layers.find(option);
         if (used || !value || size == 1 || (value->layer == RuleLayer::Base && size == defaultParallelism(option)))
             continue;
@@ -89,7 +87,7 @@ void warnOfExperts(const RuleLayers& layers, RuleSetup& setup)
 {
     if (const LayeredValue* flag = layers.find("override_logical_axis_rules"); flag && flag->placed.value.boolean().value_or(false))
         return;
-    const auto rule = std::find_if(setup.rules.begin(), setup.rules.end(), [](const LogicalRule& r) { return r.name == "exp"; });
+    const auto rule = std::ranges::find_if(setup.rules, [](const LogicalRule& r) { return r.name == "exp"; });
     if (rule != setup.rules.end())
         for (const std::string& axis : rule->axes)
             if (parallelism(setup, "ici", axis) != 1 || parallelism(setup, "dcn", axis) != 1) // -1 counts as spread

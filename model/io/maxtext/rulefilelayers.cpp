@@ -117,8 +117,7 @@ void warnOfMoves(RuleLayers& layers, const std::vector<LogicalRule>& newer)
 {
     std::vector<std::string> told;
     for (const LogicalRule& rule : newer) {
-        const auto older =
-            std::find_if(layers.rules.begin(), layers.rules.end(), [&](const LogicalRule& r) { return r.name == rule.name; });
+        const auto older = std::ranges::find_if(layers.rules, [&](const LogicalRule& r) { return r.name == rule.name; });
         if (older == layers.rules.end() || contains(told, rule.name))
             continue;
         told.push_back(rule.name);

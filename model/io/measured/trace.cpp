@@ -52,7 +52,7 @@ public:
             addEvent(event);
         json list = json::array();
         addNames(list);
-        std::stable_sort(m_events.begin(), m_events.end(), [](const Timed& a, const Timed& b) { return a.time < b.time; });
+        std::ranges::stable_sort(m_events, [](const Timed& a, const Timed& b) { return a.time < b.time; });
         for (Timed& event : m_events)
             list.push_back(std::move(event.value));
         return { { "displayTimeUnit", "ms" },
@@ -169,7 +169,7 @@ private:
                 members.push_back(found->second);
         if (members.size() < 2)
             return;
-        std::stable_sort(members.begin(), members.end(), [](const Slice& a, const Slice& b) { return a.middle < b.middle; });
+        std::ranges::stable_sort(members, [](const Slice& a, const Slice& b) { return a.middle < b.middle; });
         ++m_flows;
         for (std::size_t i = 0; i < members.size(); ++i) {
             const bool last = i + 1 == members.size();

@@ -222,11 +222,11 @@ Status checkWhole(const std::vector<StoredTensor>& tensors, std::int64_t dataByt
 {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t { 0 });
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (tensors[order[i]].name == tensors[order[i - 1]].name)
             return inputError(path + ":" + tensors[order[i]].name, "the tensor appears twice", kBroken);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
         return std::pair(tensors[a].begin, tensors[a].end) < std::pair(tensors[b].begin, tensors[b].end);
     });
     std::int64_t expected = 0;

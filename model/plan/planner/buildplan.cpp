@@ -317,7 +317,7 @@ private:
 
     void noteRefusal(OpId id, const Error& refused, const std::vector<Layout>& targets)
     {
-        if (std::any_of(m_plan.refused.begin(), m_plan.refused.end(), [&](const RefusedPick& r) { return r.op == id; }))
+        if (std::ranges::any_of(m_plan.refused, [&](const RefusedPick& r) { return r.op == id; }))
             return;
         std::string moves;
         const Op& op = m_graph.op(id);
@@ -350,10 +350,9 @@ private:
             cutForOptimizer(weight, planned.result);
         if (reduce)
             for (const AxisRef& ref : layout(gradient).partial)
-                if ((m_plan.microBatches > 1 || waits(ref.axis))
-                    && std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
-                           return std::any_of(dim.begin(), dim.end(), [&](const AxisRef& cut) { return cut.axis == ref.axis; });
-                       }))
+                if ((m_plan.microBatches > 1 || waits(ref.axis)) && std::ranges::none_of(planned.result.dims, [&](const auto& dim) {
+                        return std::ranges::any_of(dim, [&](const AxisRef& cut) { return cut.axis == ref.axis; });
+                    }))
                     planned.result.partial.push_back(ref);
         Layout whole = planned.result;
         if (reduce || gather)
@@ -382,8 +381,8 @@ private:
     {
         std::vector<int> axes = m_optimizerAxes;
         std::erase_if(axes, [&](int axis) {
-            return std::any_of(layout.dims.begin(), layout.dims.end(), [axis](const std::vector<AxisRef>& dim) {
-                return std::any_of(dim.begin(), dim.end(), [axis](const AxisRef& ref) { return ref.axis == axis; });
+            return std::ranges::any_of(layout.dims, [axis](const std::vector<AxisRef>& dim) {
+                return std::ranges::any_of(dim, [axis](const AxisRef& ref) { return ref.axis == axis; });
             });
         });
         const Shape& shape = m_graph.tensor(weight).shape;

@@ -17,9 +17,9 @@ using AxisList = std::vector<AxisRef>;
 bool usesSubAxes(const Layout& layout)
 {
     const auto any = [](const AxisList& list) {
-        return std::any_of(list.begin(), list.end(), [](const AxisRef& ref) { return !ref.whole(); });
+        return std::ranges::any_of(list, [](const AxisRef& ref) { return !ref.whole(); });
     };
-    return any(layout.partial) || std::any_of(layout.dims.begin(), layout.dims.end(), any);
+    return any(layout.partial) || std::ranges::any_of(layout.dims, any);
 }
 
 /// Mesh axes of one device that a layout names. All placements on them are the same thing.
@@ -32,7 +32,7 @@ std::vector<int> trivialAxes(const Layout& layout, const Mesh& mesh)
                 axes.push_back(ref.axis);
     };
     add(layout.partial);
-    std::for_each(layout.dims.begin(), layout.dims.end(), add);
+    std::ranges::for_each(layout.dims, add);
     return axes;
 }
 

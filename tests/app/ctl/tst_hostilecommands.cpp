@@ -81,7 +81,7 @@ std::string flawOf(const RawOutcome& outcome, const std::vector<int>& codes, boo
         if (!line.starts_with("warning: ") && !line.starts_with("note: ") && !line.starts_with("error: ")
             && !line.starts_with("needs ") && line.find("/") == std::string::npos)
             ++errors;
-    if (outcome.code >= 2 && (std::count(outcome.err.begin(), outcome.err.end(), '\n') < 1 || errors > 1))
+    if (outcome.code >= 2 && (std::ranges::count(outcome.err, '\n') < 1 || errors > 1))
         return "not one line: " + outcome.err;
     if (outcome.code < 2 && asJson && !json::accept(outcome.out))
         return "no JSON: " + outcome.out.substr(0, 500);
@@ -105,7 +105,7 @@ bool holds(const std::string& document, const std::string& name)
 {
     Words texts;
     collect(json::parse(document, nullptr, false), texts); // of what is no JSON: nothing
-    return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return text.find(name) != std::string::npos; });
+    return std::ranges::any_of(texts, [&](const std::string& text) { return text.find(name) != std::string::npos; });
 }
 
 std::vector<HostileName> allNames()
@@ -197,9 +197,9 @@ private Q_SLOTS:
         Words found;
         for (const json& weight : weights["model"]["weights"])
             found.push_back(weight["name"]);
-        std::sort(found.begin(), found.end());
+        std::ranges::sort(found);
         Words sorted = names;
-        std::sort(sorted.begin(), sorted.end());
+        std::ranges::sort(sorted);
         QVERIFY(found == sorted);
         for (const HostileName& hostile : printableHostileNames())
             weights["strategies"].push_back({ { "match", hostile.name }, { "strategy", "rowwise" }, { "axes", { "model" } } });

@@ -101,11 +101,11 @@ Design namedBy(const std::string& name)
     return design;
 }
 
-int linesOf(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
+int linesOf(const std::string& text) { return static_cast<int>(std::ranges::count(text, '\n')); }
 
 bool isPlain(const std::string& text)
 {
-    return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); });
+    return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); });
 }
 
 /// Stages of a layer by the schedule's definition: the layers are dealt to stages x chunks runs in order, the first

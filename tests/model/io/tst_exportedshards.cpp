@@ -337,7 +337,7 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
                 const auto id = device.get<std::int64_t>();
                 QVERIFY2(positionOf.contains(id) && seen.insert(id).second, name.c_str());
                 // export.py has its own order: the position of the device there.
-                const auto inModule = std::find(module.ids.begin(), module.ids.end(), id) - module.ids.begin();
+                const auto inModule = std::ranges::find(module.ids, id) - module.ids.begin();
                 QVERIFY2(shardInJax(*spec, shape, module.mesh, coordinatesAt(module.mesh, inModule)) == ranges, name.c_str());
                 QVERIFY2(shardOfPlan(planned, shape, design.mesh, positionOf.at(id)) == ranges, name.c_str());
                 ++m_devices;

@@ -85,7 +85,7 @@ private Q_SLOTS:
     void namesAreOrderedAsPeopleCount()
     {
         std::vector<std::string> names { "l.10.a", "l.2.b", "l.2", "l.02.a", "l.2.a", "l", "l.1x", "l.x", "l.100.a", "l.9" };
-        std::sort(names.begin(), names.end(), naturalLess);
+        std::ranges::sort(names, naturalLess);
         const std::vector<std::string> expected {
             "l", "l.1x", "l.02.a", "l.2", "l.2.a", "l.2.b", "l.9", "l.10.a", "l.100.a", "l.x"
         };

@@ -94,7 +94,7 @@ private Q_SLOTS:
         after.strategies.push_back(entry);
         const auto differences = compareLayouts(tableOf(before), tableOf(after), DType::F32).differences;
         const auto groups = groupedDifferences(differences);
-        const auto up = std::find_if(groups.begin(), groups.end(), [](const DifferenceGroup& g) { return !g.first.activation; });
+        const auto up = std::ranges::find_if(groups, [](const DifferenceGroup& g) { return !g.first.activation; });
         QVERIFY(up != groups.end());
         QCOMPARE(up->first.tensor, std::string("model.layers.*.mlp.up_proj.weight"));
         QCOMPARE(up->count, std::size_t(24));
@@ -216,8 +216,8 @@ private Q_SLOTS:
         const LayoutComparison comparison = compareLayouts(tableOf(design), tableOf(piped), DType::F32);
         const auto hasMoved = [&](const QString& name) { return of(comparison).contains(QStringLiteral("stages ") + name); };
         QVERIFY(hasMoved(QStringLiteral("model.layers.0.mlp.up_proj.weight")) && hasMoved(QStringLiteral("model.norm.weight")));
-        const auto first = std::find_if(comparison.differences.begin(), comparison.differences.end(),
-                                        [](const LayoutDifference& d) { return d.what == LayoutDifference::What::Stages; });
+        const auto first = std::ranges::find_if(comparison.differences,
+                                                [](const LayoutDifference& d) { return d.what == LayoutDifference::What::Stages; });
         QCOMPARE(first->left, std::string("every device"));
         // Its table is embedding and head, so it is on both ends.
         QCOMPARE(QString::fromStdString(first->tensor + " " + first->right), QStringLiteral("model.embed_tokens.weight stage=0,1"));
