@@ -7,6 +7,7 @@
 #include "model/hardware/hardware.h"
 #include "model/text/contains.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -139,12 +140,11 @@ private Q_SLOTS:
             const Layout from = randomLayout(random, mesh, shape.size(), true);
             Layout to = randomLayout(random, mesh, shape.size(), true);
             std::erase_if(to.partial, [&](const AxisRef& ref) { return !contains(from.partial, ref); });
-            const auto steps = reshardSteps(from, to, shape, mesh, "t");
-            QVERIFY2(steps.ok(), steps.ok() ? "" : steps.error().text().c_str());
+            const auto steps = sure(reshardSteps(from, to, shape, mesh, "t"));
             Sharded tensor(shape, from, mesh);
             tensor.allocate(machine.arena);
             fill(tensor);
-            for (const ReshardStep& step : steps.value()) {
+            for (const ReshardStep& step : steps) {
                 seen.insert(step.kind);
                 const std::string told = collectiveName(step.kind) + " of " + shapeText(shape) + " on " + mesh.text() + ": "
                     + specText(step.before, mesh) + " -> " + specText(step.after, mesh);

@@ -13,6 +13,7 @@
 #include "model/io/measured/trace.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 #include "tests/support/tracecheck.h"
 
 #include <QTest>
@@ -291,9 +292,8 @@ private Q_SLOTS:
     void goesOverTheWire()
     {
         const RunProfile profile = madeUp(ProfileMode::Batched);
-        const auto back = profileFromJson(json::parse(profileToJson(profile).dump()));
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
-        QVERIFY(back.value() == profile);
+        const auto back = sure(profileFromJson(json::parse(profileToJson(profile).dump())));
+        QVERIFY(back == profile);
     }
     void refusesWhatIsNoProfile()
     {

@@ -4,6 +4,7 @@
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -371,10 +372,9 @@ private Q_SLOTS:
     void runsAPlanThatWentOverTheWire()
     {
         const Program program = programOf({});
-        auto read = planFromJson(nlohmann::json::parse(planToJson(program.graph, program.plan).dump()));
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        auto read = sure(planFromJson(nlohmann::json::parse(planToJson(program.graph, program.plan).dump())));
         const RunResult here = resultOf(program, verifying());
-        const RunResult there = resultOf(read.value(), verifying());
+        const RunResult there = resultOf(read, verifying());
         QCOMPARE(here.maxRelativeError, there.maxRelativeError);
         QCOMPARE(here.worstOp, there.worstOp);
     }

@@ -4,6 +4,7 @@
 #include "tests/support/families.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -44,10 +45,9 @@ private Q_SLOTS:
             model.tiedEmbeddings = true;
             model.attentionBias = AttentionBias::Qkv;
         }
-        const auto graph = buildDecoder(model, Workload {});
-        QVERIFY(graph.ok());
-        QCOMPARE(graph.value().parameterCount(), parameters);
-        QCOMPARE(graph.value().weightCount(), tensors);
+        const auto graph = sure(buildDecoder(model, Workload {}));
+        QCOMPARE(graph.parameterCount(), parameters);
+        QCOMPARE(graph.weightCount(), tensors);
     }
 
     void namesAreThoseOfTheCheckpoint()
@@ -129,12 +129,11 @@ private Q_SLOTS:
         QFETCH(QString, family);
         QFETCH(QString, segment);
         QFETCH(QStringList, wanted);
-        const auto graph = buildDecoder(test::familyModel(family.toStdString()), Workload {});
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        const auto graph = sure(buildDecoder(test::familyModel(family.toStdString()), Workload {}));
         QStringList names;
-        for (const GraphTensor& tensor : graph.value().tensors)
+        for (const GraphTensor& tensor : graph.tensors)
             if (tensor.spec.role == TensorRole::Weight
-                && graph.value().segments[static_cast<std::size_t>(tensor.segment)].name == segment.toStdString())
+                && graph.segments[static_cast<std::size_t>(tensor.segment)].name == segment.toStdString())
                 names << QString::fromStdString(tensor.spec.name);
         names.sort();
         wanted.sort();

@@ -5,7 +5,7 @@
 #include "model/design/explain/rankedrows.h"
 #include "model/design/presets/presets.h"
 #include "model/text/contains.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -20,14 +20,7 @@ namespace {
 /// 4 layers of 16 heads over 8 KV heads.
 Design small(const char* mesh, const char* preset, WorkloadKind workload = WorkloadKind::Prefill)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = denseModel(4096, 1024, 4096, 4, 16, 8, 64);
-    design.workload = { workload, 16, 2048, DType::BF16 };
-    const auto applied = applyPreset(design, preset);
-    if (!applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
+    return designOn(mesh, denseModel(4096, 1024, 4096, 4, 16, 8, 64), { workload, 16, 2048, DType::BF16 }, preset);
 }
 
 struct Case {
@@ -35,15 +28,13 @@ struct Case {
     std::shared_ptr<const Evaluation> evaluation;
     explicit Case(Design it)
         : design(std::move(it))
-        , evaluation(evaluate(design, Misfits::Replicate).value()) // also where a picker refuses
+        , evaluation(tolerant(design)) // also where a picker refuses
     {
     }
     Explanation explained(const std::string& what, int effects = 0) const
     {
-        const auto targets = explainTargets(*evaluation, what);
-        if (!targets.ok())
-            qFatal("%s", targets.error().text().c_str());
-        return explain(design, *evaluation, targets.value().front(), { effects });
+        const auto targets = sure(explainTargets(*evaluation, what));
+        return explain(design, *evaluation, targets.front(), { effects });
     }
     /// The first collective of a kind in a phase whose tensor has that name.
     std::string collective(CollectiveKind kind, const std::string& tensor, Phase phase = Phase::Forward) const
@@ -326,10 +317,9 @@ private Q_SLOTS:
     {
         QFETCH(QString, asked);
         const Case it(small("data=2,model=4", "megatron-tp"));
-        const auto targets = explainTargets(*it.evaluation, asked.toStdString());
-        QVERIFY2(targets.ok(), targets.ok() ? "" : targets.error().text().c_str());
+        const auto targets = sure(explainTargets(*it.evaluation, asked.toStdString()));
         QStringList found;
-        for (const ExplainTarget& target : targets.value()) {
+        for (const ExplainTarget& target : targets) {
             const char* kinds[] = { "collective", "operation", "weight", "activation" };
             found << QString("%1 %2%3").arg(kinds[static_cast<int>(target.kind)], QString::fromStdString(target.name),
                                             target.layer < 0 ? QString() : QString(" %1").arg(target.layer));
@@ -443,12 +433,8 @@ private Q_SLOTS:
     /// Explaining does not depend on the number of devices or layers.
     void largeDesignsAreExplained()
     {
-        Design design;
-        design.mesh = Mesh::parse("data=8,fsdp=16,context=8,model=16").value();
-        design.model = denseModel(128256, 16384, 53248, 126, 128, 8, 128);
-        design.workload = { WorkloadKind::Train, 1024, 8192, DType::BF16 };
-        QVERIFY(applyPreset(design, "tp+fsdp").ok());
-        const Case it(design);
+        const Case it(designOn("data=8,fsdp=16,context=8,model=16", denseModel(128256, 16384, 53248, 126, 128, 8, 128),
+                               { WorkloadKind::Train, 1024, 8192, DType::BF16 }, "tp+fsdp"));
         QBENCHMARK { QVERIFY(!it.explained("mlp.down_proj").causes.empty()); }
     }
 };

@@ -4,7 +4,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/findings/findings.h"
 #include "model/design/presets/presets.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -21,17 +21,11 @@ Strategy spec(const char* text) { return { StrategyKind::Spec, {}, 0, text }; }
 /// 4 layers of 8 heads (4 KV heads) of 64, MLP 512 x 2048.
 Design small(const char* mesh, const char* preset = "")
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = denseModel(1000, 512, 2048, 4, 8, 4, 64);
-    design.strategies = { { "*", {}, {} } };
-    if (*preset)
-        if (const auto applied = applyPreset(design, preset); !applied.ok())
-            qFatal("%s", applied.error().text().c_str());
+    Design design = designOn(mesh, denseModel(1000, 512, 2048, 4, 8, 4, 64), {}, preset);
+    if (*preset == 0)
+        design.strategies = { { "*", {}, {} } };
     return design;
 }
-
-std::shared_ptr<const Evaluation> tolerant(const Design& design) { return evaluate(design, Misfits::Replicate).value(); }
 
 std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::string& kind)
 {

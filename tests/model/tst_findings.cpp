@@ -5,7 +5,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/text/glob.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -24,9 +24,7 @@ Strategy spec(const char* text) { return { StrategyKind::Spec, {}, 0, text }; }
 /// 4 layers of 8 heads (4 KV heads) of 64, MLP 512 x 2048.
 Design small(const char* mesh)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = denseModel(1000, 512, 2048, 4, 8, 4, 64);
+    Design design = designOn(mesh, denseModel(1000, 512, 2048, 4, 8, 4, 64));
     design.strategies = { { "*", {}, {} } };
     return design;
 }
@@ -50,8 +48,6 @@ Design ruled(const char* mesh, std::vector<LogicalRule> rules)
     return design;
 }
 
-std::shared_ptr<const Evaluation> tolerant(const Design& design) { return evaluate(design, Misfits::Replicate).value(); }
-
 std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::string& kind, const std::string& where = {})
 {
     std::vector<DesignFinding> out;
@@ -61,17 +57,9 @@ std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::strin
     return out;
 }
 
-const WeightLayout& weight(const Evaluation& evaluation, const std::string& end)
-{
-    for (const WeightLayout& w : evaluation.weights)
-        if (w.spec.name.ends_with(end))
-            return w;
-    qFatal("no weight %s", end.c_str());
-}
-
 std::string layoutText(const Design& design, const std::string& end)
 {
-    return specText(weight(*tolerant(design), end).layout, design.mesh);
+    return specText(weightOf(*tolerant(design), end).layout, design.mesh);
 }
 
 using Key = std::pair<std::string, std::string>;
@@ -194,7 +182,7 @@ private Q_SLOTS:
         design.strategies.push_back({ "lm_head.weight", strategy, {} });
         QVERIFY(!evaluate(design).ok()); // a plan, a run and an export refuse
         const auto evaluation = tolerant(design);
-        const WeightLayout& head = weight(*evaluation, "lm_head.weight");
+        const WeightLayout& head = weightOf(*evaluation, "lm_head.weight");
         QVERIFY(head.misfit && head.layout.isReplicated());
         QCOMPARE(head.bytesPerDevice, 1000 * 512 * 2);
         const auto findings = ofKind(*evaluation, kind.toStdString());
@@ -207,7 +195,7 @@ private Q_SLOTS:
         QVERIFY(evaluate(after).ok());
         QCOMPARE(after.strategies.size(), design.strategies.size()); // the entry itself is changed
         QCOMPARE(QString::fromStdString(layoutText(after, "lm_head.weight")), mended);
-        QCOMPARE(findings[0].costBytes, 1000 * 512 * 2 - weight(*tolerant(after), "lm_head.weight").bytesPerDevice);
+        QCOMPARE(findings[0].costBytes, 1000 * 512 * 2 - weightOf(*tolerant(after), "lm_head.weight").bytesPerDevice);
     }
 
     void wideEntryIsMendedOnceAndOneWeightAlone()
@@ -299,10 +287,10 @@ private Q_SLOTS:
     void rulesGiveWayToEntries()
     {
         Design design = ruled("f=8", { { "mlp", { "f" }, {} } });
-        QVERIFY(weight(*tolerant(design), "up_proj.weight").resolution);
-        QCOMPARE(weight(*tolerant(design), "up_proj.weight").strategy, spec("P('f')"));
+        QVERIFY(weightOf(*tolerant(design), "up_proj.weight").resolution);
+        QCOMPARE(weightOf(*tolerant(design), "up_proj.weight").strategy, spec("P('f')"));
         design.strategies = { { "*up_proj.weight", {}, {} } };
-        QVERIFY(!weight(*tolerant(design), "up_proj.weight").resolution);
+        QVERIFY(!weightOf(*tolerant(design), "up_proj.weight").resolution);
         QCOMPARE(layoutText(design, "up_proj.weight"), std::string("P()"));
         QCOMPARE(layoutText(design, "gate_proj.weight"), std::string("P('f')"));
         QVERIFY(evaluate(design).ok());
@@ -442,8 +430,8 @@ private Q_SLOTS:
         QVERIFY(found[0].message.find("blocks of 128 elements (w.weight_scale_inv)") != std::string::npos);
         const Design after = repaired(design, *found[0].fix);
         QCOMPARE(ofKind(*tolerant(after), "quant-block-split").size(), std::size_t(0));
-        QCOMPARE(weight(*tolerant(after), "w.weight").shards.cuts()[0].count(), 3); // still cut, in whole blocks
-        QCOMPARE(weight(*tolerant(after), "w.weight").shards.shardAt(0).pieces[0][0], (Range { 0, 256 }));
+        QCOMPARE(weightOf(*tolerant(after), "w.weight").shards.cuts()[0].count(), 3); // still cut, in whole blocks
+        QCOMPARE(weightOf(*tolerant(after), "w.weight").shards.shardAt(0).pieces[0][0], (Range { 0, 256 }));
         // Scales on other axes than their weight.
         design = loose("a=2,b=2", { { "w.weight", { 512, 512 } }, { "w.weight_scale", { 4, 4 } } });
         design.strategies = { { "w.weight", over(StrategyKind::Rowwise, { "a" }), {} },
@@ -470,7 +458,7 @@ private Q_SLOTS:
         QCOMPARE(bias.size(), std::size_t(1));
         QCOMPARE(bias[0].severity, Severity::Warning);
         const Design after = repaired(design, *bias[0].fix);
-        QCOMPARE(weight(*tolerant(after), "qkv.bias").strategy, stacked);
+        QCOMPARE(weightOf(*tolerant(after), "qkv.bias").strategy, stacked);
         QCOMPARE(ofKind(*tolerant(after), "max-defect", "qkv.bias")[0].severity,
                  Severity::Note); // MAX itself still does it
         // 1002 rows over 4: 251, 251, 250, 250, and MAX writes down 250. Told with what else comes of it.

@@ -4,7 +4,7 @@
 #include "model/design/evaluate/fitadvice.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -15,13 +15,7 @@ namespace {
 
 Design training(const char* mesh, const char* preset, std::int64_t batch, Recompute recompute = Recompute::None)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = llama3Model();
-    design.workload = { WorkloadKind::Train, batch, 8192, DType::BF16, 1, recompute };
-    if (const auto applied = applyPreset(design, preset); !applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
+    return designOn(mesh, llama3Model(), { WorkloadKind::Train, batch, 8192, DType::BF16, 1, recompute }, preset);
 }
 
 } // namespace
@@ -47,10 +41,9 @@ private Q_SLOTS:
         QVERIFY(advice.nearest.empty());
         for (std::size_t i = 0; i < advice.fixes.size(); ++i) {
             const FitOption& fix = advice.fixes[i];
-            const auto evaluation = evaluate(fix.design);
-            QVERIFY(evaluation.ok());
-            QCOMPARE(evaluation.value()->plan.memory.peak, fix.peakBytes);
-            QCOMPARE(evaluation.value()->plan.seconds(), fix.seconds);
+            const auto evaluation = sure(evaluate(fix.design));
+            QCOMPARE(evaluation->plan.memory.peak, fix.peakBytes);
+            QCOMPARE(evaluation->plan.seconds(), fix.seconds);
             QVERIFY(fix.peakBytes <= advice.limitBytes);
             QVERIFY(!(fix.design == design));
             if (i > 0 && fix.devices == advice.fixes[i - 1].devices)
@@ -138,9 +131,8 @@ private Q_SLOTS:
         addFitRepair(design, findings);
         const auto found = std::ranges::find_if(findings, [](const auto& f) { return f.kind == "over-memory"; });
         QVERIFY(found != findings.end() && found->fix);
-        const auto after = evaluate(repaired(design, *found->fix));
-        QVERIFY(after.ok());
-        QVERIFY(static_cast<double>(after.value()->plan.memory.peak) <= findHardware(design.hardware).value().memoryBytes());
+        const auto after = sure(evaluate(repaired(design, *found->fix)));
+        QVERIFY(static_cast<double>(after->plan.memory.peak) <= findHardware(design.hardware).value().memoryBytes());
     }
 };
 

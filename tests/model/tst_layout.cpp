@@ -2,6 +2,7 @@
 // Layouts and their notations. The expected texts are those JAX and torch print for the same layouts.
 #include "model/core/layout.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -38,10 +39,9 @@ private Q_SLOTS:
         QFETCH(QString, spec);
         QFETCH(QString, placements);
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
-        const auto layout = parseSpec(spec.toStdString(), mesh, 2);
-        QVERIFY2(layout.ok(), layout.ok() ? "" : layout.error().text().c_str());
-        QCOMPARE(QString::fromStdString(specText(layout.value(), mesh)), spec);
-        QCOMPARE(QString::fromStdString(placementsText(layout.value(), mesh)), placements);
+        const auto layout = sure(parseSpec(spec.toStdString(), mesh, 2));
+        QCOMPARE(QString::fromStdString(specText(layout, mesh)), spec);
+        QCOMPARE(QString::fromStdString(placementsText(layout, mesh)), placements);
     }
 
     void otherSpellings()
@@ -89,13 +89,12 @@ private Q_SLOTS:
     void subAxes()
     {
         const Mesh mesh = Mesh::parse("x=8").value();
-        const auto layout = parseSpec("P('x:(1)2', 'x:(2)4')", mesh, 2);
-        QVERIFY(layout.ok());
+        const auto layout = sure(parseSpec("P('x:(1)2', 'x:(2)4')", mesh, 2));
         // Position 5 of an axis of 8 = 2 x 4: major part 1, minor part 1.
-        QCOMPARE(partIndexOf(layout.value().dims[0], mesh, 5), 1);
-        QCOMPARE(partIndexOf(layout.value().dims[1], mesh, 5), 1);
+        QCOMPARE(partIndexOf(layout.dims[0], mesh, 5), 1);
+        QCOMPARE(partIndexOf(layout.dims[1], mesh, 5), 1);
         QVERIFY(!parseSpec("P('x:(1)4', 'x:(2)4')", mesh, 2).ok()); // they overlap
-        QCOMPARE(specText(layout.value(), mesh), std::string("P('x:(1)2', 'x:(2)4')"));
+        QCOMPARE(specText(layout, mesh), std::string("P('x:(1)2', 'x:(2)4')"));
     }
 
     void anyTextEndsWithAnAnswer()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/mesh.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -11,12 +12,11 @@ class TestMesh : public QObject {
 private Q_SLOTS:
     void positionsAreRowMajor()
     {
-        const auto mesh = Mesh::parse("data=2, model=4");
-        QVERIFY(mesh.ok());
-        QCOMPARE(mesh.value().deviceCount(), 8);
-        QCOMPARE(mesh.value().coordinate(6, 0), 1);
-        QCOMPARE(mesh.value().coordinate(6, 1), 2);
-        QCOMPARE(mesh.value().text(), std::string("data=2,model=4"));
+        const auto mesh = sure(Mesh::parse("data=2, model=4"));
+        QCOMPARE(mesh.deviceCount(), 8);
+        QCOMPARE(mesh.coordinate(6, 0), 1);
+        QCOMPARE(mesh.coordinate(6, 1), 2);
+        QCOMPARE(mesh.text(), std::string("data=2,model=4"));
     }
 
     void groupsVaryOneAxis()
@@ -29,9 +29,8 @@ private Q_SLOTS:
 
     void deviceOrder()
     {
-        const auto mesh = Mesh::make({ { "x", 3 } }, { 2, 0, 7 });
-        QVERIFY(mesh.ok());
-        QCOMPARE(mesh.value().deviceId(2), 7);
+        const auto mesh = sure(Mesh::make({ { "x", 3 } }, { 2, 0, 7 }));
+        QCOMPARE(mesh.deviceId(2), 7);
         const auto plain = Mesh::make({ { "x", 3 } }, { 0, 1, 2 });
         QVERIFY(plain.value() == Mesh::make({ { "x", 3 } }).value());
     }

@@ -6,6 +6,7 @@
 #include "model/notation/iota.h"
 #include "model/notation/notation.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -104,9 +105,8 @@ private Q_SLOTS:
             QCOMPARE(QString::fromStdString(ours.value()), text);
             const auto detected = detectNotation(ours.value());
             QVERIFY2(detected == kNotations[i] || text == "{replicated}", qPrintable(text));
-            const auto read = readLayout(kNotations[i], text.toStdString(), mesh, 2, "TEXT");
-            QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
-            QVERIFY2(read.value() == layout, qPrintable(text));
+            const auto read = sure(readLayout(kNotations[i], text.toStdString(), mesh, 2, "TEXT"));
+            QVERIFY2(read == layout, qPrintable(text));
         }
     }
 
@@ -158,9 +158,8 @@ private Q_SLOTS:
         QFETCH(QString, hlo);
         const Mesh m = meshOf(mesh.toUtf8().constData());
         QCOMPARE(written(Notation::HloV2, spec, m, static_cast<std::size_t>(rank)), hlo);
-        const auto read = readLayout(Notation::HloV2, hlo.toStdString(), m, static_cast<std::size_t>(rank), "TEXT");
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
-        QCOMPARE(QString::fromStdString(specText(read.value(), m)), spec);
+        const auto read = sure(readLayout(Notation::HloV2, hlo.toStdString(), m, static_cast<std::size_t>(rank), "TEXT"));
+        QCOMPARE(QString::fromStdString(specText(read, m)), spec);
     }
 
     void canonicalIotas()
@@ -257,9 +256,8 @@ private Q_SLOTS:
         const Mesh mesh = meshOf("data=2,model=4");
         const auto expected = static_cast<Notation>(notation);
         QCOMPARE(detectNotation(text.toStdString()).value(), expected);
-        const auto layout = readLayout(expected, text.toStdString(), mesh, 2, "TEXT");
-        QVERIFY2(layout.ok(), layout.ok() ? "" : layout.error().text().c_str());
-        QCOMPARE(QString::fromStdString(specText(layout.value(), mesh)), spec);
+        const auto layout = sure(readLayout(expected, text.toStdString(), mesh, 2, "TEXT"));
+        QCOMPARE(QString::fromStdString(specText(layout, mesh)), spec);
     }
 
     void refusedTexts_data()

@@ -3,7 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
@@ -16,13 +16,9 @@ namespace {
 
 Design llama(const char* mesh, const char* preset, std::int64_t batch = 8)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = llama3Model();
-    design.workload.batch = batch;
-    std::vector<std::string> notes;
-    design.strategies = presetStrategies(preset, design.mesh, design.model, design.workload, notes).value();
-    return design;
+    Workload workload;
+    workload.batch = batch;
+    return designOn(mesh, llama3Model(), workload, preset);
 }
 
 QStringList lines(const Evaluation& evaluation)
@@ -39,14 +35,6 @@ QStringList lines(const Evaluation& evaluation)
                    .arg(c.bytes);
     }
     return out;
-}
-
-std::shared_ptr<const Evaluation> evaluated(const Design& design)
-{
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    return std::move(evaluation).value();
 }
 
 } // namespace
@@ -119,10 +107,9 @@ private Q_SLOTS:
         const auto refused = evaluate(design);
         QVERIFY(!refused.ok());
         QVERIFY2(refused.error().text().find("picker none") != std::string::npos, refused.error().text().c_str());
-        const auto opened = evaluate(design, Misfits::Replicate);
-        QVERIFY(opened.ok());
-        QCOMPARE(lines(*opened.value()), all);
-        QCOMPARE(std::ranges::count_if(opened.value()->findings,
+        const auto opened = sure(evaluate(design, Misfits::Replicate));
+        QCOMPARE(lines(*opened), all);
+        QCOMPARE(std::ranges::count_if(opened->findings,
                                        [](const Finding& f) { return f.kind == "refused-pick" && f.severity == Severity::Error; }),
                  3);
     }
@@ -322,10 +309,9 @@ private Q_SLOTS:
         QFETCH(QString, preset);
         const auto evaluation = evaluated(llama(qPrintable(mesh), qPrintable(preset)));
         const auto document = planToJson(evaluation->graph, evaluation->plan);
-        const auto program = planFromJson(nlohmann::json::parse(document.dump()));
-        QVERIFY2(program.ok(), program.ok() ? "" : program.error().text().c_str());
-        QCOMPARE(planToJson(program.value().graph, program.value().plan)["operations"], document["operations"]);
-        QCOMPARE(planToJson(program.value().graph, program.value().plan)["collectives"], document["collectives"]);
+        const auto program = sure(planFromJson(nlohmann::json::parse(document.dump())));
+        QCOMPARE(planToJson(program.graph, program.plan)["operations"], document["operations"]);
+        QCOMPARE(planToJson(program.graph, program.plan)["collectives"], document["collectives"]);
         QCOMPARE(document["totals"]["collective_bytes"].get<std::int64_t>(), evaluation->plan.collectiveBytes());
     }
 

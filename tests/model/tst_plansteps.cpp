@@ -3,7 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/plansteps.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -24,18 +24,8 @@ struct Case {
 
 std::shared_ptr<const Evaluation> evaluated(const Case& it)
 {
-    Design design;
-    design.mesh = Mesh::parse(it.mesh).value();
-    design.model = llama3Model();
-    design.workload = { it.kind, 16, 4096, DType::BF16 };
-    if (std::string(it.preset).starts_with("pp"))
-        design.workload.microBatches = 8;
-    if (const auto applied = applyPreset(design, it.preset); !applied.ok())
-        qFatal("%s: %s", it.name, applied.error().text().c_str());
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    return std::move(evaluation).value();
+    const std::int64_t microBatches = std::string(it.preset).starts_with("pp") ? 8 : 1;
+    return evaluated(designOn(it.mesh, llama3Model(), { it.kind, 16, 4096, DType::BF16, microBatches }, it.preset));
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "tests/support/menutext.h"
 #include "tests/support/rowkernels.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -429,9 +430,8 @@ private:
                         Random& random, std::map<std::string, int>& failed, std::map<std::string, int>& marked,
                         std::set<std::string>& kinds)
     {
-        const auto question = readPickQuestion(requestOf(trial, profile, devices, cut), "r");
-        QVERIFY2(question.ok(), question.ok() ? "" : question.error().text().c_str());
-        const auto expanded = menuOf(question.value());
+        const auto question = sure(readPickQuestion(requestOf(trial, profile, devices, cut), "r"));
+        const auto expanded = menuOf(question);
         QVERIFY2(std::holds_alternative<Menu>(expanded),
                  std::holds_alternative<Menu>(expanded) ? "" : (trial.op + ": " + std::get<Refusal>(expanded).reason).c_str());
         const Menu& menu = std::get<Menu>(expanded);
@@ -442,8 +442,8 @@ private:
             for (std::size_t k = 0; k < menu.operands; ++k)
                 now.push_back(menu.need(row, k));
             for (std::size_t k = 0; k < menu.operands; ++k)
-                operands.push_back({ &question.value().operands[k].shape, { &now[k], 1 }, 0 });
-            const PickTask task { question.value().profile, &menu, operands, &question.value().mesh, {} };
+                operands.push_back({ &question.operands[k].shape, { &now[k], 1 }, 0 });
+            const PickTask task { question.profile, &menu, operands, &question.mesh, {} };
             const RowUse use { task, now, row, 0 };
             bool fits = feasible(use);
             for (std::size_t k = 0; k < menu.operands; ++k)

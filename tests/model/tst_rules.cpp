@@ -3,6 +3,7 @@
 #include "model/rules/rulesetup.h"
 #include "model/text/text.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -153,9 +154,8 @@ private Q_SLOTS:
     void resolution()
     {
         for (const Case& c : kCases) {
-            const auto resolved = resolveNames(namesOf(c.names), rulesOf(c.rules), "w");
-            QVERIFY(resolved.ok());
-            QCOMPARE(specOf(resolved.value().spec), std::string(c.spec));
+            const auto resolved = sure(resolveNames(namesOf(c.names), rulesOf(c.rules), "w"));
+            QCOMPARE(specOf(resolved.spec), std::string(c.spec));
         }
     }
 
@@ -191,9 +191,8 @@ private Q_SLOTS:
     void traceSaysWhoDecidedAndWhy()
     {
         const auto rules = rulesOf("mlp: x y; other: x; embed: f x; embed: f; mlp: z");
-        const auto resolved = resolveNames({ "embed", "mlp" }, rules, "w");
-        QVERIFY(resolved.ok());
-        const Resolution& r = resolved.value();
+        const auto resolved = sure(resolveNames({ "embed", "mlp" }, rules, "w"));
+        const Resolution& r = resolved;
         QCOMPARE(r.decidedBy, (std::vector<int> { 3, 0 }));
         QCOMPARE(r.trials.size(), std::size_t(4));
         QCOMPARE(int(r.trials[0].outcome), int(RuleOutcome::Decided));
@@ -320,9 +319,8 @@ private Q_SLOTS:
     void specsBecomeLayouts()
     {
         const Mesh mesh = Mesh::parse("a=2,b=1,c=4").value();
-        const auto layout = layoutFromSpec({ { "c", "a" }, {}, { "b" } }, mesh, "w");
-        QVERIFY(layout.ok());
-        QCOMPARE(specText(layout.value(), mesh), std::string("P(('c', 'a'), None, 'b')"));
+        const auto layout = sure(layoutFromSpec({ { "c", "a" }, {}, { "b" } }, mesh, "w"));
+        QCOMPARE(specText(layout, mesh), std::string("P(('c', 'a'), None, 'b')"));
         QVERIFY(!layoutFromSpec({ { "d" } }, mesh, "w").ok());
         QVERIFY(!layoutFromSpec({ { "a" }, { "a" } }, mesh, "w").ok());
     }
@@ -370,13 +368,12 @@ private Q_SLOTS:
         const std::vector<std::size_t> axes { 12, 1, 4, 5, 6, 4, 6 };
         const std::vector<std::string> context { "context", "context", "expert", "context", "context", "context", "context" };
         for (std::size_t i = 0; i < names.size(); ++i) {
-            const auto preset = rulePreset(names[i], "w");
-            QVERIFY(preset.ok());
-            QCOMPARE(preset.value().rules.size(), rules[i]);
-            QCOMPARE(preset.value().meshAxes.size(), axes[i]);
-            QCOMPARE(preset.value().contextAxis, context[i]);
+            const auto preset = sure(rulePreset(names[i], "w"));
+            QCOMPARE(preset.rules.size(), rules[i]);
+            QCOMPARE(preset.meshAxes.size(), axes[i]);
+            QCOMPARE(preset.contextAxis, context[i]);
             QVERIFY(!rulePresetSummary(names[i]).empty());
-            QVERIFY(meshOf(preset.value(), 16, 1).ok());
+            QVERIFY(meshOf(preset, 16, 1).ok());
         }
         QCOMPARE(rulePreset("fsdp", "w").error().text(), "w: there is no built-in rule set 'fsdp'; known are " + joined(names));
     }

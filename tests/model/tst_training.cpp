@@ -9,6 +9,7 @@
 #include "model/plan/time/partcosts.h"
 #include "model/plan/time/steptime.h"
 #include "model/text/contains.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -22,21 +23,7 @@ namespace {
 /// A small Llama: 4 layers, 16 heads over 8 KV heads.
 Design llama(const char* mesh, const char* preset, WorkloadKind workload = WorkloadKind::Train)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model.name = "small";
-    design.model.vocabSize = 4096;
-    design.model.hiddenSize = 1024;
-    design.model.intermediateSize = 4096;
-    design.model.layers = 4;
-    design.model.heads = 16;
-    design.model.kvHeads = 8;
-    design.model.headDim = 64;
-    design.workload = { workload, 16, 2048, DType::BF16 };
-    const auto applied = applyPreset(design, preset);
-    if (!applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
+    return designOn(mesh, denseModel(4096, 1024, 4096, 4, 16, 8, 64), { workload, 16, 2048, DType::BF16 }, preset);
 }
 
 /// `2 all-gather over model` for the collectives of a phase of the layers, one layer's worth; local slices move nothing.
@@ -324,8 +311,7 @@ private Q_SLOTS:
         const auto kept = [&](const char* mesh, const char* preset, Recompute recompute) {
             design.mesh = Mesh::parse(mesh).value();
             design.workload.recompute = recompute;
-            if (const auto applied = applyPreset(design, preset); !applied.ok())
-                qFatal("%s", applied.error().text().c_str());
+            sure(applyPreset(design, preset));
             const auto evaluation = evaluate(design).value();
             std::int64_t bytes = 0;
             counted = 0;

@@ -10,7 +10,7 @@
 #include "model/io/layouts/exporter.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/text/visibletext.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
@@ -33,14 +33,7 @@ namespace {
 
 Design designOf(ModelSpec model, const char* mesh, const char* preset, const Workload& workload = {})
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = std::move(model);
-    design.workload = workload;
-    const auto notes = applyPreset(design, preset);
-    if (!notes.ok())
-        qFatal("%s", notes.error().text().c_str());
-    return design;
+    return designOn(mesh, std::move(model), workload, preset);
 }
 
 Design builtin(const char* model, const char* mesh, const char* preset, const Workload& workload = {})
@@ -160,12 +153,11 @@ private Q_SLOTS:
     {
         QFETCH(int, index);
         const Design design = namedBy(kHostile[static_cast<std::size_t>(index)].second);
-        const auto files = filesOf(design);
-        QVERIFY2(files.ok(), files.ok() ? "" : files.error().text().c_str());
-        const std::string text = textOf(files.value().front().text);
+        const auto files = sure(filesOf(design));
+        const std::string text = textOf(files.front().text);
         QVERIFY(isPlain(text));
         QCOMPARE(linesOf(text), linesOf(moduleOf(namedBy("tame"))));
-        const std::string proof = textOf(files.value().back().text);
+        const std::string proof = textOf(files.back().text);
         QVERIFY(isPlain(proof) && json::accept(proof));
         for (const std::string& line : exportLeftOut("jax", design))
             QVERIFY(isPlain(line) && linesOf(line) == 0 && line.size() < 1000);

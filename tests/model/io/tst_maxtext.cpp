@@ -6,6 +6,7 @@
 #include "model/io/maxtext/rulefile.h"
 #include "model/text/text.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QDir>
 #include <QDirIterator>
@@ -161,13 +162,12 @@ private Q_SLOTS:
     {
         QFETCH(QString, spec);
         QFETCH(QString, shown);
-        const auto read = specFromPython(spec.toStdString(), "f");
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        const auto read = sure(specFromPython(spec.toStdString(), "f"));
         std::vector<std::string> dims;
-        for (const auto& axes : read.value())
+        for (const auto& axes : read)
             dims.push_back(axes.empty() ? "-" : joined(axes, "+"));
         QCOMPARE(QString::fromStdString(joined(dims, "|")), shown);
-        QCOMPARE(QString::fromStdString(pythonSpecText(read.value())), spec);
+        QCOMPARE(QString::fromStdString(pythonSpecText(read)), spec);
     }
 
     void pythonNames()
@@ -197,16 +197,15 @@ private Q_SLOTS:
     void folderNames()
     {
         const auto rules = rulePresetNames();
-        const auto read = readDumpFolderName("/x/sharding_info/deepseek2-16b/v6e-16/slice_4/"
-                                             "rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true",
-                                             rules);
-        QVERIFY(read.ok());
+        const auto read = sure(readDumpFolderName("/x/sharding_info/deepseek2-16b/v6e-16/slice_4/"
+                                                  "rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true",
+                                                  rules));
         const DumpFolder expected { "deepseek2-16b",
                                     "v6e-16",
                                     4,
                                     "pipeline-large-moe",
                                     { { "ici_fsdp_parallelism", "-1" }, { "use_ring_of_experts", "true" } } };
-        QCOMPARE(read.value(), expected);
+        QCOMPARE(read, expected);
         QCOMPARE(
             dumpFolderName(expected),
             std::string("deepseek2-16b/v6e-16/slice_4/rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true"));
@@ -219,27 +218,24 @@ private Q_SLOTS:
 
     void writesWhatItReads()
     {
-        const auto weights = dumpFromText(kNamed, "f");
-        QVERIFY2(weights.ok(), weights.ok() ? "" : weights.error().text().c_str());
-        const auto& dump = std::get<NamedDump>(weights.value());
+        const auto weights = sure(dumpFromText(kNamed, "f"));
+        const auto& dump = std::get<NamedDump>(weights);
         QCOMPARE(dump.mesh.text(), std::string("data=2,fsdp=4"));
         QCOMPARE(dump.entries[1].spec, (DumpSpec { { "fsdp", "data" }, {} }));
         QCOMPARE(dumpText(dump), std::string(kNamed));
         QCOMPARE(localShape({ 16, 3 }, dump.entries[1].spec, dump.mesh), (std::vector<std::int64_t> { 2, 3 }));
         QCOMPARE(replicationOf(dump.entries[0].spec, dump.mesh), std::int64_t(8));
 
-        const auto activations = dumpFromText(kActivations, "f");
-        QVERIFY2(activations.ok(), activations.ok() ? "" : activations.error().text().c_str());
-        QVERIFY(!std::get<ActivationDump>(activations.value()).entries[1].names);
-        QCOMPARE(dumpText(std::get<ActivationDump>(activations.value())), std::string(kActivations));
+        const auto activations = sure(dumpFromText(kActivations, "f"));
+        QVERIFY(!std::get<ActivationDump>(activations).entries[1].names);
+        QCOMPARE(dumpText(std::get<ActivationDump>(activations)), std::string(kActivations));
     }
 
     void oldFormsAndOthersKeys()
     {
-        const auto old = dumpFromText(named(kMesh, "[\"fsdp\"]").toStdString(), "f");
-        QVERIFY2(old.ok(), old.ok() ? "" : old.error().text().c_str());
-        QVERIFY(!std::get<NamedDump>(old.value()).entries[0].shape);
-        QVERIFY(dumpText(std::get<NamedDump>(old.value())).find("\"shape\": [") == std::string::npos);
+        const auto old = sure(dumpFromText(named(kMesh, "[\"fsdp\"]").toStdString(), "f"));
+        QVERIFY(!std::get<NamedDump>(old).entries[0].shape);
+        QVERIFY(dumpText(std::get<NamedDump>(old)).find("\"shape\": [") == std::string::npos);
         const auto more = dumpFromText(named(kMesh, "[\"fsdp\"]", ",\"note\":{\"mesh\":[{}]},\"shape\":[8]").toStdString(), "f");
         QVERIFY2(more.ok(), more.ok() ? "" : more.error().text().c_str());
     }
@@ -369,12 +365,11 @@ private Q_SLOTS:
                                 { ".params/w", { "embed", "mlp" }, std::vector<std::int64_t> { 6, 8 } },
                                 { ".opt_state/mu/w", { "embed", "mlp" }, std::vector<std::int64_t> { 6, 8 } },
                                 { ".params/v", { "", "embed" }, std::nullopt } } };
-        const auto out = resolveWeights(logical, setup, mesh, warnings);
-        QVERIFY(out.ok());
-        QCOMPARE(out.value().entries[0].spec, DumpSpec {});
-        QCOMPARE(out.value().entries[1].spec, (DumpSpec { { "fsdp" }, { "expert" } }));
-        QCOMPARE(out.value().entries[2].spec, out.value().entries[1].spec);
-        QCOMPARE(out.value().entries[3].spec, (DumpSpec { {}, { "fsdp", "expert" } }));
+        const auto out = sure(resolveWeights(logical, setup, mesh, warnings));
+        QCOMPARE(out.entries[0].spec, DumpSpec {});
+        QCOMPARE(out.entries[1].spec, (DumpSpec { { "fsdp" }, { "expert" } }));
+        QCOMPARE(out.entries[2].spec, out.entries[1].spec);
+        QCOMPARE(out.entries[3].spec, (DumpSpec { {}, { "fsdp", "expert" } }));
         QCOMPARE(warnings.size(), std::size_t(1));
         RuleSetup unknown = setup;
         unknown.rules[0].axes = { "tensor" };
@@ -444,12 +439,9 @@ private Q_SLOTS:
     {
         QFETCH(QString, folder);
         QFETCH(QString, rules);
-        const auto name = readDumpFolderName(folder.toStdString(), rulePresetNames());
-        QVERIFY2(name.ok(), name.ok() ? "" : name.error().text().c_str());
-        const auto setup = openRules(sourcesOf(rules, name.value()));
-        QVERIFY2(setup.ok(), setup.ok() ? "" : setup.error().text().c_str());
-        const auto mesh = meshOfFolder(setup.value(), name.value());
-        QVERIFY2(mesh.ok(), mesh.ok() ? "" : mesh.error().text().c_str());
+        const auto name = sure(readDumpFolderName(folder.toStdString(), rulePresetNames()));
+        const auto setup = sure(openRules(sourcesOf(rules, name)));
+        const auto mesh = sure(meshOfFolder(setup, name));
 
         const std::string path = folder.toStdString() + "/";
         const auto logical = readLogicalDump(path + "logical_shardings.json");
@@ -458,23 +450,20 @@ private Q_SLOTS:
         QVERIFY2(golden.ok(), golden.ok() ? "" : golden.error().text().c_str());
         QVERIFY(golden.value().entries.size() >= 42);
         std::vector<std::string> warnings;
-        const auto made = resolveWeights(logical.value(), setup.value(), mesh.value(), warnings);
-        QVERIFY(made.ok());
+        const auto made = sure(resolveWeights(logical.value(), setup, mesh, warnings));
         QVERIFY(warnings.empty());
-        QCOMPARE(made.value().mesh, golden.value().mesh);
-        QCOMPARE(differences(made.value().entries, golden.value().entries), 0);
-        QCOMPARE(dumpText(made.value()), readTextFile(path + "named_shardings.json").value());
+        QCOMPARE(made.mesh, golden.value().mesh);
+        QCOMPARE(differences(made.entries, golden.value().entries), 0);
+        QCOMPARE(dumpText(made), readTextFile(path + "named_shardings.json").value());
         QCOMPARE(dumpText(logical.value()), readTextFile(path + "logical_shardings.json").value());
 
-        const auto activations = readActivationDump(path + "input_shardings.json");
-        QVERIFY2(activations.ok(), activations.ok() ? "" : activations.error().text().c_str());
-        ActivationDump blank = activations.value();
+        const auto activations = sure(readActivationDump(path + "input_shardings.json"));
+        ActivationDump blank = activations;
         for (ActivationEntry& entry : blank.entries)
             if (entry.names)
                 entry.spec.clear(); // so that nothing can be right by being copied
-        const auto resolved = resolveActivations(blank, setup.value(), mesh.value());
-        QVERIFY(resolved.ok());
-        QCOMPARE(dumpText(resolved.value()), readTextFile(path + "input_shardings.json").value());
+        const auto resolved = sure(resolveActivations(blank, setup, mesh));
+        QCOMPARE(dumpText(resolved), readTextFile(path + "input_shardings.json").value());
     }
 
     /// Wrong ways to resolve must not pass on the real dumps of today.
@@ -522,10 +511,9 @@ private Q_SLOTS:
     void oldestDumps()
     {
         QFETCH(QString, folder);
-        const auto golden = readNamedDump(folder.toStdString() + "/named_shardings.json");
-        QVERIFY2(golden.ok(), golden.ok() ? "" : golden.error().text().c_str());
-        QCOMPARE(golden.value().entries.size(), std::size_t(39));
-        QCOMPARE(dumpText(golden.value()), readTextFile(folder.toStdString() + "/named_shardings.json").value());
+        const auto golden = sure(readNamedDump(folder.toStdString() + "/named_shardings.json"));
+        QCOMPARE(golden.entries.size(), std::size_t(39));
+        QCOMPARE(dumpText(golden), readTextFile(folder.toStdString() + "/named_shardings.json").value());
 
         std::map<std::string, std::vector<std::string>> names;
         const auto weightOf = [](const std::string& name) {
@@ -539,7 +527,7 @@ private Q_SLOTS:
                 names[weightOf(entry.name)] = entry.names;
         }
         LogicalDump logical;
-        for (const NamedEntry& entry : golden.value().entries) {
+        for (const NamedEntry& entry : golden.entries) {
             QVERIFY2(names.contains(weightOf(entry.name)), entry.name.c_str());
             logical.entries.push_back({ entry.name,
                                         weightOf(entry.name).empty() ? std::vector<std::string> {} : names[weightOf(entry.name)],
@@ -547,7 +535,7 @@ private Q_SLOTS:
         }
         const auto folderName = readDumpFolderName(folder.toStdString(), rulePresetNames());
         std::vector<std::string> axes;
-        for (const MeshAxis& axis : golden.value().mesh.axes())
+        for (const MeshAxis& axis : golden.mesh.axes())
             axes.push_back(axis.name);
         RuleSources sources;
         sources.base = shared("history/87335ad942/rules/base.yml").toStdString();
@@ -558,10 +546,10 @@ private Q_SLOTS:
             return resolveWeights(logical, setup.value(), meshOfFolder(setup.value(), folderName.value()).value(), warnings)
                 .value();
         };
-        QCOMPARE(made().mesh, golden.value().mesh);
-        QCOMPARE(differences(made().entries, golden.value().entries), 9); // all of them end in ['scale']
+        QCOMPARE(made().mesh, golden.mesh);
+        QCOMPARE(differences(made().entries, golden.entries), 9); // all of them end in ['scale']
         sources.settings.push_back("logical_axis_rules=[[norm, [tensor, tensor_transpose, tensor_sequence]]]");
-        QCOMPARE(differences(made().entries, golden.value().entries), 0);
+        QCOMPARE(differences(made().entries, golden.entries), 0);
     }
 
     /// Worked examples: local shapes of today's dumps.

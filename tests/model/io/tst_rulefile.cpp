@@ -5,6 +5,7 @@
 #include "model/text/text.h"
 #include "tests/model/io/checkpointmaker.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -114,18 +115,16 @@ private Q_SLOTS:
 
     void yamlPlaces()
     {
-        const auto value = parseYaml("a: 1\nb:\n  - x\n  - [y,\n     z]\n", "f.yml");
-        QVERIFY(value.ok());
-        QCOMPARE(yamlPlace("f.yml", *value.value().find("a")), std::string("f.yml:1:4"));
-        QCOMPARE(yamlPlace("f.yml", value.value().find("b")->items[1].items[1]), std::string("f.yml:5:6"));
+        const auto value = sure(parseYaml("a: 1\nb:\n  - x\n  - [y,\n     z]\n", "f.yml"));
+        QCOMPARE(yamlPlace("f.yml", *value.find("a")), std::string("f.yml:1:4"));
+        QCOMPARE(yamlPlace("f.yml", value.find("b")->items[1].items[1]), std::string("f.yml:5:6"));
     }
 
     void aliasesAndMerges()
     {
-        const auto value = parseYaml("a: &x [1, 2]\nb: *x\nc: &m {k: 1, l: 2}\nd: {<<: *m, l: 3}\n", "f");
-        QVERIFY2(value.ok(), value.ok() ? "" : value.error().text().c_str());
-        QCOMPARE(value.value().find("b")->items.size(), std::size_t(2));
-        const YamlValue& d = *value.value().find("d");
+        const auto value = sure(parseYaml("a: &x [1, 2]\nb: *x\nc: &m {k: 1, l: 2}\nd: {<<: *m, l: 3}\n", "f"));
+        QCOMPARE(value.find("b")->items.size(), std::size_t(2));
+        const YamlValue& d = *value.find("d");
         QCOMPARE(d.keys, (std::vector<std::string> { "l", "k" }));
         QCOMPARE(d.find("l")->integer(), std::optional<std::int64_t>(3));
         QCOMPARE(d.find("k")->integer(), std::optional<std::int64_t>(1));
@@ -213,26 +212,24 @@ private Q_SLOTS:
     void baseFile()
     {
         const std::string path = write("base.yml", kBase);
-        const auto setup = openRules({ path, {}, {}, {} });
-        QVERIFY2(setup.ok(), setup.ok() ? "" : setup.error().text().c_str());
-        QCOMPARE(ruleText(setup.value()), std::string("mlp:tensor embed:fsdp exp: norm: activation_length:context"));
-        QCOMPARE(setup.value().rules[1].place, path + ":4");
-        QCOMPARE(setup.value().dataSharding, (std::vector<std::string> { "data", "fsdp" }));
-        QCOMPARE(setup.value().name, std::string("base.yml"));
-        QCOMPARE(meshOf(setup.value(), 8, 1).value().text(), std::string("data=1,fsdp=4,tensor=2"));
-        QCOMPARE(setup.value().warnings.size(), std::size_t(1)); // the axis context
-        QVERIFY2(setup.value().warnings[0].starts_with(path + ":7 (activation_length): the mesh has no axis 'context'"),
-                 all(setup.value().warnings));
+        const auto setup = sure(openRules({ path, {}, {}, {} }));
+        QCOMPARE(ruleText(setup), std::string("mlp:tensor embed:fsdp exp: norm: activation_length:context"));
+        QCOMPARE(setup.rules[1].place, path + ":4");
+        QCOMPARE(setup.dataSharding, (std::vector<std::string> { "data", "fsdp" }));
+        QCOMPARE(setup.name, std::string("base.yml"));
+        QCOMPARE(meshOf(setup, 8, 1).value().text(), std::string("data=1,fsdp=4,tensor=2"));
+        QCOMPARE(setup.warnings.size(), std::size_t(1)); // the axis context
+        QVERIFY2(setup.warnings[0].starts_with(path + ":7 (activation_length): the mesh has no axis 'context'"),
+                 all(setup.warnings));
     }
 
     void basesOnBases()
     {
         write("base.yml", kBase);
         const std::string path = write("more.yml", "base_config: base.yml\nmesh_axes: [fsdp, tensor]\nici_tensor_parallelism: 4\n");
-        const auto setup = openRules({ path, {}, {}, {} });
-        QVERIFY2(setup.ok(), setup.ok() ? "" : setup.error().text().c_str());
-        QCOMPARE(meshOf(setup.value(), 8, 1).value().text(), std::string("fsdp=2,tensor=4"));
-        QCOMPARE(setup.value().rules.size(), std::size_t(5));
+        const auto setup = sure(openRules({ path, {}, {}, {} }));
+        QCOMPARE(meshOf(setup, 8, 1).value().text(), std::string("fsdp=2,tensor=4"));
+        QCOMPARE(setup.rules.size(), std::size_t(5));
         const std::string circle = write("circle.yml", "base_config: circle.yml\n");
         QCOMPARE(errorOf({ circle, {}, {}, {} }),
                  QStringLiteral("circle.yml:1:14: more than 8 configurations name each other as base_config; check for a circle"));
@@ -443,9 +440,8 @@ private Q_SLOTS:
 
     void textInAnEditor()
     {
-        const auto setup = rulesFromText("mesh_axes: [fsdp]\nlogical_axis_rules: [[embed, fsdp]]\n", "edited");
-        QVERIFY(setup.ok());
-        QCOMPARE(setup.value().rules[0].place, std::string("edited:2"));
+        const auto setup = sure(rulesFromText("mesh_axes: [fsdp]\nlogical_axis_rules: [[embed, fsdp]]\n", "edited"));
+        QCOMPARE(setup.rules[0].place, std::string("edited:2"));
         QCOMPARE(rulesFromText("x: [", "edited").error().where, std::string("edited:1:1"));
     }
 };
