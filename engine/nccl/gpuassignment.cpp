@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/gpuassignment.h"
 
+#include "model/text/numbers.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -10,11 +12,6 @@
 namespace shardboard::engine::nccl {
 
 namespace {
-
-std::string counted(std::int64_t count, const std::string& what)
-{
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// For `each` ranks in every process. Empty where there are none; `lacks` is the process that has too few then, `found` how many.
 std::vector<std::vector<int>> taken(std::size_t each, const std::vector<ProcessGpus>& processes, std::size_t& lacks,

@@ -8,6 +8,7 @@
 #include "model/plan/memorysettings.h"
 #include "model/plan/program.h"
 #include "model/text/contains.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,11 +20,6 @@ namespace shardboard::engine::nccl {
 namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-std::string counted(std::int64_t count, const std::string& what)
-{
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 } // namespace
 

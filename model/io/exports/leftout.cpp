@@ -2,6 +2,7 @@
 #include "model/io/exports/leftout.h"
 
 #include "model/io/exports/pythontext.h"
+#include "model/text/numbers.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -10,11 +11,6 @@
 namespace shardboard {
 
 namespace {
-
-std::string counted(std::size_t count, const std::string& what)
-{
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// In quotes, printable and short, whatever a name holds.
 std::string shown(const std::string& text)
@@ -35,7 +31,7 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
         else
             ++known->second;
     }
-    std::string text = counted(pins.size(), "pin") + " of ";
+    std::string text = counted(static_cast<std::int64_t>(pins.size()), "pin") + " of ";
     for (std::size_t i = 0; i < std::min(matches.size(), kMostNamed); ++i)
         text += (i > 0 ? ", " : "") + shown(matches[i].first)
             + (matches[i].second > 1 ? " (" + std::to_string(matches[i].second) + ")" : "");
