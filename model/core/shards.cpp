@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/shards.h"
 
+#include "model/text/names.h"
+
 #include <algorithm>
 #include <array>
 
@@ -35,13 +37,7 @@ Range nestedCeilPart(std::int64_t size, const std::vector<std::int64_t>& axisSiz
 
 std::string cutRuleName(CutRule rule) { return kCutRules[static_cast<std::size_t>(rule)]; }
 
-std::optional<CutRule> cutRuleFromName(std::string_view name)
-{
-    for (std::size_t i = 0; i < kCutRules.size(); ++i)
-        if (name == kCutRules[i])
-            return static_cast<CutRule>(i);
-    return std::nullopt;
-}
+std::optional<CutRule> cutRuleFromName(std::string_view name) { return namedIn<CutRule>(kCutRules, name); }
 
 Range balancedPart(std::int64_t size, std::int64_t parts, std::int64_t index)
 {

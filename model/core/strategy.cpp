@@ -3,6 +3,7 @@
 
 #include "model/core/checked.h"
 #include "model/text/contains.h"
+#include "model/text/names.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -159,10 +160,7 @@ std::optional<StrategyKind> strategyKindFromName(std::string_view name)
 {
     std::string wanted(name);
     std::ranges::replace(wanted, '_', '-');
-    for (std::size_t i = 0; i < kKinds.size(); ++i)
-        if (wanted == kKinds[i])
-            return static_cast<StrategyKind>(i);
-    return std::nullopt;
+    return namedIn<StrategyKind>(kKinds, wanted);
 }
 
 StrategyParameters parametersOf(StrategyKind kind)

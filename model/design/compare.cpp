@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/compare.h"
 
+#include "model/text/names.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -358,29 +359,10 @@ private:
 
 std::string changePartName(DesignDifference::Part part)
 {
-    switch (part) {
-    case Part::Model:
-        return "model";
-    case Part::Mesh:
-        return "mesh";
-    case Part::Hardware:
-        return "hardware";
-    case Part::Workload:
-        return "workload";
-    case Part::Pipeline:
-        return "pipeline";
-    case Part::Picker:
-        return "picker";
-    case Part::Memory:
-        return "memory";
-    case Part::Rules:
-        return "rules";
-    case Part::Weight:
-        return "weight";
-    case Part::Pin:
-        return "pin";
-    }
-    return {};
+    constexpr std::array kNames {
+        "model", "mesh", "hardware", "workload", "pipeline", "picker", "memory", "rules", "weight", "pin"
+    };
+    return nameIn(kNames, part);
 }
 
 CostLine::Verdict CostLine::verdict() const
@@ -396,17 +378,8 @@ CostLine::Verdict CostLine::verdict() const
 
 std::string verdictName(CostLine::Verdict verdict)
 {
-    switch (verdict) {
-    case CostLine::Verdict::Same:
-        return "same";
-    case CostLine::Verdict::Better:
-        return "better";
-    case CostLine::Verdict::Worse:
-        return "worse";
-    case CostLine::Verdict::Other:
-        return "other";
-    }
-    return {};
+    constexpr std::array kNames { "same", "better", "worse", "other" };
+    return nameIn(kNames, verdict);
 }
 
 std::string costText(CostLine::Unit unit, double value)

@@ -3,6 +3,7 @@
 #include "model/design/explain/explain.h"
 
 #include "model/text/glob.h"
+#include "model/text/names.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -227,17 +228,8 @@ std::string operationId(const Evaluation& evaluation, int segment, int op)
 
 std::string targetKindName(ExplainTarget::Kind kind)
 {
-    switch (kind) {
-    case ExplainTarget::Kind::Collective:
-        return "collective";
-    case ExplainTarget::Kind::Operation:
-        return "operation";
-    case ExplainTarget::Kind::Weight:
-        return "weight";
-    case ExplainTarget::Kind::Activation:
-        break;
-    }
-    return "activation";
+    constexpr std::array kNames { "collective", "operation", "weight", "activation" };
+    return nameIn(kNames, kind);
 }
 
 ExplainTarget operationTarget(const Evaluation& evaluation, int segment, int op)

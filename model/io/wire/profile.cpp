@@ -2,6 +2,7 @@
 #include "model/io/wire/profile.h"
 
 #include "model/io/wire/profilemembers.h"
+#include "model/text/names.h"
 
 #include <array>
 #include <cmath>
@@ -122,13 +123,7 @@ void readEvents(JsonFields& from, RunProfile& profile)
 
 std::string profileModeName(ProfileMode mode) { return kModes[static_cast<std::size_t>(mode)]; }
 
-std::optional<ProfileMode> profileModeFromName(std::string_view name)
-{
-    for (std::size_t i = 0; i < kModes.size(); ++i)
-        if (name == kModes[i])
-            return static_cast<ProfileMode>(i);
-    return std::nullopt;
-}
+std::optional<ProfileMode> profileModeFromName(std::string_view name) { return namedIn<ProfileMode>(kModes, name); }
 
 template <class Each, MembersOf<ProfiledDevice> Device>
 void jsonMembers(Each& each, Device& device)
