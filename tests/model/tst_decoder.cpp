@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "tests/support/datarow.h"
 #include "tests/support/families.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
@@ -86,43 +87,37 @@ private Q_SLOTS:
         };
         const char* attention = "input_layernorm.weight self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight "
                                 "self_attn.o_proj.weight post_attention_layernorm.weight";
-        QTest::newRow("mixtral") << "mixtral"
-                                 << "moe block"
-                                 << names(model, attention)
-                + names(model + "block_sparse_moe.", "gate.weight experts.*.w1.weight experts.*.w3.weight experts.*.w2.weight");
+        dataRow(
+            "mixtral", "mixtral", "moe block",
+            names(model, attention)
+                + names(model + "block_sparse_moe.", "gate.weight experts.*.w1.weight experts.*.w3.weight experts.*.w2.weight"));
         const char* latent =
             "input_layernorm.weight self_attn.q_a_proj.weight self_attn.q_a_layernorm.weight self_attn.q_b_proj.weight "
             "self_attn.kv_a_proj_with_mqa.weight self_attn.kv_a_layernorm.weight self_attn.kv_b_proj.weight "
             "self_attn.o_proj.weight post_attention_layernorm.weight";
-        QTest::newRow("deepseek, first layers")
-            << "deepseek_v3"
-            << "dense block" << names(model, latent) + names(model + "mlp.", "gate_proj.weight up_proj.weight down_proj.weight");
-        QTest::newRow("deepseek") << "deepseek_v3"
-                                  << "moe block"
-                                  << names(model, latent)
-                + names(model + "mlp.",
-                        "gate.weight gate.e_score_correction_bias experts.*.gate_proj.weight experts.*.up_proj.weight "
-                        "experts.*.down_proj.weight shared_experts.gate_proj.weight shared_experts.up_proj.weight "
-                        "shared_experts.down_proj.weight");
-        QTest::newRow("gpt-oss") << "gpt_oss"
-                                 << "moe block"
-                                 << names(model, attention)
-                + names(model + "self_attn.", "q_proj.bias k_proj.bias v_proj.bias o_proj.bias sinks")
-                + names(model + "mlp.",
-                        "router.weight router.bias experts.gate_up_proj experts.gate_up_proj_bias "
-                        "experts.down_proj experts.down_proj_bias");
-        QTest::newRow("gemma 2") << "gemma2"
-                                 << "block"
-                                 << names(model, attention)
-                + names(model,
-                        "pre_feedforward_layernorm.weight post_feedforward_layernorm.weight mlp.gate_proj.weight "
-                        "mlp.up_proj.weight mlp.down_proj.weight");
-        QTest::newRow("falcon") << "falcon"
-                                << "block"
-                                << names(QStringLiteral("transformer.h.*."),
-                                         "ln_attn.weight ln_attn.bias ln_mlp.weight ln_mlp.bias "
-                                         "self_attention.query_key_value.weight self_attention.dense.weight "
-                                         "mlp.dense_h_to_4h.weight mlp.dense_4h_to_h.weight");
+        dataRow("deepseek, first layers", "deepseek_v3", "dense block",
+                names(model, latent) + names(model + "mlp.", "gate_proj.weight up_proj.weight down_proj.weight"));
+        dataRow("deepseek", "deepseek_v3", "moe block",
+                names(model, latent)
+                    + names(model + "mlp.",
+                            "gate.weight gate.e_score_correction_bias experts.*.gate_proj.weight experts.*.up_proj.weight "
+                            "experts.*.down_proj.weight shared_experts.gate_proj.weight shared_experts.up_proj.weight "
+                            "shared_experts.down_proj.weight"));
+        dataRow("gpt-oss", "gpt_oss", "moe block",
+                names(model, attention) + names(model + "self_attn.", "q_proj.bias k_proj.bias v_proj.bias o_proj.bias sinks")
+                    + names(model + "mlp.",
+                            "router.weight router.bias experts.gate_up_proj experts.gate_up_proj_bias "
+                            "experts.down_proj experts.down_proj_bias"));
+        dataRow("gemma 2", "gemma2", "block",
+                names(model, attention)
+                    + names(model,
+                            "pre_feedforward_layernorm.weight post_feedforward_layernorm.weight mlp.gate_proj.weight "
+                            "mlp.up_proj.weight mlp.down_proj.weight"));
+        dataRow("falcon", "falcon", "block",
+                names(QStringLiteral("transformer.h.*."),
+                      "ln_attn.weight ln_attn.bias ln_mlp.weight ln_mlp.bias "
+                      "self_attention.query_key_value.weight self_attention.dense.weight "
+                      "mlp.dense_h_to_4h.weight mlp.dense_4h_to_h.weight"));
     }
     void namesOfOtherFamilies()
     {
@@ -202,14 +197,10 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("prefix");
         QTest::addColumn<QString>("head");
-        QTest::newRow("plain") << "model."
-                               << "lm_head.weight";
-        QTest::newRow("wrapped model") << "language_model.model."
-                                       << "language_model.lm_head.weight";
-        QTest::newRow("model of a wrapper") << "model.language_model."
-                                            << "lm_head.weight";
-        QTest::newRow("none") << ""
-                              << "lm_head.weight";
+        dataRow("plain", "model.", "lm_head.weight");
+        dataRow("wrapped model", "language_model.model.", "language_model.lm_head.weight");
+        dataRow("model of a wrapper", "model.language_model.", "lm_head.weight");
+        dataRow("none", "", "lm_head.weight");
     }
     void headGoesWithThePrefix()
     {

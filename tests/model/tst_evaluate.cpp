@@ -2,6 +2,7 @@
 // From a design to its evaluation: presets, precedence, findings, refusals.
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
+#include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -116,13 +117,12 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("message");
-        QTest::newRow("strict") << "P('model')"
-                                << "strategies[0] on lm_head.weight dim 0: 1001 does not divide by 4; "
-                                   "cut over another mesh axis, pad the tensor, or choose an uneven cut rule such as balanced";
-        QTest::newRow("axis") << "P('tp')"
-                              << "strategies[0] on lm_head.weight: the mesh has no axis 'tp'; its axes are data=2,model=4";
-        QTest::newRow("partial") << "P(unreduced={'model'})"
-                                 << "strategies[0] on lm_head.weight: a weight or input cannot be partial; leave out unreduced";
+        dataRow("strict", "P('model')",
+                "strategies[0] on lm_head.weight dim 0: 1001 does not divide by 4; "
+                "cut over another mesh axis, pad the tensor, or choose an uneven cut rule such as balanced");
+        dataRow("axis", "P('tp')", "strategies[0] on lm_head.weight: the mesh has no axis 'tp'; its axes are data=2,model=4");
+        dataRow("partial", "P(unreduced={'model'})",
+                "strategies[0] on lm_head.weight: a weight or input cannot be partial; leave out unreduced");
     }
     void refusalsNameEntryAndTensor()
     {

@@ -5,6 +5,7 @@
 #include "model/design/explain/rankedrows.h"
 #include "model/design/presets/presets.h"
 #include "model/text/contains.h"
+#include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -162,8 +163,7 @@ private Q_SLOTS:
             for (const bool train : { false, true })
                 QTest::addRow("%s %s", preset, train ? "train" : "prefill")
                     << "fsdp=2,context=2,model=2" << preset << train << ours;
-        QTest::newRow("unpinned") << "data=2,model=16"
-                                  << "replicate" << true << ours;
+        dataRow("unpinned", "data=2,model=16", "replicate", true, ours);
         for (const PickerProfile profile : { PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 }) {
             PickerOptions upstream;
             upstream.profile = profile;
@@ -230,12 +230,9 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
-        QTest::newRow("tensor parallel") << "data=2,model=4"
-                                         << "megatron-tp";
-        QTest::newRow("fully sharded") << "fsdp=4"
-                                       << "fsdp";
-        QTest::newRow("context") << "context=2,model=2"
-                                 << "cp-ring";
+        dataRow("tensor parallel", "data=2,model=4", "megatron-tp");
+        dataRow("fully sharded", "fsdp=4", "fsdp");
+        dataRow("context", "context=2,model=2", "cp-ring");
     }
     void pinsLeadWhereTheyPromise()
     {
@@ -297,21 +294,18 @@ private Q_SLOTS:
         QTest::newRow("operation") << "block/self_attn.q_proj" << QStringList { "operation block/self_attn.q_proj" };
         QTest::newRow("without segment") << "self_attn.q_proj" << QStringList { "operation block/self_attn.q_proj" };
         QTest::newRow("last part") << "o_proj" << QStringList { "operation block/self_attn.o_proj" };
-        QTest::newRow("weight") << "model.layers.*.mlp.up_proj.weight"
-                                << QStringList { "weight model.layers.*.mlp.up_proj.weight" };
-        QTest::newRow("weight of a layer") << "model.layers.2.mlp.up_proj.weight"
-                                           << QStringList { "weight model.layers.*.mlp.up_proj.weight 2" };
+        dataRow("weight", "model.layers.*.mlp.up_proj.weight", QStringList { "weight model.layers.*.mlp.up_proj.weight" });
+        dataRow("weight of a layer", "model.layers.2.mlp.up_proj.weight",
+                QStringList { "weight model.layers.*.mlp.up_proj.weight 2" });
         QTest::newRow("operation of a layer") << "model.layers.3.mlp.up_proj" << QStringList { "operation block/mlp.up_proj 3" };
         QTest::newRow("end of a weight") << "up_proj.weight" << QStringList { "weight model.layers.*.mlp.up_proj.weight" };
         QTest::newRow("activation") << "q rotated" << QStringList { "activation q rotated" };
         QTest::newRow("input") << "tokens" << QStringList { "weight tokens" };
-        QTest::newRow("glob") << "*.self_attn.?_proj.weight"
-                              << QStringList { "weight model.layers.*.self_attn.q_proj.weight",
-                                               "weight model.layers.*.self_attn.k_proj.weight",
-                                               "weight model.layers.*.self_attn.v_proj.weight",
-                                               "weight model.layers.*.self_attn.o_proj.weight" };
-        QTest::newRow("collective") << "block/mlp.residual/mlp out/all-reduce"
-                                    << QStringList { "collective block/mlp.residual/mlp out/all-reduce" };
+        dataRow("glob", "*.self_attn.?_proj.weight",
+                QStringList { "weight model.layers.*.self_attn.q_proj.weight", "weight model.layers.*.self_attn.k_proj.weight",
+                              "weight model.layers.*.self_attn.v_proj.weight", "weight model.layers.*.self_attn.o_proj.weight" });
+        dataRow("collective", "block/mlp.residual/mlp out/all-reduce",
+                QStringList { "collective block/mlp.residual/mlp out/all-reduce" });
     }
     void names()
     {
@@ -344,30 +338,18 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("read"); ///< empty: refused
-        QTest::newRow("batch") << "*:batch=data,fsdp"
-                               << "*:batch=data,fsdp";
-        QTest::newRow("blanks") << " residual : sequence = model ; whole = data "
-                                << "residual:sequence=model;whole=data";
-        QTest::newRow("row") << "block/self_attn.attention@context=S1 R R -> S1"
-                             << "block/self_attn.attention@context=S1 R R -> S1";
-        QTest::newRow("row, blanks") << "a @ x = S1  R->P"
-                                     << "a@x=S1 R -> P";
-        QTest::newRow("no row") << "a@x=S1"
-                                << "";
-        QTest::newRow("no such placement") << "a@x=Q R -> R"
-                                           << "";
-        QTest::newRow("no axis") << "a@=R -> R"
-                                 << "";
-        QTest::newRow("nothing") << "batch"
-                                 << "";
-        QTest::newRow("no label") << "*:=data"
-                                  << "";
-        QTest::newRow("no axes") << "*:batch="
-                                 << "";
-        QTest::newRow("empty axis") << "*:batch=data,,x"
-                                    << "";
-        QTest::newRow("no match") << ":batch=data"
-                                  << "";
+        dataRow("batch", "*:batch=data,fsdp", "*:batch=data,fsdp");
+        dataRow("blanks", " residual : sequence = model ; whole = data ", "residual:sequence=model;whole=data");
+        dataRow("row", "block/self_attn.attention@context=S1 R R -> S1", "block/self_attn.attention@context=S1 R R -> S1");
+        dataRow("row, blanks", "a @ x = S1  R->P", "a@x=S1 R -> P");
+        dataRow("no row", "a@x=S1", "");
+        dataRow("no such placement", "a@x=Q R -> R", "");
+        dataRow("no axis", "a@=R -> R", "");
+        dataRow("nothing", "batch", "");
+        dataRow("no label", "*:=data", "");
+        dataRow("no axes", "*:batch=", "");
+        dataRow("empty axis", "*:batch=data,,x", "");
+        dataRow("no match", ":batch=data", "");
     }
     void pinsAsText()
     {

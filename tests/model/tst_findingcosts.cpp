@@ -4,6 +4,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/findings/findings.h"
 #include "model/design/presets/presets.h"
+#include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -134,16 +135,11 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
-        QTest::newRow("fsdp") << "fsdp=16"
-                              << "fsdp";
-        QTest::newRow("over data") << "data=16"
-                                   << "fsdp";
-        QTest::newRow("hsdp") << "data=2,fsdp=16"
-                              << "hsdp";
-        QTest::newRow("with tensor parallelism") << "fsdp=8,model=2"
-                                                 << "tp+fsdp";
-        QTest::newRow("and the sequence") << "fsdp=8,model=2"
-                                          << "tp-sp+fsdp";
+        dataRow("fsdp", "fsdp=16", "fsdp");
+        dataRow("over data", "data=16", "fsdp");
+        dataRow("hsdp", "data=2,fsdp=16", "hsdp");
+        dataRow("with tensor parallelism", "fsdp=8,model=2", "tp+fsdp");
+        dataRow("and the sequence", "fsdp=8,model=2", "tp-sp+fsdp");
     }
     void headsAreWholeInWhatIsGathered()
     {

@@ -5,6 +5,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/text/glob.h"
+#include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -108,62 +109,20 @@ private Q_SLOTS:
         QTest::addColumn<QString>("text"); ///< a spec, or kind:axes
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("mended"); ///< layout of lm_head (1000 x 512) after the repair
-        QTest::newRow("misspelt axis") << "data=2,model=4"
-                                       << "rowwise:modle"
-                                       << "unknown-axis"
-                                       << "P('model')";
-        QTest::newRow("axis outside the mesh") << "data=2,model=4"
-                                               << "rowwise:model,expert"
-                                               << "unknown-axis"
-                                               << "P('model')";
-        QTest::newRow("only axis outside") << "data=2,model=4"
-                                           << "rowwise:expert"
-                                           << "unknown-axis"
-                                           << "P()";
-        QTest::newRow("in a spec") << "data=2,model=4"
-                                   << "P(('model', 'zz'), 'data')"
-                                   << "unknown-axis"
-                                   << "P('model', 'data')";
-        QTest::newRow("twice") << "data=2,model=4"
-                               << "P('model', 'model')"
-                               << "axis-twice"
-                               << "P('model')";
-        QTest::newRow("twice on one dim") << "data=2,model=4"
-                                          << "rowwise:model,model"
-                                          << "axis-twice"
-                                          << "P('model')";
-        QTest::newRow("indivisible") << "model=3"
-                                     << "P('model')"
-                                     << "indivisible"
-                                     << "P('model')";
-        QTest::newRow("one of two divides") << "model=3,data=2"
-                                            << "P(('model', 'data'))"
-                                            << "indivisible"
-                                            << "P('data')";
-        QTest::newRow("overflow") << "model=1024,data=2"
-                                  << "P(('model', 'data'))"
-                                  << "overflow"
-                                  << "P('data')";
-        QTest::newRow("partial") << "data=2,model=4"
-                                 << "P('data', unreduced={'model'})"
-                                 << "partial"
-                                 << "P('data')";
-        QTest::newRow("too many entries") << "data=2,model=4"
-                                          << "P('data', None, 'model')"
-                                          << "dim-out-of-range"
-                                          << "P('data')";
-        QTest::newRow("no spec") << "data=2,model=4"
-                                 << "P('data'"
-                                 << "unreadable"
-                                 << "P()";
-        QTest::newRow("of modules") << "data=2,model=4"
-                                    << "tensor-parallel:model"
-                                    << "unreadable"
-                                    << "P('model')";
-        QTest::newRow("fused on one that is not") << "model=2"
-                                                  << "gate-up:model"
-                                                  << "not-planned"
-                                                  << "P(None, 'model')";
+        dataRow("misspelt axis", "data=2,model=4", "rowwise:modle", "unknown-axis", "P('model')");
+        dataRow("axis outside the mesh", "data=2,model=4", "rowwise:model,expert", "unknown-axis", "P('model')");
+        dataRow("only axis outside", "data=2,model=4", "rowwise:expert", "unknown-axis", "P()");
+        dataRow("in a spec", "data=2,model=4", "P(('model', 'zz'), 'data')", "unknown-axis", "P('model', 'data')");
+        dataRow("twice", "data=2,model=4", "P('model', 'model')", "axis-twice", "P('model')");
+        dataRow("twice on one dim", "data=2,model=4", "rowwise:model,model", "axis-twice", "P('model')");
+        dataRow("indivisible", "model=3", "P('model')", "indivisible", "P('model')");
+        dataRow("one of two divides", "model=3,data=2", "P(('model', 'data'))", "indivisible", "P('data')");
+        dataRow("overflow", "model=1024,data=2", "P(('model', 'data'))", "overflow", "P('data')");
+        dataRow("partial", "data=2,model=4", "P('data', unreduced={'model'})", "partial", "P('data')");
+        dataRow("too many entries", "data=2,model=4", "P('data', None, 'model')", "dim-out-of-range", "P('data')");
+        dataRow("no spec", "data=2,model=4", "P('data'", "unreadable", "P()");
+        dataRow("of modules", "data=2,model=4", "tensor-parallel:model", "unreadable", "P('model')");
+        dataRow("fused on one that is not", "model=2", "gate-up:model", "not-planned", "P(None, 'model')");
     }
     void misfits()
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greedy picker, against picks worked out by hand from the tables (max-sharding 2 to 4).
 #include "model/picker/greedy.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -59,21 +60,11 @@ private Q_SLOTS:
         QTest::addColumn<QString>("x");
         QTest::addColumn<QString>("w");
         QTest::addColumn<QString>("taken");
-        QTest::newRow("column-parallel (dim 0)") << "P()"
-                                                 << "P('tp')"
-                                                 << "P() P('tp') -> P(None, 'tp')";
-        QTest::newRow("row-parallel (dim 1)") << "P(None,'tp')"
-                                              << "P(None,'tp')"
-                                              << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
-        QTest::newRow("whole into row-parallel") << "P()"
-                                                 << "P(None,'tp')"
-                                                 << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
-        QTest::newRow("batch") << "P('tp')"
-                               << "P()"
-                               << "P('tp') P() -> P('tp')";
-        QTest::newRow("partial is linear") << "P(unreduced={'tp'})"
-                                           << "P()"
-                                           << "P(unreduced={'tp'}) P() -> P(unreduced={'tp'})";
+        dataRow("column-parallel (dim 0)", "P()", "P('tp')", "P() P('tp') -> P(None, 'tp')");
+        dataRow("row-parallel (dim 1)", "P(None,'tp')", "P(None,'tp')", "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})");
+        dataRow("whole into row-parallel", "P()", "P(None,'tp')", "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})");
+        dataRow("batch", "P('tp')", "P()", "P('tp') P() -> P('tp')");
+        dataRow("partial is linear", "P(unreduced={'tp'})", "P()", "P(unreduced={'tp'}) P() -> P(unreduced={'tp'})");
     }
     void linearLayers()
     {

@@ -3,6 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
+#include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -296,12 +297,9 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
-        QTest::newRow("megatron") << "data=2,model=4"
-                                  << "megatron-tp";
-        QTest::newRow("three axes") << "pod=2,data=2,model=2"
-                                    << "megatron-tp";
-        QTest::newRow("replicate") << "data=4"
-                                   << "replicate";
+        dataRow("megatron", "data=2,model=4", "megatron-tp");
+        dataRow("three axes", "pod=2,data=2,model=2", "megatron-tp");
+        dataRow("replicate", "data=4", "replicate");
     }
     void documentReadsBack()
     {

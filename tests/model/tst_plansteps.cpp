@@ -3,6 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/plansteps.h"
+#include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -44,18 +45,12 @@ void TestPlanSteps::everyStepOnceAndInOrder_data()
     QTest::addColumn<QString>("mesh");
     QTest::addColumn<QString>("preset");
     QTest::addColumn<int>("kind");
-    QTest::newRow("replicated") << "data=2,model=4"
-                                << "replicate" << static_cast<int>(WorkloadKind::Prefill);
-    QTest::newRow("megatron") << "data=2,model=4"
-                              << "megatron-tp" << static_cast<int>(WorkloadKind::Prefill);
-    QTest::newRow("sequence") << "data=2,model=4"
-                              << "tp-sp" << static_cast<int>(WorkloadKind::Decode);
-    QTest::newRow("training") << "fsdp=4,model=2"
-                              << "tp+fsdp" << static_cast<int>(WorkloadKind::Train);
-    QTest::newRow("ring") << "data=2,context=4"
-                          << "cp-ring" << static_cast<int>(WorkloadKind::Train);
-    QTest::newRow("pipeline") << "pipe=4,data=2"
-                              << "pp-1f1b" << static_cast<int>(WorkloadKind::Train);
+    dataRow("replicated", "data=2,model=4", "replicate", static_cast<int>(WorkloadKind::Prefill));
+    dataRow("megatron", "data=2,model=4", "megatron-tp", static_cast<int>(WorkloadKind::Prefill));
+    dataRow("sequence", "data=2,model=4", "tp-sp", static_cast<int>(WorkloadKind::Decode));
+    dataRow("training", "fsdp=4,model=2", "tp+fsdp", static_cast<int>(WorkloadKind::Train));
+    dataRow("ring", "data=2,context=4", "cp-ring", static_cast<int>(WorkloadKind::Train));
+    dataRow("pipeline", "pipe=4,data=2", "pp-1f1b", static_cast<int>(WorkloadKind::Train));
 }
 
 void TestPlanSteps::everyStepOnceAndInOrder()

@@ -3,6 +3,7 @@
 #include "model/core/shards.h"
 #include "model/plan/reshard/reshard.h"
 #include "model/text/contains.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
 
@@ -147,36 +148,16 @@ private Q_SLOTS:
         QTest::addColumn<QString>("from");
         QTest::addColumn<QString>("to");
         QTest::addColumn<QString>("kinds");
-        QTest::newRow("partial to whole") << "P(unreduced={'model'})"
-                                          << "P()"
-                                          << "all-reduce";
-        QTest::newRow("partial to shard") << "P(unreduced={'model'})"
-                                          << "P('model')"
-                                          << "reduce-scatter";
-        QTest::newRow("two partials merge") << "P(unreduced={'data','model'})"
-                                            << "P()"
-                                            << "all-reduce";
-        QTest::newRow("gather") << "P('model')"
-                                << "P()"
-                                << "all-gather";
-        QTest::newRow("gather minor") << "P(('data','model'))"
-                                      << "P('data')"
-                                      << "all-gather";
-        QTest::newRow("two axes of a dim merge") << "P(('data','model'))"
-                                                 << "P()"
-                                                 << "all-gather";
-        QTest::newRow("slice") << "P()"
-                               << "P(None,'model')"
-                               << "local-slice";
-        QTest::newRow("move a cut") << "P('model')"
-                                    << "P(None,'model')"
-                                    << "all-to-all";
-        QTest::newRow("major leaves") << "P(('data','model'))"
-                                      << "P('model')"
-                                      << "send-recv all-gather";
-        QTest::newRow("nothing") << "P('data')"
-                                 << "P('data')"
-                                 << "";
+        dataRow("partial to whole", "P(unreduced={'model'})", "P()", "all-reduce");
+        dataRow("partial to shard", "P(unreduced={'model'})", "P('model')", "reduce-scatter");
+        dataRow("two partials merge", "P(unreduced={'data','model'})", "P()", "all-reduce");
+        dataRow("gather", "P('model')", "P()", "all-gather");
+        dataRow("gather minor", "P(('data','model'))", "P('data')", "all-gather");
+        dataRow("two axes of a dim merge", "P(('data','model'))", "P()", "all-gather");
+        dataRow("slice", "P()", "P(None,'model')", "local-slice");
+        dataRow("move a cut", "P('model')", "P(None,'model')", "all-to-all");
+        dataRow("major leaves", "P(('data','model'))", "P('model')", "send-recv all-gather");
+        dataRow("nothing", "P('data')", "P('data')", "");
     }
     void kinds()
     {

@@ -2,6 +2,7 @@
 // Logical axis rules: the resolution against a table of answers, and the table against resolutions that are wrong.
 #include "model/rules/rulesetup.h"
 #include "model/text/text.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
 
@@ -238,51 +239,33 @@ private Q_SLOTS:
         QTest::addColumn<int>("devices");
         QTest::addColumn<int>("slices");
         QTest::addColumn<QString>("mesh"); // or the error
-        QTest::newRow("fsdp fills") << "data fsdp expert"
-                                    << "ici_expert=4" << 16 << 1 << "data=1,fsdp=4,expert=4";
-        QTest::newRow("data fills the slices") << "data fsdp"
-                                               << "" << 16 << 8192 << "data=8192,fsdp=16";
-        QTest::newRow("one axis both ways") << "fsdp data"
-                                            << "dcn_fsdp=2 dcn_data=1" << 8 << 2 << "fsdp=16,data=1";
-        QTest::newRow("stage is pipeline") << "stage fsdp"
-                                           << "ici_pipeline=2" << 8 << 1 << "stage=2,fsdp=4";
-        QTest::newRow("model is tensor") << "model fsdp"
-                                         << "ici_tensor=2" << 8 << 1 << "model=2,fsdp=4";
-        QTest::newRow("own names") << "rows cols"
-                                   << "ici_rows=2 ici_cols=-1" << 8 << 1 << "rows=2,cols=4";
-        QTest::newRow("options of other axes") << "fsdp"
-                                               << "ici_tensor=4" << 16 << 1 << "fsdp=16";
-        QTest::newRow("two open") << "data fsdp"
-                                  << "ici_data=-1" << 8 << 1
-                                  << "mine: more than one ICI option is -1: ici_data_parallelism and ici_fsdp_parallelism; at most "
-                                     "one mesh axis can be left to be filled";
-        QTest::newRow("not whole")
-            << "fsdp expert"
-            << "ici_expert=3" << 16 << 1
-            << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 3, the product "
-               "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 3";
-        QTest::newRow("less than one")
-            << "fsdp expert"
-            << "ici_expert=32" << 16 << 1
-            << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 32, the product "
-               "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 32";
-        QTest::newRow("product")
-            << "fsdp expert"
-            << "ici_fsdp=4 ici_expert=2" << 16 << 1
-            << "mine: the number of devices per slice, 16, does not match the product of the ICI parallelism, 8; "
-               "ici_fsdp_parallelism 4 x ici_expert_parallelism 2; set one of them, or set it to -1";
-        QTest::newRow("slices without data")
-            << "fsdp"
-            << "" << 16 << 4
-            << "mine: the number of slices, 4, does not match the product of the DCN parallelism, 1; "
-               "all dcn options of these mesh axes are 1; set one of them, or set it to -1";
-        QTest::newRow("dcn on one slice") << "data fsdp"
-                                          << "dcn_fsdp=2" << 16 << 1
-                                          << "mine: dcn_fsdp_parallelism is 2 but there is only one slice; give the number of "
-                                             "slices, or leave the dcn options out";
-        QTest::newRow("too large") << "fsdp a b"
-                                   << "ici_a=1073741824 ici_b=1073741824" << 16 << 1
-                                   << "mine: the product of the ICI options is too large at ici_b_parallelism; use smaller sizes";
+        dataRow("fsdp fills", "data fsdp expert", "ici_expert=4", 16, 1, "data=1,fsdp=4,expert=4");
+        dataRow("data fills the slices", "data fsdp", "", 16, 8192, "data=8192,fsdp=16");
+        dataRow("one axis both ways", "fsdp data", "dcn_fsdp=2 dcn_data=1", 8, 2, "fsdp=16,data=1");
+        dataRow("stage is pipeline", "stage fsdp", "ici_pipeline=2", 8, 1, "stage=2,fsdp=4");
+        dataRow("model is tensor", "model fsdp", "ici_tensor=2", 8, 1, "model=2,fsdp=4");
+        dataRow("own names", "rows cols", "ici_rows=2 ici_cols=-1", 8, 1, "rows=2,cols=4");
+        dataRow("options of other axes", "fsdp", "ici_tensor=4", 16, 1, "fsdp=16");
+        dataRow("two open", "data fsdp", "ici_data=-1", 8, 1,
+                "mine: more than one ICI option is -1: ici_data_parallelism and ici_fsdp_parallelism; at most "
+                "one mesh axis can be left to be filled");
+        dataRow("not whole", "fsdp expert", "ici_expert=3", 16, 1,
+                "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 3, the product "
+                "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 3");
+        dataRow("less than one", "fsdp expert", "ici_expert=32", 16, 1,
+                "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 32, the product "
+                "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 32");
+        dataRow("product", "fsdp expert", "ici_fsdp=4 ici_expert=2", 16, 1,
+                "mine: the number of devices per slice, 16, does not match the product of the ICI parallelism, 8; "
+                "ici_fsdp_parallelism 4 x ici_expert_parallelism 2; set one of them, or set it to -1");
+        dataRow("slices without data", "fsdp", "", 16, 4,
+                "mine: the number of slices, 4, does not match the product of the DCN parallelism, 1; "
+                "all dcn options of these mesh axes are 1; set one of them, or set it to -1");
+        dataRow("dcn on one slice", "data fsdp", "dcn_fsdp=2", 16, 1,
+                "mine: dcn_fsdp_parallelism is 2 but there is only one slice; give the number of "
+                "slices, or leave the dcn options out");
+        dataRow("too large", "fsdp a b", "ici_a=1073741824 ici_b=1073741824", 16, 1,
+                "mine: the product of the ICI options is too large at ici_b_parallelism; use smaller sizes");
     }
     void meshSizes()
     {

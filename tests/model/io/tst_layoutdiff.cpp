@@ -8,6 +8,7 @@
 #include "model/io/layouts/layoutdiff.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/io/shards/shardsjsonread.h"
+#include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -275,21 +276,11 @@ private Q_SLOTS:
         QTest::addColumn<QString>("change");
         QTest::addColumn<QString>("into");
         QTest::addColumn<QString>("error");
-        QTest::newRow("device twice") << "[1]"
-                                      << "[0]"
-                                      << "two shards";
-        QTest::newRow("device of no mesh") << "[1]"
-                                           << "[5]"
-                                           << "not of the mesh";
-        QTest::newRow("outside the shape") << "[2,4]"
-                                           << "[2,5]"
-                                           << "outside dim 0";
-        QTest::newRow("no pair") << "[2,4]"
-                                 << "[2]"
-                                 << "pair";
-        QTest::newRow("a device without shard") << R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]})"
-                                                << ""
-                                                << "1 of 2 devices";
+        dataRow("device twice", "[1]", "[0]", "two shards");
+        dataRow("device of no mesh", "[1]", "[5]", "not of the mesh");
+        dataRow("outside the shape", "[2,4]", "[2,5]", "outside dim 0");
+        dataRow("no pair", "[2,4]", "[2]", "pair");
+        dataRow("a device without shard", R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]})", "", "1 of 2 devices");
     }
     void wrongProofs()
     {
@@ -314,27 +305,13 @@ private Q_SLOTS:
         QTest::addColumn<QString>("axis");
         QTest::addColumn<QString>("devices");
         QTest::addColumn<QString>("error");
-        QTest::newRow("first stage") << "s"
-                                     << "[0,1]"
-                                     << "";
-        QTest::newRow("both stages") << "s"
-                                     << "[0,1,2,3]"
-                                     << "";
-        QTest::newRow("half a stage") << "s"
-                                      << "[2]"
-                                      << "1 of 2 devices";
-        QTest::newRow("one and a half") << "s"
-                                        << "[0,1,3]"
-                                        << "3 of 4 devices";
-        QTest::newRow("no device") << "s"
-                                   << "[]"
-                                   << "0 of 4 devices";
-        QTest::newRow("across the stages") << "m"
-                                           << "[0,1]"
-                                           << "2 of 4 devices";
-        QTest::newRow("no such axis") << "q"
-                                      << "[0,1]"
-                                      << "no axis 'q'";
+        dataRow("first stage", "s", "[0,1]", "");
+        dataRow("both stages", "s", "[0,1,2,3]", "");
+        dataRow("half a stage", "s", "[2]", "1 of 2 devices");
+        dataRow("one and a half", "s", "[0,1,3]", "3 of 4 devices");
+        dataRow("no device", "s", "[]", "0 of 4 devices");
+        dataRow("across the stages", "m", "[0,1]", "2 of 4 devices");
+        dataRow("no such axis", "q", "[0,1]", "no axis 'q'");
     }
     void wrongStages()
     {

@@ -5,6 +5,7 @@
 #include "model/io/maxtext/maxtextresolve.h"
 #include "model/io/maxtext/rulefile.h"
 #include "model/text/text.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
 
@@ -143,20 +144,13 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("shown"); // dims by |, axes by +
-        QTest::newRow("scalar") << "P()"
-                                << "";
-        QTest::newRow("one") << "P('fsdp',)"
-                             << "fsdp";
-        QTest::newRow("none") << "P(None,)"
-                              << "-";
-        QTest::newRow("two") << "P('fsdp', None)"
-                             << "fsdp|-";
-        QTest::newRow("several axes") << "P(('fsdp', 'expert'), None)"
-                                      << "fsdp+expert|-";
-        QTest::newRow("one dim of several") << "P(('fsdp', 'expert'),)"
-                                            << "fsdp+expert";
-        QTest::newRow("quote inside") << "P(\"it's\", 'x')"
-                                      << "it's|x";
+        dataRow("scalar", "P()", "");
+        dataRow("one", "P('fsdp',)", "fsdp");
+        dataRow("none", "P(None,)", "-");
+        dataRow("two", "P('fsdp', None)", "fsdp|-");
+        dataRow("several axes", "P(('fsdp', 'expert'), None)", "fsdp+expert|-");
+        dataRow("one dim of several", "P(('fsdp', 'expert'),)", "fsdp+expert");
+        dataRow("quote inside", "P(\"it's\", 'x')", "it's|x");
     }
     void pythonTexts()
     {
@@ -248,58 +242,53 @@ private Q_SLOTS:
         QTest::newRow("list") << QByteArray("[]") << "f:1:1: an object of entries is expected, this is a list";
         QTest::newRow("nothing") << QByteArray("{}") << "f: the dump has no entry";
         QTest::newRow("no spec") << QByteArray("{\"w\":\n{\"shape\":[]}}") << "f:2:12: the partition_spec of w is missing";
-        QTest::newRow("unknown axis") << named(kMesh, "[\"tensor\"]")
-                                      << "f:3:26: the spec of w names 'tensor', which the mesh lacks; its axes are data=2,fsdp=4";
-        QTest::newRow("axis twice") << named(kMesh, "[\"fsdp\",[\"data\",\"fsdp\"]]")
-                                    << "f:3:42: the spec of w uses mesh axis 'fsdp' twice";
-        QTest::newRow("spec too long") << named(kMesh, "[null,null]", ",\n\"shape\":[4]")
-                                       << "f:4:12: the spec of w has 2 entries for a shape of 1 dims";
-        QTest::newRow("indivisible") << named(
-            kMesh, "[\"fsdp\"]",
-            ",\n\"shape\":[6]") << "f:4:12: dim 0 of w has size 6, which its 4 parts do not divide; check the mesh data=2,fsdp=4";
-        QTest::newRow("size missing") << named("{\"axis_names\":[\"a\"],\"shape\":{}}", "[]")
-                                      << "f:2:39: mesh axis 'a' of w has no size";
-        QTest::newRow("name missing") << named("{\"axis_names\":[],\"shape\":{\"a\":2}}", "[]")
-                                      << "f:2:41: mesh.shape of w has a size for 'a', which axis_names lacks";
-        QTest::newRow("size zero") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":0}}", "[]")
-                                   << "f:2:43: 0 stands where the size of mesh axis 'a', at least 1, is expected of w";
-        QTest::newRow("size text") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":\"2\"}}", "[]")
-                                   << "f:2:44: a text stands where the size of mesh axis 'a'";
-        QTest::newRow("axis twice in mesh") << named("{\"axis_names\":[\"a\",\"a\"],\"shape\":{\"a\":2}}", "[]")
-                                            << "f:2:48: mesh axis 'a' appears twice";
-        QTest::newRow("too many devices") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":99999999}}", "[]")
-                                          << "f:2:51: the mesh has more than 1048576 devices";
+        dataRow("unknown axis", named(kMesh, "[\"tensor\"]"),
+                "f:3:26: the spec of w names 'tensor', which the mesh lacks; its axes are data=2,fsdp=4");
+        dataRow("axis twice", named(kMesh, "[\"fsdp\",[\"data\",\"fsdp\"]]"), "f:3:42: the spec of w uses mesh axis 'fsdp' twice");
+        dataRow("spec too long", named(kMesh, "[null,null]", ",\n\"shape\":[4]"),
+                "f:4:12: the spec of w has 2 entries for a shape of 1 dims");
+        dataRow("indivisible", named(kMesh, "[\"fsdp\"]", ",\n\"shape\":[6]"),
+                "f:4:12: dim 0 of w has size 6, which its 4 parts do not divide; check the mesh data=2,fsdp=4");
+        dataRow("size missing", named("{\"axis_names\":[\"a\"],\"shape\":{}}", "[]"), "f:2:39: mesh axis 'a' of w has no size");
+        dataRow("name missing", named("{\"axis_names\":[],\"shape\":{\"a\":2}}", "[]"),
+                "f:2:41: mesh.shape of w has a size for 'a', which axis_names lacks");
+        dataRow("size zero", named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":0}}", "[]"),
+                "f:2:43: 0 stands where the size of mesh axis 'a', at least 1, is expected of w");
+        dataRow("size text", named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":\"2\"}}", "[]"),
+                "f:2:44: a text stands where the size of mesh axis 'a'");
+        dataRow("axis twice in mesh", named("{\"axis_names\":[\"a\",\"a\"],\"shape\":{\"a\":2}}", "[]"),
+                "f:2:48: mesh axis 'a' appears twice");
+        dataRow("too many devices", named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":99999999}}", "[]"),
+                "f:2:51: the mesh has more than 1048576 devices");
         QTest::newRow("mesh is null") << named("null", "[]") << "f:2:12: null stands where the value of mesh is expected of w";
-        QTest::newRow("spec is text") << named(kMesh, "\"fsdp\"")
-                                      << "f:3:23: a text stands where the value of partition_spec is expected of w";
-        QTest::newRow("spec holds a number") << named(kMesh, "[4]")
-                                             << "f:3:20: a number stands where a name, a list of names or null is expected of w";
-        QTest::newRow("spec nests") << named(kMesh, "[[[\"fsdp\"]]]")
-                                    << "f:3:20: a list stands where the name of a mesh axis is expected of w";
-        QTest::newRow("shape negative") << named(kMesh, "[]", ",\"shape\":[-1]")
-                                        << "f:3:32: -1 stands where a size of the shape is expected of w";
+        dataRow("spec is text", named(kMesh, "\"fsdp\""),
+                "f:3:23: a text stands where the value of partition_spec is expected of w");
+        dataRow("spec holds a number", named(kMesh, "[4]"),
+                "f:3:20: a number stands where a name, a list of names or null is expected of w");
+        dataRow("spec nests", named(kMesh, "[[[\"fsdp\"]]]"),
+                "f:3:20: a list stands where the name of a mesh axis is expected of w");
+        dataRow("shape negative", named(kMesh, "[]", ",\"shape\":[-1]"),
+                "f:3:32: -1 stands where a size of the shape is expected of w");
         const QByteArray two = named(kMesh, "[]")
                                    .replace("}\n}",
                                             "},\n\"v\":{\"mesh\":{\"axis_names\":[\"data\",\"fsdp\"],\"shape\":{\"data\":4,"
                                             "\"fsdp\":2}},\"partition_spec\":[]}}");
-        QTest::newRow("meshes differ")
-            << two << "f:4:70: the mesh of v, data=4,fsdp=2, differs from that of the entries before, data=2,fsdp=4";
-        QTest::newRow("kinds mixed") << named(kMesh, "[]").replace("}\n}", "},\n\"v\":{\"partition_spec\":[]}}")
-                                     << "f:4:25: the entry v has no mesh, unlike those before";
-        QTest::newRow("entry twice") << QByteArray("{\"w\":{\"partition_spec\":[]},\n\"w\":{}}")
-                                     << "f:2:3: the entry w appears twice";
-        QTest::newRow("logical with lists") << QByteArray("{\"w\":{\"partition_spec\":[[\"a\",\"b\"]]}}")
-                                            << "f:1:35: the partition_spec of w holds a list where a logical name is expected";
-        QTest::newRow("activation without spec")
-            << QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\"}}]}")
-            << "f:2:24: PartitionSpec of x is missing";
-        QTest::newRow("activation spec") << QByteArray(
-            "{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\",\"PartitionSpec\":\"P(a)\"}}]}")
-                                         << "f:2:47: '(a)' is not a tuple as Python writes it";
-        QTest::newRow("activations are an object") << QByteArray("{\"Activation Sharding Dump\":{}}")
-                                                   << "f:1:29: an object stands where a list of activations is expected";
-        QTest::newRow("activation is empty") << QByteArray("{\"Activation Sharding Dump\":[{}]}")
-                                             << "f:1:31: an activation is an object with one key, this one has 0";
+        dataRow("meshes differ", two,
+                "f:4:70: the mesh of v, data=4,fsdp=2, differs from that of the entries before, data=2,fsdp=4");
+        dataRow("kinds mixed", named(kMesh, "[]").replace("}\n}", "},\n\"v\":{\"partition_spec\":[]}}"),
+                "f:4:25: the entry v has no mesh, unlike those before");
+        dataRow("entry twice", QByteArray("{\"w\":{\"partition_spec\":[]},\n\"w\":{}}"), "f:2:3: the entry w appears twice");
+        dataRow("logical with lists", QByteArray("{\"w\":{\"partition_spec\":[[\"a\",\"b\"]]}}"),
+                "f:1:35: the partition_spec of w holds a list where a logical name is expected");
+        dataRow("activation without spec", QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\"}}]}"),
+                "f:2:24: PartitionSpec of x is missing");
+        dataRow("activation spec",
+                QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\",\"PartitionSpec\":\"P(a)\"}}]}"),
+                "f:2:47: '(a)' is not a tuple as Python writes it");
+        dataRow("activations are an object", QByteArray("{\"Activation Sharding Dump\":{}}"),
+                "f:1:29: an object stands where a list of activations is expected");
+        dataRow("activation is empty", QByteArray("{\"Activation Sharding Dump\":[{}]}"),
+                "f:1:31: an activation is an object with one key, this one has 0");
     }
     void badDumps()
     {
@@ -430,8 +419,8 @@ private Q_SLOTS:
             QSKIP("no shared data; set SHARDBOARD_SHARED to its folder");
         const QStringList folders = dumpFolders(shared(""));
         for (const QString& folder : folders)
-            QTest::newRow(qPrintable(folder.section(QStringLiteral("maxtext/"), -1)))
-                << folder << folder.left(folder.indexOf(QStringLiteral("sharding_info"))) + QStringLiteral("rules");
+            dataRow(qPrintable(folder.section(QStringLiteral("maxtext/"), -1)), folder,
+                    folder.left(folder.indexOf(QStringLiteral("sharding_info"))) + QStringLiteral("rules"));
         QVERIFY(folders.size() >= 19);
     }
     /// Both weight files and the activations, byte for byte.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/safetensors/safetensors.h"
 #include "tests/model/io/checkpointmaker.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
 
@@ -69,11 +70,12 @@ private Q_SLOTS:
         QTest::newRow("no tensors") << safetensors("{}", 0);
         QTest::newRow("padded") << safetensors("{}" + QByteArray(100000, ' '), 0);
         QTest::newRow("long metadata") << safetensors("{\"__metadata__\":{\"a\":\"" + QByteArray(3 << 20, 'x') + "\\\"\"}}", 0);
-        QTest::newRow("unknown key in an entry")
-            << safetensors("{\"t\":{\"dtype\":\"U8\",\"more\":[{\"a\":[1.5,null]}],\"shape\":[1],\"data_offsets\":[0,1]}}", 1);
-        QTest::newRow("out of order") << safetensors("{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]},"
-                                                     "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
-                                                     2);
+        dataRow("unknown key in an entry",
+                safetensors("{\"t\":{\"dtype\":\"U8\",\"more\":[{\"a\":[1.5,null]}],\"shape\":[1],\"data_offsets\":[0,1]}}", 1));
+        dataRow("out of order",
+                safetensors("{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]},"
+                            "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+                            2));
     }
     void acceptsWhatTheFormatAllows()
     {
