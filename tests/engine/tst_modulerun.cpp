@@ -19,13 +19,9 @@ namespace {
 
 Design module(const char* mesh, const LinearModule& linear, PickerProfile profile = PickerProfile::Shardboard)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = columnParallelModel(linear, DType::BF16);
-    design.workload = { WorkloadKind::Prefill, 4, 3, DType::BF16 };
+    const Workload workload { WorkloadKind::Prefill, 4, 3, DType::BF16 };
+    Design design = designOn(mesh, columnParallelModel(linear, DType::BF16), workload, "megatron-tp");
     design.picker.profile = profile;
-    std::vector<std::string> notes;
-    design.strategies = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
     return design;
 }
 

@@ -23,22 +23,11 @@ namespace {
 Program pipelined(const std::string& mesh, const std::string& preset, std::int64_t layers, const Workload& workload,
                   bool tied = false)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = tinyModel();
-    design.model.layers = layers;
-    design.model.tiedEmbeddings = tied;
-    design.workload = workload;
-    const auto notes = applyPreset(design, preset);
-    if (!notes.ok())
-        throw std::runtime_error(notes.error().text());
-    const auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        throw std::runtime_error(evaluation.error().text());
-    auto read = planFromJson(planToJson(evaluation.value()->graph, evaluation.value()->plan));
-    if (!read.ok())
-        throw std::runtime_error(read.error().text());
-    return std::move(read).value();
+    ModelSpec model = tinyModel();
+    model.layers = layers;
+    model.tiedEmbeddings = tied;
+    const auto evaluation = evaluated(designOn(mesh, model, workload, preset));
+    return sure(planFromJson(planToJson(evaluation->graph, evaluation->plan)));
 }
 
 Workload training(std::int64_t microBatches) { return { WorkloadKind::Train, 4, 6, DType::BF16, microBatches, Recompute::None }; }

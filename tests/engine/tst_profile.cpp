@@ -34,16 +34,8 @@ namespace {
 /// With all that a preset sets, pipelines and pins too.
 Program presetProgram(const std::string& mesh, const std::string& preset, const Workload& workload)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = tinyModel();
-    design.workload = workload;
-    if (const auto notes = applyPreset(design, preset); !notes.ok())
-        throw std::runtime_error(notes.error().text());
-    const auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        throw std::runtime_error(evaluation.error().text());
-    return { evaluation.value()->graph, evaluation.value()->plan };
+    const auto evaluation = evaluated(designOn(mesh, tinyModel(), workload, preset));
+    return { evaluation->graph, evaluation->plan };
 }
 
 bool near(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
