@@ -3,6 +3,7 @@
 // formula, and every layout against the unsharded step.
 #include "engine/devices/collective.h"
 #include "engine/ops/execute.h"
+#include "engine/run/record/tolerance.h"
 #include "engine/run/runner.h"
 #include "tests/engine/doublemodel.h"
 #include "tests/engine/testprogram.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/stages.h"
+#include "engine/run/schedule/stages.h"
 
 #include "engine/devices/executor.h"
 #include "engine/devices/team.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/generator.h"
+#include "engine/values/generator.h"
 
-#include "engine/devices/generatorhash.h"
 #include "engine/simd/simd.h"
+#include "engine/values/generatorhash.h"
 
 #include <algorithm>
 #include <cmath>

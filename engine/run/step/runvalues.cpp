@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/runvalues.h"
+#include "engine/run/step/runvalues.h"
 
 #include "engine/devices/executor.h"
 #include "engine/simd/vectors.h"

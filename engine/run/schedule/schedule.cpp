@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/schedule.h"
+#include "engine/run/schedule/schedule.h"
 
 #include "engine/machine/failure.h"
-#include "engine/run/stages.h"
+#include "engine/run/schedule/stages.h"
 #include "model/core/shards.h"
 
 #include <algorithm>

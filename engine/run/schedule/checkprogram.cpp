@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/checkprogram.h"
+#include "engine/run/schedule/checkprogram.h"
 
-#include "engine/devices/rounding.h"
 #include "engine/machine/failure.h"
 #include "engine/ops/checkgradients.h"
 #include "engine/ops/checkparts.h"
+#include "engine/values/rounding.h"
 #include "model/ops/opdefinition.h"
 
 #include <algorithm>
