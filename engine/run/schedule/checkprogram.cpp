@@ -86,7 +86,7 @@ private:
 
     void checkPhase(const PlannedSegment& planned)
     {
-        const Segment& segment = m_graph.segments[static_cast<std::size_t>(planned.segment)];
+        const Segment& segment = m_graph.segment(planned.segment);
         m_where = planned.name;
         require(planned.phase == segment.phase, "the plan has it in another phase than the graph");
         require(planned.kept.empty() || planned.phase == Phase::Forward, "only a forward segment keeps activations");

@@ -40,10 +40,7 @@ public:
     }
 
 private:
-    const Segment& segmentOf(const PlannedSegment& planned) const
-    {
-        return m_program.graph.segments[static_cast<std::size_t>(planned.segment)];
-    }
+    const Segment& segmentOf(const PlannedSegment& planned) const { return m_program.graph.segment(planned.segment); }
 
     /// By forward segment of the graph the layers that run.
     void chooseLayers()

@@ -122,8 +122,7 @@ Sharded HandOver::sent(const SegmentPass& pass, const Collective& collective, co
 const Collective& HandOver::sendOf(const SegmentPass& pass, const OperandUse& use) const
 {
     for (const int number : use.collectives)
-        if (const Collective& collective = m_state.program.plan.collectives[static_cast<std::size_t>(number)];
-            m_state.stages.isSend(collective))
+        if (const Collective& collective = m_state.program.plan.collective(number); m_state.stages.isSend(collective))
             return collective;
     failPlan("'" + m_state.graph.tensor(use.tensor).name + "' lies on another stage, and nothing sends it here",
              pass.planned->name);
