@@ -2,6 +2,7 @@
 #include "engine/devices/team.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard::engine {
 
@@ -38,11 +39,23 @@ std::int64_t PlanningTeam::mostBrought(int rank) const
 
 namespace {
 
-void needRegion(std::vector<Delivery>& deliveries, const Context& context, int from, float* values, const Box& box,
-                const Box& region, int rank)
+void addUnlessSeen(std::vector<Delivery>& deliveries, const Context& context, Delivery delivery)
 {
-    if (volumeOf(region) > 0 && !context.team->sameHost(from, rank))
-        deliveries.push_back({ from, rank, region, box, values, box, values }); // at the same rank in the memory of both
+    if (volumeOf(delivery.region) > 0 && !context.team->sameHost(delivery.from, delivery.to))
+        deliveries.push_back(std::move(delivery));
+}
+
+/// Of a box that lies at the same place in the memory of both ranks.
+Delivery fromTo(int from, int to, const Box& region, const Box& box, float* values)
+{
+    return { from, to, region, box, values, box, values };
+}
+
+/// Of the shard at a mesh position.
+Delivery fromTo(const Context& context, const Sharded& tensor, std::int64_t position, int to, const Box& region, const Box& box)
+{
+    return fromTo(context.arena.deviceRanks().of(tensor.mesh(), position), to, region, box,
+                  reinterpret_cast<float*>(tensor.address(position)));
 }
 
 bool nobodyIsFar(const Context& context) { return context.team == nullptr || !context.team->spansHosts(); }
@@ -53,24 +66,21 @@ void need(std::vector<Delivery>& deliveries, const Context& context, const Shard
           const Box& region, int rank)
 {
     if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.deviceRanks().of(tensor.mesh(), position),
-                   reinterpret_cast<float*>(tensor.address(position)), tensor.box(position), region, rank);
+        addUnlessSeen(deliveries, context, fromTo(context, tensor, position, rank, region, tensor.box(position)));
 }
 
 void needElements(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
                   const Range& elements, int rank)
 {
     if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.deviceRanks().of(tensor.mesh(), position),
-                   reinterpret_cast<float*>(tensor.address(position)), { { 0, tensor.elements(position) } }, { elements }, rank);
+        addUnlessSeen(deliveries, context,
+                      fromTo(context, tensor, position, rank, { elements }, { { 0, tensor.elements(position) } }));
 }
 
-void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position, float* values,
-                std::int64_t count, int rank)
+void needFloats(std::vector<Delivery>& deliveries, const Context& context, int from, float* values, std::int64_t count, int rank)
 {
     if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.deviceRanks().of(mesh, position), values, { { 0, count } }, { { 0, count } },
-                   rank);
+        addUnlessSeen(deliveries, context, fromTo(from, rank, { { 0, count } }, { { 0, count } }, values));
 }
 
 bool sameHost(const Context& context, const Mesh& mesh, std::int64_t a, std::int64_t b)

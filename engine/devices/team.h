@@ -103,9 +103,8 @@ void need(std::vector<Delivery>& deliveries, const Context& context, const Shard
 /// The same of some elements of it, counted in its row-major order.
 void needElements(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
                   const Range& elements, int rank);
-/// Of other memory of a device, of `count` floats: all of it.
-void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position, float* values,
-                std::int64_t count, int rank);
+/// Of other memory, of `count` floats at one rank: all of it.
+void needFloats(std::vector<Delivery>& deliveries, const Context& context, int from, float* values, std::int64_t count, int rank);
 /// Between these two, devices may read the shards of others: all on this host are written, and what is needed from other hosts has
 /// arrived. Both do nothing in a process that is alone. The first returns the span of time that this process spent on messages,
 /// empty when it had none.

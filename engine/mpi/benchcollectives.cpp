@@ -122,9 +122,20 @@ double worstError(const Sharded& result, std::int64_t position, bool summed, std
     return worst;
 }
 
-void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape& shape, int rounds, double copies,
-             std::size_t hosts)
+/// On what the cases run.
+struct Ground {
+    Context& context;
+    const Mesh& mesh;
+    const Shape& shape;
+    double copies = 0; ///< bytes a second
+    std::size_t hosts = 1;
+};
+
+void runCase(const Case& which, const Ground& ground, int rounds)
 {
+    Context& context = ground.context;
+    const Mesh& mesh = ground.mesh;
+    const Shape& shape = ground.shape;
     const int rank = context.team->rank();
     const std::int64_t n = mesh.deviceCount();
     const std::vector<float> values { 1, 2, 3, 5, 8, 13, 21 };
@@ -171,7 +182,7 @@ void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape&
     nlohmann::json row { { "name", "mpi" },
                          { "collective", which.name },
                          { "processes", n },
-                         { "hosts", hosts },
+                         { "hosts", ground.hosts },
                          { "bytes", shape[0] * shape[1] * static_cast<std::int64_t>(sizeof(float)) },
                          { "seconds", spread.median },
                          { "seconds_quartiles", { spread.quartile1, spread.quartile3 } },
@@ -179,8 +190,8 @@ void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape&
                          { "library_seconds_quartiles", { other.quartile1, other.quartile3 } },
                          { "times_library", other.median / spread.median },
                          { "bytes_per_second", which.floorBytes / spread.median },
-                         { "of_copy_rate", which.floorBytes / spread.median / copies },
-                         { "copy_bytes_per_second", copies },
+                         { "of_copy_rate", which.floorBytes / spread.median / ground.copies },
+                         { "copy_bytes_per_second", ground.copies },
                          { "right", worstOfAll == 0 } };
     if (!libraryReshard.empty()) {
         const Spread whole = spreadOf(libraryReshard);
@@ -228,7 +239,7 @@ int benchCollectives(int mib, int rounds)
         }
         for (const Case& which : casesFor(n, shape)) {
             context.hostBarrier();
-            runCase(which, context, mesh.value(), shape, rounds, copies, hosts.size());
+            runCase(which, { context, mesh.value(), shape, copies, hosts.size() }, rounds);
         }
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Finalize();
