@@ -38,6 +38,14 @@ struct TestDesign {
 };
 
 /// Throws with the text of the model's error: a test cannot go on without its program.
+inline Program planned(const Design& design)
+{
+    const auto evaluation = evaluate(design);
+    if (!evaluation.ok())
+        throw std::runtime_error(evaluation.error().text());
+    return { evaluation.value()->graph, evaluation.value()->plan };
+}
+
 inline Program programOf(const TestDesign& from)
 {
     Design design;
@@ -54,10 +62,7 @@ inline Program programOf(const TestDesign& from)
         throw std::runtime_error(strategies.error().text());
     design.strategies = strategies.value();
     design.strategies.insert(design.strategies.end(), from.extra.begin(), from.extra.end());
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        throw std::runtime_error(evaluation.error().text());
-    return { evaluation.value()->graph, evaluation.value()->plan };
+    return planned(design);
 }
 
 /// A written spec for all tensors of a name pattern, cut balanced.

@@ -5,6 +5,7 @@
 #include "engine/run/runner.h"
 #include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -31,32 +32,14 @@ Program pipelined(const std::string& mesh, const std::string& preset, std::int64
     const auto notes = applyPreset(design, preset);
     if (!notes.ok())
         throw std::runtime_error(notes.error().text());
-    const auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        throw std::runtime_error(evaluation.error().text());
-    auto read = planFromJson(planToJson(evaluation.value()->graph, evaluation.value()->plan));
+    const Program program = planned(design);
+    auto read = planFromJson(planToJson(program.graph, program.plan));
     if (!read.ok())
         throw std::runtime_error(read.error().text());
     return std::move(read).value();
 }
 
 Workload training(std::int64_t microBatches) { return { WorkloadKind::Train, 4, 6, DType::BF16, microBatches, Recompute::None }; }
-
-RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {})
-{
-    const RunOutcome outcome = runProgram({ program, options, hooks });
-    if (const auto* failure = std::get_if<Failure>(&outcome))
-        throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
-    return std::get<RunResult>(outcome);
-}
-
-RunOptions verifying(const std::string& broken = {})
-{
-    RunOptions options;
-    options.verify = true;
-    options.breakCollective = broken;
-    return options;
-}
 
 std::map<std::string, std::int64_t> sendsIn(const RunResult& result)
 {
@@ -209,11 +192,9 @@ private Q_SLOTS:
                 for (OperandUse& use : op.operands)
                     use.collectives.clear();
         program.plan.collectives.clear();
-        const RunOutcome outcome = runProgram({ program, verifying() });
-        const auto* failure = std::get_if<Failure>(&outcome);
-        QVERIFY(failure != nullptr);
-        QCOMPARE(failure->code, std::string("bad-plan"));
-        QVERIFY2(failure->message.find("nothing sends it here") != std::string::npos, failure->message.c_str());
+        const Failure failure = failureOf(program, verifying());
+        QCOMPARE(failure.code, std::string("bad-plan"));
+        QVERIFY2(failure.message.find("nothing sends it here") != std::string::npos, failure.message.c_str());
     }
 };
 
