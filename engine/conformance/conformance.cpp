@@ -4,7 +4,8 @@
 #include "engine/conformance/modelcases.h"
 #include "engine/conformance/oneprogram.h"
 #include "engine/conformance/seen.h"
-#include "engine/run/runvalues.h"
+#include "engine/run/record/tolerance.h"
+#include "engine/run/step/runvalues.h"
 #include "model/text/contains.h"
 
 #include <algorithm>

@@ -34,6 +34,12 @@ struct TestDesign {
     PickerProfile profile = PickerProfile::Shardboard;
 };
 
+inline Program planned(const Design& design)
+{
+    const auto evaluation = evaluated(design);
+    return { evaluation->graph, evaluation->plan };
+}
+
 inline Program programOf(const TestDesign& from)
 {
     Design design = designOn(from.mesh, from.model, from.workload);
@@ -41,8 +47,7 @@ inline Program programOf(const TestDesign& from)
     std::vector<std::string> notes;
     design.strategies = sure(presetStrategies(from.preset, design.mesh, design.model, design.workload, notes));
     design.strategies.insert(design.strategies.end(), from.extra.begin(), from.extra.end());
-    const auto evaluation = evaluated(design);
-    return { evaluation->graph, evaluation->plan };
+    return planned(design);
 }
 
 /// A written spec for all tensors of a name pattern, cut balanced.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations against plain loops in double, on one device and on several.
-#include "engine/devices/rounding.h"
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
 #include "engine/ops/kernels/rows.h"
+#include "engine/values/rounding.h"
 #include "tests/support/runner.h"
 
 #include <QTest>

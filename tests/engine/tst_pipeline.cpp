@@ -5,6 +5,7 @@
 #include "engine/run/runner.h"
 #include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
 #include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
@@ -31,22 +32,6 @@ Program pipelined(const std::string& mesh, const std::string& preset, std::int64
 }
 
 Workload training(std::int64_t microBatches) { return { WorkloadKind::Train, 4, 6, DType::BF16, microBatches, Recompute::None }; }
-
-RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {})
-{
-    const RunOutcome outcome = runProgram({ program, options, hooks });
-    if (const auto* failure = std::get_if<Failure>(&outcome))
-        throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
-    return std::get<RunResult>(outcome);
-}
-
-RunOptions verifying(const std::string& broken = {})
-{
-    RunOptions options;
-    options.verify = true;
-    options.breakCollective = broken;
-    return options;
-}
 
 std::map<std::string, std::int64_t> sendsIn(const RunResult& result)
 {
@@ -193,11 +178,9 @@ private Q_SLOTS:
                 for (OperandUse& use : op.operands)
                     use.collectives.clear();
         program.plan.collectives.clear();
-        const RunOutcome outcome = runProgram({ program, verifying() });
-        const auto* failure = std::get_if<Failure>(&outcome);
-        QVERIFY(failure != nullptr);
-        QCOMPARE(failure->code, std::string("bad-plan"));
-        QVERIFY2(failure->message.find("nothing sends it here") != std::string::npos, failure->message.c_str());
+        const Failure failure = failureOf(program, verifying());
+        QCOMPARE(failure.code, std::string("bad-plan"));
+        QVERIFY2(failure.message.find("nothing sends it here") != std::string::npos, failure.message.c_str());
     }
 };
 

@@ -12,6 +12,7 @@
 #include "model/io/measured/projection.h"
 #include "model/io/measured/trace.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
 #include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
@@ -84,11 +85,9 @@ RunProfile profileOf(const Program& program, RunOptions options, RunResult* resu
         if (announced)
             *announced = bytes;
     };
-    const RunOutcome outcome = runProgram({ program, options, hooks, { .workers = 2 } });
-    if (const auto* failure = std::get_if<Failure>(&outcome))
-        throw std::runtime_error(failure->message);
+    const RunResult ran = resultOf(program, options, hooks, { .workers = 2 });
     if (result)
-        *result = std::get<RunResult>(outcome);
+        *result = ran;
     return out;
 }
 
@@ -473,9 +472,7 @@ private Q_SLOTS:
         profileOf(programOf({}), options, nullptr, &measured);
         QVERIFY(measured > plain);
         QVERIFY(measured >= limitsMemory(2));
-        const RunOutcome outcome = runProgram({ programOf({}), options, {}, { .workers = 2, .availableBytes = measured - 1 } });
-        QVERIFY(std::holds_alternative<Failure>(outcome));
-        SAME(std::get<Failure>(outcome).code, "memory");
+        SAME(failureOf(programOf({}), options, {}, { .workers = 2, .availableBytes = measured - 1 }).code, "memory");
     }
     void cancelsWhileMeasuring()
     {
@@ -484,9 +481,7 @@ private Q_SLOTS:
         std::atomic<bool> cancel { true };
         RunHooks hooks;
         hooks.cancel = &cancel;
-        const RunOutcome outcome = runProgram({ programOf({}), options, hooks, { .workers = 2 } });
-        QVERIFY(std::holds_alternative<Failure>(outcome));
-        SAME(std::get<Failure>(outcome).code, "cancelled");
+        SAME(failureOf(programOf({}), options, hooks, { .workers = 2 }).code, "cancelled");
     }
 
     /// Computation as measured, collectives as the plan has them, by hand.

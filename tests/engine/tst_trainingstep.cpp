@@ -3,9 +3,11 @@
 // formula, and every layout against the unsharded step.
 #include "engine/devices/collective.h"
 #include "engine/ops/execute.h"
+#include "engine/run/record/tolerance.h"
 #include "engine/run/runner.h"
 #include "tests/engine/doublemodel.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
 #include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
@@ -25,28 +27,6 @@ using Doubles = std::vector<double>;
 Workload training(std::int64_t batch, std::int64_t sequence, std::int64_t microBatches = 1, Recompute recompute = Recompute::None)
 {
     return { WorkloadKind::Train, batch, sequence, DType::BF16, microBatches, recompute };
-}
-
-RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {}, int workers = 0)
-{
-    const RunOutcome outcome = runProgram({ program, options, hooks, { workers, 0 } });
-    if (const auto* failure = std::get_if<Failure>(&outcome))
-        throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
-    return std::get<RunResult>(outcome);
-}
-
-Failure failureOf(const Program& program, const RunOptions& options = {})
-{
-    const RunOutcome outcome = runProgram({ program, options });
-    const auto* failure = std::get_if<Failure>(&outcome);
-    return failure == nullptr ? Failure { "none", "", "" } : *failure;
-}
-
-RunOptions verifying()
-{
-    RunOptions options;
-    options.verify = true;
-    return options;
 }
 
 std::string told(const RunResult& result)
@@ -352,7 +332,7 @@ private Q_SLOTS:
         const Program program = programOf(design);
         std::vector<double> errors[2];
         for (const int run : { 0, 1 }) {
-            const RunResult result = resultOf(program, verifying(), {}, run == 0 ? 1 : 3);
+            const RunResult result = resultOf(program, verifying(), {}, { .workers = run == 0 ? 1 : 3 });
             for (const RunOperation& operation : result.operations)
                 errors[run].push_back(operation.relativeError);
         }

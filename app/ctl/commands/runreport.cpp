@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `shardctl run` shows: progress while it runs, the table of operations at the end.
+#include "app/ctl/commands/runreport.h"
 #include "app/ctl/commands.h"
-#include "app/ctl/runcommand.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "app/ctl/visibleoutput.h"

@@ -52,7 +52,7 @@ SHARDBOARD_BOTH std::uint32_t bf16Bits(float value)
 }
 SHARDBOARD_BOTH float floatOfBf16(std::uint32_t bits) { return floatOfBits(bits << 16); }
 
-/// As values of a narrower type. `how` is a Rounding of engine/devices/rounding.h as a number.
+/// As values of a narrower type. `how` is a Rounding of engine/values/rounding.h as a number.
 SHARDBOARD_BOTH float rounded(int how, float value)
 {
     if (how == 1)

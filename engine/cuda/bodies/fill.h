@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/cuda/bodies/elements.h"
-#include "engine/devices/generatorhash.h"
+#include "engine/values/generatorhash.h"
 
 namespace shardboard::engine::cuda {
 

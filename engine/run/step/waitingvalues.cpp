@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/waitingvalues.h"
+#include "engine/run/step/waitingvalues.h"
 
 #include <algorithm>
 
 namespace shardboard::engine {
 
-Sharded* WaitingValues::find(const Key& key)
+Handed* WaitingValues::find(const Key& key)
 {
     const auto found = m_values.find(key);
     return found == m_values.end() ? nullptr : &found->second;
 }
 
-std::optional<Sharded> WaitingValues::take(const Key& key)
+std::optional<Handed> WaitingValues::take(const Key& key)
 {
     auto node = m_values.extract(key);
-    return node.empty() ? std::nullopt : std::optional<Sharded>(std::move(node.mapped()));
+    return node.empty() ? std::nullopt : std::optional<Handed>(std::move(node.mapped()));
 }
 
-std::vector<std::pair<TensorId, Sharded>> WaitingValues::takeKept(int segment, std::int64_t layer)
+std::vector<std::pair<TensorId, Handed>> WaitingValues::takeKept(int segment, std::int64_t layer)
 {
-    std::vector<std::pair<TensorId, Sharded>> out;
+    std::vector<std::pair<TensorId, Handed>> out;
     auto next = m_values.lower_bound({ kNoTensor, layer, segment });
     while (next != m_values.end() && next->first.keptBy == segment && next->first.layer == layer) {
         out.emplace_back(next->first.tensor, std::move(next->second));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/rounding.h"
+#include "engine/values/rounding.h"
 
 #include "engine/simd/simd.h"
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "engine/devices/context.h"
-#include "engine/run/runner.h"
-#include "engine/run/runvalues.h"
-#include "engine/run/schedule.h"
-#include "engine/run/stages.h"
+#include "engine/run/schedule/runrequest.h"
+#include "engine/run/schedule/schedule.h"
+#include "engine/run/schedule/stages.h"
+#include "engine/run/step/runvalues.h"
 
 #include <map>
 #include <string>
@@ -14,8 +14,8 @@
 namespace shardboard::engine {
 
 struct StepState {
-    /// All arguments must outlive it.
-    StepState(const Program& program, const RunOptions& options, const RunHooks& hooks, Context& context);
+    /// Both must outlive it.
+    StepState(const RunRequest& request, Context& context);
     StepState(const StepState&) = delete; // tensors point at its meshes
     StepState& operator=(const StepState&) = delete;
 
@@ -41,7 +41,7 @@ struct StepState {
     const Stages stages;
     RunValues values;
     std::map<TensorId, Layout> layouts; ///< in which a tensor stands for itself now
-    bool showsValues = false; ///< every process has to know, and only the first one calls the hook
+    const bool showsValues; ///< every process has to know, and only the first one calls the hook
     bool broke = false; ///< the test hook has broken a collective
 
 private:

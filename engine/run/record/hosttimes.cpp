@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/hosttimes.h"
+#include "engine/run/record/hosttimes.h"
 
 #include <algorithm>
 #include <limits>

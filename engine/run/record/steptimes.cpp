@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/steptimes.h"
+#include "engine/run/record/steptimes.h"
 
 #include "engine/devices/team.h"
-#include "engine/run/hosttimes.h"
+#include "engine/run/record/hosttimes.h"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace shardboard::engine {
@@ -45,15 +46,19 @@ Timing decode(const double*& numbers, std::size_t devices, const Timing& own)
 
 } // namespace
 
-StepTimes::StepTimes(const StepState& state, RunRecord& record)
-    : m_state(state)
+StepTimes::StepTimes(const RunRequest& request, const Context& context, const Stages& stages, RunRecord& record, Profiler* profiler)
+    : m_request(request)
+    , m_context(context)
+    , m_stages(stages)
     , m_record(record)
+    , m_profiler(profiler)
     , m_begin(now())
 {
+    const Program& program = request.program;
     std::map<std::string, Phase> phases;
-    for (const PlannedSegment& planned : state.program.plan.segments)
+    for (const PlannedSegment& planned : program.plan.segments)
         for (const PlannedOp& op : planned.ops)
-            if (const std::string id = planned.name + "/" + state.op(op).name;
+            if (const std::string id = planned.name + "/" + program.graph.op(op.op).name;
                 phases.emplace(id, planned.phase).first->second != planned.phase)
                 m_ambiguous.insert(id);
 }
@@ -64,27 +69,33 @@ std::string StepTimes::idOf(const SegmentPass& pass, const Op& op) const
     return m_ambiguous.contains(id) ? phaseName(pass.segment->phase) + " " + id : id;
 }
 
-void StepTimes::add(const SegmentPass& pass, const RunOperation& what, const PlannedOp& planned, const Timing& timing, double start)
+void StepTimes::add(const SegmentPass& pass, const PlannedOp& planned, const Timing& timing, double start)
 {
-    if (!m_state.context.planning())
-        add({ &pass, what, &planned, nullptr, timing, start });
+    if (m_context.planning())
+        return;
+    const Op& op = m_request.program.graph.op(planned.op);
+    RunOperation what;
+    what.id = idOf(pass, op);
+    what.kind = opKindName(op.kind);
+    what.predictedSeconds = planned.seconds;
+    add({ &pass, std::move(what), &planned, nullptr, timing, start });
 }
 
 void StepTimes::add(const SegmentPass& pass, const Collective& collective, const Timing& timing, double start)
 {
-    if (m_state.context.planning())
+    if (m_context.planning())
         return;
     RunOperation what;
     what.id = collective.id;
     what.kind = collectiveName(collective.kind);
     what.predictedSeconds = collective.seconds;
     what.bytes = collective.bytes;
-    add({ &pass, what, nullptr, &collective, timing, start });
+    add({ &pass, std::move(what), nullptr, &collective, timing, start });
 }
 
 void StepTimes::add(Execution execution)
 {
-    if (m_state.context.team == nullptr)
+    if (m_context.team == nullptr)
         return write(execution);
     m_record.expect(execution.what);
     m_executions.push_back(std::move(execution));
@@ -95,37 +106,33 @@ void StepTimes::write(const Execution& execution)
 {
     const Timing& timing = execution.timing;
     const RunOperation& what = execution.what;
-    const Mesh& mesh = m_state.mesh(*execution.pass);
+    const Mesh& mesh = meshOf(execution);
     const double seconds = execution.op != nullptr ? timing.slowest() : timing.combined;
     m_record.addTime(what, seconds);
-    if (m_state.hooks.sample)
-        m_state.hooks.sample(
+    if (m_request.hooks.sample)
+        m_request.hooks.sample(
             { what.id, what.kind, mesh.deviceId(timing.slowestDevice()), execution.start - m_begin, seconds, what.bytes });
-    if (m_profiler == nullptr)
-        return;
-    if (execution.op != nullptr)
-        m_profiler->add(what, *execution.op, *execution.pass, mesh, timing);
-    else
-        m_profiler->add(what, *execution.collective, *execution.pass, mesh, timing);
+    if (m_profiler != nullptr)
+        m_profiler->add(execution, mesh);
 }
 
 /// All have gone through the same executions, each of them with its own devices.
 void StepTimes::gather()
 {
-    const auto devicesOf = [&](const Execution& execution) {
-        return static_cast<std::size_t>(m_state.mesh(*execution.pass).deviceCount());
-    };
+    if (m_context.team == nullptr || m_context.planning())
+        return;
+    const auto devicesOf = [&](const Execution& execution) { return static_cast<std::size_t>(meshOf(execution).deviceCount()); };
     std::vector<double> numbers;
     for (const Execution& execution : m_executions)
         encode(execution.timing, devicesOf(execution), numbers);
-    const auto all = m_state.context.team->gather(numbers);
-    const auto clocks = m_state.context.team->clocks();
+    const auto all = m_context.team->gather(numbers);
+    const auto clocks = m_context.team->clocks();
     std::vector<const double*> next;
     for (const std::vector<double>& one : all)
         next.push_back(one.data());
     for (Execution& execution : m_executions) {
-        if (!m_state.leads())
-            break;
+        if (next.empty())
+            break; // not the first process
         std::vector<Timing> byRank;
         for (const double*& one : next)
             byRank.push_back(decode(one, devicesOf(execution), execution.timing));

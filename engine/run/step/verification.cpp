@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/verification.h"
+#include "engine/run/step/verification.h"
 
 #include "engine/devices/compare.h"
 #include "engine/devices/executor.h"
 #include "engine/devices/team.h"
-#include "engine/run/operandtraits.h"
+#include "engine/run/record/tolerance.h"
+#include "engine/run/step/operandtraits.h"
 
 #include <vector>
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "engine/ops/execute.h"
-#include "engine/run/handover.h"
-#include "engine/run/stepstate.h"
-#include "engine/run/steptimes.h"
-#include "engine/run/verification.h"
+#include "engine/run/record/steptimes.h"
+#include "engine/run/step/handover.h"
+#include "engine/run/step/stepstate.h"
+#include "engine/run/step/verification.h"
 
 #include <optional>
 #include <string>
@@ -16,17 +16,10 @@ namespace shardboard::engine {
 
 class StepRunner {
 public:
-    /// All arguments must outlive it.
-    StepRunner(const Program& program, const RunOptions& options, const RunHooks& hooks, Context& context, RunRecord& record);
+    /// All arguments must outlive it. Plans where the context does. `profiler`: null where the run is not profiled.
+    StepRunner(const RunRequest& request, Context& context, RunRecord& record, Profiler* profiler = nullptr);
 
-    /// Times go there, too; null: nowhere else. Counts what the devices hold when the arena does.
-    void setProfiler(Profiler* profiler) { m_times.setProfiler(profiler); }
-    /// Steps that will run, for the progress.
-    void setSteps(std::int64_t steps) { m_steps = steps; }
-    /// Where several processes run the program, the first one gets the times of all when a step is over.
     void runStep(const std::vector<SegmentPass>& passes, bool verify);
-    /// Whether somebody wants to see each value; every process has to know, and only the first one calls the hook.
-    void showValues(bool wanted) { m_state.showsValues = wanted; }
     /// Whether the test hook has broken a collective.
     bool broke() const { return m_state.broke; }
 
@@ -54,7 +47,7 @@ private:
     StepTimes m_times;
     Verification m_verification;
     HandOver m_handOver;
-    std::int64_t m_steps = 1;
+    const std::int64_t m_steps;
     std::int64_t m_done = 0; ///< operations of all steps
     std::int64_t m_total = 0;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/schedule.h"
+#include "engine/run/schedule/schedule.h"
 
 #include "engine/machine/failure.h"
-#include "engine/run/stages.h"
+#include "engine/run/schedule/stages.h"
 #include "model/core/shards.h"
 
 #include <algorithm>
@@ -40,10 +40,7 @@ public:
     }
 
 private:
-    const Segment& segmentOf(const PlannedSegment& planned) const
-    {
-        return m_program.graph.segments[static_cast<std::size_t>(planned.segment)];
-    }
+    const Segment& segmentOf(const PlannedSegment& planned) const { return m_program.graph.segment(planned.segment); }
 
     /// By forward segment of the graph the layers that run.
     void chooseLayers()

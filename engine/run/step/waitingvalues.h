@@ -13,6 +13,12 @@
 
 namespace shardboard::engine {
 
+/// What a pass hands over of a tensor. `reference`: the whole tensor of the unsharded computation, not valid without verification.
+struct Handed {
+    Sharded value;
+    Sharded reference;
+};
+
 class WaitingValues {
 public:
     struct Key {
@@ -25,16 +31,16 @@ public:
         }
     };
 
-    void put(const Key& key, Sharded value) { m_values.insert_or_assign(key, std::move(value)); }
+    void put(const Key& key, Handed handed) { m_values.insert_or_assign(key, std::move(handed)); }
     /// Null when there is none.
-    Sharded* find(const Key& key);
-    std::optional<Sharded> take(const Key& key);
+    Handed* find(const Key& key);
+    std::optional<Handed> take(const Key& key);
     /// Everything that a forward segment kept of a layer.
-    std::vector<std::pair<TensorId, Sharded>> takeKept(int segment, std::int64_t layer);
+    std::vector<std::pair<TensorId, Handed>> takeKept(int segment, std::int64_t layer);
     void clear() { m_values.clear(); }
 
 private:
-    std::map<Key, Sharded> m_values;
+    std::map<Key, Handed> m_values;
 };
 
 /// By segment of the graph: what its operations make and other segments of the backward pass and the update take, the carried

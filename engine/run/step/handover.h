@@ -3,9 +3,9 @@
 // the backward pass, gradients that wait for other segments.
 #pragma once
 
-#include "engine/run/steptimes.h"
-#include "engine/run/verification.h"
-#include "engine/run/waitingvalues.h"
+#include "engine/run/record/steptimes.h"
+#include "engine/run/step/verification.h"
+#include "engine/run/step/waitingvalues.h"
 
 #include <string>
 #include <vector>
@@ -33,9 +33,12 @@ private:
     void enterWaiting(const SegmentPass& pass);
     void keepForBackward(const SegmentPass& pass);
     void leaveForOthers(const SegmentPass& pass);
-    void accumulate(const WaitingValues::Key& key, Sharded value, WaitingValues& waiting);
-    Sharded sent(const SegmentPass& pass, const Collective& collective, Sharded value, const Mesh& target,
-                 const Sharded* reference);
+    /// From the values of the state and of the reference, or copies of them; and back.
+    Handed takeOut(TensorId tensor, const Layout& layout, bool copies = false);
+    void putBack(TensorId tensor, Handed handed);
+    /// Where the residual stream, or its gradient, begins.
+    Handed madeStream(const SegmentPass& pass, const Layout& layout);
+    Sharded sent(const SegmentPass& pass, const Collective& collective, const Handed& handed, const Mesh& target);
     const Collective& sendOf(const SegmentPass& pass, const OperandUse& use) const;
     Sharded broughtInto(const Layout& wanted, Sharded value, const std::string& where);
 
@@ -43,11 +46,9 @@ private:
     Verification& m_verification;
     StepTimes& m_times;
     const std::vector<std::vector<TensorId>> m_leaving; ///< by segment of the graph
-    Sharded m_carry; ///< what goes to the next pass; invalid when nothing came before
-    Sharded m_referenceCarry;
+    Handed m_carry; ///< what goes to the next pass; not valid when nothing came before
     std::int64_t m_carryStage = 0; ///< the virtual stage where it lies
     WaitingValues m_waiting;
-    WaitingValues m_referenceWaiting;
 };
 
 } // namespace shardboard::engine

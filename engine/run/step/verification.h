@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/ops/execute.h"
-#include "engine/run/runrecord.h"
-#include "engine/run/stepstate.h"
+#include "engine/run/record/runrecord.h"
+#include "engine/run/step/stepstate.h"
 
 #include <map>
 #include <optional>

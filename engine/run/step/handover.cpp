@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/handover.h"
+#include "engine/run/step/handover.h"
 
 #include "engine/devices/collective.h"
 #include "engine/machine/failure.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace shardboard::engine {
 
@@ -36,17 +37,43 @@ void HandOver::enter(const SegmentPass& pass)
         enterWaiting(pass);
 }
 
-void HandOver::dropCarried()
-{
-    m_carry = {};
-    m_referenceCarry = {};
-}
+void HandOver::dropCarried() { m_carry = {}; }
 
 void HandOver::clear()
 {
     dropCarried();
     m_waiting.clear();
-    m_referenceWaiting.clear();
+}
+
+Handed HandOver::takeOut(TensorId tensor, const Layout& layout, bool copies)
+{
+    Context& context = m_state.context;
+    Handed out;
+    out.value = copies ? copyOf(context, *m_state.values.find(tensor, layout)) : m_state.values.take(tensor, layout);
+    if (m_verification.on())
+        out.reference = copies ? copyOf(context, *m_verification.find(tensor)) : m_verification.take(tensor);
+    return out;
+}
+
+void HandOver::putBack(TensorId tensor, Handed handed)
+{
+    m_state.layouts[tensor] = handed.value.layout();
+    m_state.values.put(tensor, std::move(handed.value));
+    if (handed.reference.valid())
+        m_verification.put(tensor, std::move(handed.reference));
+}
+
+Handed HandOver::madeStream(const SegmentPass& pass, const Layout& layout)
+{
+    const TensorId tensor = pass.segment->carryIn;
+    Handed out { m_state.fresh(pass, tensor, layout), {} };
+    out.value.source = m_state.maker.streamOf(tensor, pass.microBatch);
+    materialize(m_state.context, out.value);
+    if (m_verification.on()) {
+        out.reference = m_verification.fromSource(tensor, *out.value.source);
+        materialize(m_state.context, out.reference);
+    }
+    return out;
 }
 
 void HandOver::enterCarried(const SegmentPass& pass)
@@ -61,47 +88,33 @@ void HandOver::enterCarried(const SegmentPass& pass)
                 wanted = &use.before;
     if (wanted == nullptr)
         return;
-    const Shape& shape = m_state.graph.tensor(tensor).shape;
-    if (!m_carry.valid()) {
-        m_carry = m_state.fresh(pass, tensor, *wanted);
+    if (!m_carry.value.valid()) {
+        m_carry = madeStream(pass, *wanted);
         m_carryStage = pass.virtualStage;
-        m_carry.source = m_state.maker.streamOf(tensor, pass.microBatch);
-        materialize(m_state.context, m_carry);
-        if (m_verification.on()) {
-            m_referenceCarry = m_verification.fromSource(tensor, *m_carry.source);
-            materialize(m_state.context, m_referenceCarry);
-        }
     }
-    if (m_carry.shape() != shape)
+    if (m_carry.value.shape() != m_state.graph.tensor(tensor).shape)
         failPlan("what the segment before leaves has another shape than what it takes", pass.planned->name);
-    m_carry = broughtInto(*wanted, std::move(m_carry), pass.planned->name);
-    if (&m_carry.mesh() != &m_state.mesh(pass)) {
+    m_carry.value = broughtInto(*wanted, std::move(m_carry.value), pass.planned->name);
+    if (&m_carry.value.mesh() != &m_state.mesh(pass)) {
         const Collective* send = m_state.stages.streamSend(pass.segment->phase);
         if (send == nullptr)
             failPlan("'" + m_state.graph.tensor(tensor).name + "' lies on another stage, and nothing sends it here",
                      pass.planned->name);
         const std::int64_t next = m_carryStage < pass.virtualStage ? 1 : -1;
         for (std::int64_t stage = m_carryStage; stage != pass.virtualStage; stage += next)
-            m_carry = sent(pass, *send, std::move(m_carry), m_state.stages.mesh(stage + next),
-                           m_verification.on() ? &m_referenceCarry : nullptr);
+            m_carry.value = sent(pass, *send, m_carry, m_state.stages.mesh(stage + next));
     }
-    m_state.layouts[tensor] = *wanted;
-    m_state.values.put(tensor, std::move(m_carry));
-    if (m_verification.on())
-        m_verification.put(tensor, std::move(m_referenceCarry));
-    m_carry = {};
-    m_referenceCarry = {};
+    putBack(tensor, std::exchange(m_carry, {}));
 }
 
 /// To the devices of another stage. What leaves a stage is dropped there.
-Sharded HandOver::sent(const SegmentPass& pass, const Collective& collective, Sharded value, const Mesh& target,
-                       const Sharded* reference)
+Sharded HandOver::sent(const SegmentPass& pass, const Collective& collective, const Handed& handed, const Mesh& target)
 {
     const double start = now();
-    Resharded moved = executeSend(m_state.context, value, target, m_state.breaks(collective));
+    Resharded moved = executeSend(m_state.context, handed.value, target, m_state.breaks(collective));
     m_times.add(pass, collective, moved.timing, start);
-    if (reference != nullptr)
-        m_verification.compare(pass, collective.id, collective.tensor, moved.tensor, *reference);
+    if (handed.reference.valid())
+        m_verification.compare(pass, collective.id, collective.tensor, moved.tensor, handed.reference);
     return std::move(moved.tensor);
 }
 
@@ -109,8 +122,7 @@ Sharded HandOver::sent(const SegmentPass& pass, const Collective& collective, Sh
 const Collective& HandOver::sendOf(const SegmentPass& pass, const OperandUse& use) const
 {
     for (const int number : use.collectives)
-        if (const Collective& collective = m_state.program.plan.collectives[static_cast<std::size_t>(number)];
-            m_state.stages.isSend(collective))
+        if (const Collective& collective = m_state.program.plan.collective(number); m_state.stages.isSend(collective))
             return collective;
     failPlan("'" + m_state.graph.tensor(use.tensor).name + "' lies on another stage, and nothing sends it here",
              pass.planned->name);
@@ -138,27 +150,17 @@ Sharded HandOver::broughtInto(const Layout& wanted, Sharded value, const std::st
 /// Takes what was kept of the layer, and what other segments left for this one.
 void HandOver::enterWaiting(const SegmentPass& pass)
 {
-    const int of = pass.segment->of;
-    for (auto& [tensor, value] : m_waiting.takeKept(of, pass.layer)) {
-        m_state.layouts[tensor] = value.layout();
-        m_state.values.put(tensor, std::move(value));
-    }
-    for (auto& [tensor, value] : m_referenceWaiting.takeKept(of, pass.layer))
-        m_verification.put(tensor, std::move(value));
+    for (auto& [tensor, handed] : m_waiting.takeKept(pass.segment->of, pass.layer))
+        putBack(tensor, std::move(handed));
     for (const PlannedOp& planned : pass.planned->ops)
         for (const OperandUse& use : planned.operands) {
-            const WaitingValues::Key key { use.tensor, pass.layer };
-            auto value = m_waiting.take(key);
-            if (!value)
+            auto handed = m_waiting.take({ use.tensor, pass.layer });
+            if (!handed)
                 continue;
-            auto reference = m_referenceWaiting.take(key);
-            m_state.layouts[use.tensor] = use.before;
-            Sharded here = broughtInto(use.before, std::move(*value), pass.planned->name);
-            if (&here.mesh() != &m_state.mesh(pass))
-                here = sent(pass, sendOf(pass, use), std::move(here), m_state.mesh(pass), reference ? &*reference : nullptr);
-            m_state.values.put(use.tensor, std::move(here));
-            if (reference)
-                m_verification.put(use.tensor, std::move(*reference));
+            handed->value = broughtInto(use.before, std::move(handed->value), pass.planned->name);
+            if (&handed->value.mesh() != &m_state.mesh(pass))
+                handed->value = sent(pass, sendOf(pass, use), *handed, m_state.mesh(pass));
+            putBack(use.tensor, std::move(*handed));
         }
 }
 
@@ -168,13 +170,10 @@ void HandOver::leave(const SegmentPass& pass)
     leaveForOthers(pass);
     const TensorId tensor = pass.segment->carryOut;
     if (tensor != kNoTensor) {
-        const auto current = m_state.layouts.find(tensor);
-        if (current == m_state.layouts.end() || m_state.values.find(tensor, current->second) == nullptr)
+        if (m_state.current(tensor) == nullptr)
             failPlan("nothing writes what it hands on", pass.planned->name);
-        m_carry = m_state.values.take(tensor, current->second);
+        m_carry = takeOut(tensor, m_state.layouts.at(tensor));
         m_carryStage = pass.virtualStage;
-        if (m_verification.on())
-            m_referenceCarry = m_verification.take(tensor);
     }
     m_state.values.clear();
     m_verification.clear();
@@ -184,45 +183,35 @@ void HandOver::leave(const SegmentPass& pass)
 void HandOver::keepForBackward(const SegmentPass& pass)
 {
     for (const Kept& kept : pass.planned->kept) {
-        const WaitingValues::Key key { kept.tensor, pass.layer, pass.planned->segment };
         if (m_state.values.find(kept.tensor, kept.layout) == nullptr)
             failPlan("'" + m_state.graph.tensor(kept.tensor).name
                          + "', to be kept for the backward pass, does not exist in the layout "
                          + specText(kept.layout, m_state.program.plan.mesh),
                      pass.planned->name);
-        const bool carried = kept.tensor == pass.segment->carryOut;
-        m_waiting.put(key,
-                      carried ? copyOf(m_state.context, *m_state.values.find(kept.tensor, kept.layout))
-                              : m_state.values.take(kept.tensor, kept.layout));
-        if (m_verification.on())
-            m_referenceWaiting.put(
-                key, carried ? copyOf(m_state.context, *m_verification.find(kept.tensor)) : m_verification.take(kept.tensor));
-    }
-}
-
-void HandOver::leaveForOthers(const SegmentPass& pass)
-{
-    for (const TensorId tensor : m_leaving[static_cast<std::size_t>(pass.planned->segment)]) {
-        const auto current = m_state.layouts.find(tensor);
-        if (current == m_state.layouts.end() || m_state.values.find(tensor, current->second) == nullptr)
-            failPlan("nothing writes what it leaves for other segments: '" + m_state.graph.tensor(tensor).name + "'",
-                     pass.planned->name);
-        const WaitingValues::Key key { tensor, pass.layer };
-        accumulate(key, m_state.values.take(tensor, current->second), m_waiting);
-        if (m_verification.on())
-            accumulate(key, m_verification.take(tensor), m_referenceWaiting);
+        m_waiting.put({ kept.tensor, pass.layer, pass.planned->segment },
+                      takeOut(kept.tensor, kept.layout, kept.tensor == pass.segment->carryOut));
     }
 }
 
 /// What still waits there is the gradient of the micro-batches before.
-void HandOver::accumulate(const WaitingValues::Key& key, Sharded value, WaitingValues& waiting)
+void HandOver::leaveForOthers(const SegmentPass& pass)
 {
-    Sharded* sum = waiting.find(key);
-    if (sum == nullptr)
-        return waiting.put(key, std::move(value));
-    if (sum->layout() != value.layout())
-        failPlan("a gradient lies otherwise than that of the micro-batch before", m_state.graph.tensor(key.tensor).name);
-    addSharded(m_state.context, value, *sum);
+    for (const TensorId tensor : m_leaving[static_cast<std::size_t>(pass.planned->segment)]) {
+        if (m_state.current(tensor) == nullptr)
+            failPlan("nothing writes what it leaves for other segments: '" + m_state.graph.tensor(tensor).name + "'",
+                     pass.planned->name);
+        Handed addend = takeOut(tensor, m_state.layouts.at(tensor));
+        Handed* sum = m_waiting.find({ tensor, pass.layer });
+        if (sum == nullptr) {
+            m_waiting.put({ tensor, pass.layer }, std::move(addend));
+            continue;
+        }
+        if (sum->value.layout() != addend.value.layout())
+            failPlan("a gradient lies otherwise than that of the micro-batch before", m_state.graph.tensor(tensor).name);
+        addSharded(m_state.context, addend.value, sum->value);
+        if (addend.reference.valid())
+            addSharded(m_state.context, addend.reference, sum->reference);
+    }
 }
 
 bool HandOver::stays(const SegmentPass& pass, TensorId tensor, const Layout* layout) const

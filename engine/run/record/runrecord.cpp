@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/runrecord.h"
+#include "engine/run/record/runrecord.h"
 
 #include "model/core/statistics.h"
 

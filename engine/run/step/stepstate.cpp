@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/stepstate.h"
+#include "engine/run/step/stepstate.h"
 
 #include "engine/devices/executor.h"
 #include "engine/devices/team.h"
 
 namespace shardboard::engine {
 
-StepState::StepState(const Program& ofProgram, const RunOptions& ofOptions, const RunHooks& ofHooks, Context& ofContext)
-    : program(ofProgram)
-    , graph(ofProgram.graph)
-    , options(ofOptions)
-    , hooks(ofHooks)
+StepState::StepState(const RunRequest& request, Context& ofContext)
+    : program(request.program)
+    , graph(request.program.graph)
+    , options(request.options)
+    , hooks(request.hooks)
     , context(ofContext)
-    , maker(ofProgram, ofOptions)
-    , stages(ofProgram)
-    , showsValues(static_cast<bool>(ofHooks.value))
+    , maker(request.program, request.options)
+    , stages(request.program)
+    , showsValues(ofContext.team != nullptr ? ofContext.team->showsValues() : static_cast<bool>(request.hooks.value))
 {
     if (DeviceMemory* memory = context.arena.deviceMemory())
         for (const Mesh& ofStage : stages.meshes())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/profiler.h"
+#include "engine/run/record/profiler.h"
 
 #include "engine/machine/gemm.h"
 #include "engine/machine/machine.h"
@@ -59,49 +59,39 @@ void Profiler::beginMeasuring()
     m_step = -1;
 }
 
-void Profiler::add(const RunOperation& what, const PlannedOp& planned, const SegmentPass& pass, const Mesh& mesh,
-                   const Timing& timing)
+ProfileOperation Profiler::described(const Execution& execution, const Mesh& mesh) const
 {
-    const auto [entry, isNew] = m_index.emplace(what.id, m_profile.operations.size());
-    if (isNew) {
-        ProfileOperation out;
-        out.id = what.id;
-        out.kind = what.kind;
-        out.flops = planned.work.flops;
-        out.workBytes = executedBytes(planned.work.bytes, planned.work.dtype);
-        out.predictedSeconds = what.predictedSeconds;
-        m_profile.operations.push_back(std::move(out));
+    const RunOperation& what = execution.what;
+    ProfileOperation out;
+    out.id = what.id;
+    out.kind = what.kind;
+    out.predictedSeconds = what.predictedSeconds;
+    if (const PlannedOp* planned = execution.op; planned != nullptr) {
+        out.flops = planned->work.flops;
+        out.workBytes = executedBytes(planned->work.bytes, planned->work.dtype);
+        return out;
     }
-    addEvent(entry->second, pass, mesh, timing);
+    const Collective& collective = *execution.collective;
+    const TensorSpec& tensor = m_program.graph.tensor(collective.tensor);
+    out.collective = true;
+    out.bytes = static_cast<std::int64_t>(executedBytes(static_cast<double>(what.bytes), tensor.dtype));
+    out.groupSize = collective.groupSize;
+    out.tensor = tensor.name;
+    if (collective.kind != CollectiveKind::LocalSlice) // of a send between stages each device's part is its own
+        out.groups = groupsOf(collective, mesh);
+    return out;
 }
 
-void Profiler::add(const RunOperation& what, const Collective& collective, const SegmentPass& pass, const Mesh& mesh,
-                   const Timing& timing)
+void Profiler::add(const Execution& execution, const Mesh& mesh)
 {
-    const auto [entry, isNew] = m_index.emplace(what.id, m_profile.operations.size());
-    if (isNew) {
-        const TensorSpec& tensor = m_program.graph.tensor(collective.tensor);
-        ProfileOperation out;
-        out.id = what.id;
-        out.kind = what.kind;
-        out.collective = true;
-        out.bytes = static_cast<std::int64_t>(executedBytes(static_cast<double>(what.bytes), tensor.dtype));
-        out.groupSize = collective.groupSize;
-        out.tensor = tensor.name;
-        if (collective.kind != CollectiveKind::LocalSlice) // of a send between stages each device's part is its own
-            out.groups = groupsOf(collective, mesh);
-        out.predictedSeconds = what.predictedSeconds;
-        m_profile.operations.push_back(std::move(out));
-    }
-    addEvent(entry->second, pass, mesh, timing);
-}
-
-void Profiler::addEvent(std::size_t operation, const SegmentPass& pass, const Mesh& mesh, const Timing& timing)
-{
-    ProfileEvent event { static_cast<std::int64_t>(operation),
+    const auto [entry, isNew] = m_index.emplace(execution.what.id, m_profile.operations.size());
+    if (isNew)
+        m_profile.operations.push_back(described(execution, mesh));
+    const Timing& timing = execution.timing;
+    ProfileEvent event { static_cast<std::int64_t>(entry->second),
                          std::max<std::int64_t>(0, m_step),
-                         pass.layer,
-                         pass.microBatch,
+                         execution.pass->layer,
+                         execution.pass->microBatch,
                          timing.combined,
                          timing.wall,
                          {} };
@@ -109,7 +99,7 @@ void Profiler::addEvent(std::size_t operation, const SegmentPass& pass, const Me
         const std::int64_t id = mesh.deviceId(static_cast<std::int64_t>(position));
         const std::int64_t held = m_memory.takeRecentPeak(id);
         if (auto& peak = m_peaks[id]; held > peak.first)
-            peak = { held, m_profile.operations[operation].id };
+            peak = { held, execution.what.id };
         const Timing::Span& span = timing.spans[position];
         if (span.worked())
             event.devices.push_back(

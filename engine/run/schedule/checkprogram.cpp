@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/checkprogram.h"
+#include "engine/run/schedule/checkprogram.h"
 
-#include "engine/devices/rounding.h"
 #include "engine/machine/failure.h"
 #include "engine/ops/checkgradients.h"
 #include "engine/ops/checkparts.h"
+#include "engine/values/rounding.h"
 #include "model/ops/opdefinition.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ private:
 
     void checkPhase(const PlannedSegment& planned)
     {
-        const Segment& segment = m_graph.segments[static_cast<std::size_t>(planned.segment)];
+        const Segment& segment = m_graph.segment(planned.segment);
         m_where = planned.name;
         require(planned.phase == segment.phase, "the plan has it in another phase than the graph");
         require(planned.kept.empty() || planned.phase == Phase::Forward, "only a forward segment keeps activations");

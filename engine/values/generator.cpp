@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/generator.h"
+#include "engine/values/generator.h"
 
-#include "engine/devices/generatorhash.h"
 #include "engine/simd/simd.h"
+#include "engine/values/generatorhash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,26 +21,27 @@ std::uint64_t keyOf(std::uint64_t seed, std::string_view name)
 
 } // namespace
 
-SHARDBOARD_CLONES void fillValues(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second, float mean,
-                                  float scale, float* out);
-SHARDBOARD_CLONES void fillTokens(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second,
-                                  std::uint32_t vocabulary, float* out);
+// The rule by value: no store can change it.
+SHARDBOARD_CLONES void fillValues(ValueRule rule, std::uint32_t start, std::int64_t count, std::uint64_t keys, float* out);
+SHARDBOARD_CLONES void fillTokens(ValueRule rule, std::uint32_t start, std::int64_t count, std::uint64_t keys, float* out);
 
-SHARDBOARD_CLONES void fillValues(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second, float mean,
-                                  float scale, float* out)
+SHARDBOARD_CLONES void fillValues(ValueRule rule, std::uint32_t start, std::int64_t count, std::uint64_t keys, float* out)
 {
+    const auto first = static_cast<std::uint32_t>(keys);
+    const auto second = static_cast<std::uint32_t>(keys >> 32);
     for (std::int64_t i = 0; i < count; ++i) {
         const std::uint32_t bits = hash32(start + static_cast<std::uint32_t>(i), first, second);
-        out[i] = mean + scale * static_cast<float>(static_cast<std::int32_t>(bits));
+        out[i] = rule.mean + rule.scale * static_cast<float>(static_cast<std::int32_t>(bits));
     }
 }
 
-SHARDBOARD_CLONES void fillTokens(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second,
-                                  std::uint32_t vocabulary, float* out)
+SHARDBOARD_CLONES void fillTokens(ValueRule rule, std::uint32_t start, std::int64_t count, std::uint64_t keys, float* out)
 {
+    const auto first = static_cast<std::uint32_t>(keys);
+    const auto second = static_cast<std::uint32_t>(keys >> 32);
     for (std::int64_t i = 0; i < count; ++i) {
         const std::uint64_t bits = hash32(start + static_cast<std::uint32_t>(i), first, second);
-        out[i] = static_cast<float>((bits * vocabulary) >> 32);
+        out[i] = static_cast<float>((bits * rule.vocabulary) >> 32);
     }
 }
 
@@ -68,12 +69,10 @@ void Generator::fill(std::int64_t start, std::int64_t count, float* out) const
         const auto low = static_cast<std::uint32_t>(start & 0xffffffff);
         const std::uint64_t keys = m_rule.keysFor(static_cast<std::uint64_t>(start) >> 32);
         const std::int64_t run = std::min(count, (std::int64_t { 1 } << 32) - std::int64_t { low });
-        const auto first = static_cast<std::uint32_t>(keys);
-        const auto second = static_cast<std::uint32_t>(keys >> 32);
         if (m_rule.vocabulary != 0)
-            fillTokens(low, run, first, second, m_rule.vocabulary, out);
+            fillTokens(m_rule, low, run, keys, out);
         else
-            fillValues(low, run, first, second, m_rule.mean, m_rule.scale, out);
+            fillValues(m_rule, low, run, keys, out);
         start += run;
         count -= run;
         out += run;

@@ -4,7 +4,7 @@
 
 #include "engine/devices/context.h"
 #include "engine/devices/devicememory.h"
-#include "engine/run/schedule.h"
+#include "engine/run/schedule/schedule.h"
 #include "model/io/wire/messages.h"
 #include "model/io/wire/profile.h"
 #include "model/plan/program.h"
@@ -17,6 +17,16 @@ namespace shardboard::engine {
 /// Bytes that a value of the plan takes here, where everything is float32.
 double executedBytes(double plannedBytes, DType planned);
 
+/// One execution of an operation or a collective in a pass.
+struct Execution {
+    const SegmentPass* pass = nullptr;
+    RunOperation what; ///< its entry in the result
+    const PlannedOp* op = nullptr; ///< or
+    const Collective* collective = nullptr;
+    Timing timing;
+    double start = 0; ///< by now()
+};
+
 class Profiler {
 public:
     /// Both must outlive it. Times are told from `begin`, on the clock of now().
@@ -25,15 +35,13 @@ public:
     /// Nothing before is kept: the warm-up is over.
     void beginMeasuring();
     void beginStep() { ++m_step; }
-    /// One execution of a pass, on a mesh of the run. `what` is its entry in the result.
-    void add(const RunOperation& what, const PlannedOp& planned, const SegmentPass& pass, const Mesh& mesh, const Timing& timing);
-    void add(const RunOperation& what, const Collective& collective, const SegmentPass& pass, const Mesh& mesh,
-             const Timing& timing);
+    /// `mesh`: that of the pass, on which the timing counts its devices.
+    void add(const Execution& execution, const Mesh& mesh);
 
     RunProfile take(ProfileMode mode, int workers);
 
 private:
-    void addEvent(std::size_t operation, const SegmentPass& pass, const Mesh& mesh, const Timing& timing);
+    ProfileOperation described(const Execution& execution, const Mesh& mesh) const;
 
     const Program& m_program;
     DeviceMemory& m_memory;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/steprunner.h"
+#include "engine/run/step/steprunner.h"
 
 #include "engine/devices/collective.h"
 #include "engine/machine/failure.h"
-#include "engine/run/operandtraits.h"
-#include "engine/run/showvalue.h"
+#include "engine/run/step/operandtraits.h"
+#include "engine/run/step/showvalue.h"
 
 #include <algorithm>
 
@@ -20,12 +20,12 @@ bool isRing(const Collective& collective)
 
 } // namespace
 
-StepRunner::StepRunner(const Program& program, const RunOptions& options, const RunHooks& hooks, Context& context,
-                       RunRecord& record)
-    : m_state(program, options, hooks, context)
-    , m_times(m_state, record)
+StepRunner::StepRunner(const RunRequest& request, Context& context, RunRecord& record, Profiler* profiler)
+    : m_state(request, context)
+    , m_times(request, context, m_state.stages, record, profiler)
     , m_verification(m_state, record)
     , m_handOver(m_state, m_verification, m_times)
+    , m_steps(request.steps())
 {
 }
 
@@ -44,8 +44,7 @@ void StepRunner::runStep(const std::vector<SegmentPass>& passes, bool verify)
         before = &pass;
     }
     m_handOver.clear();
-    if (m_state.context.team != nullptr && !m_state.context.planning())
-        m_times.gather();
+    m_times.gather();
 }
 
 void StepRunner::runPass(const SegmentPass& pass)
@@ -75,15 +74,12 @@ void StepRunner::runOp(const SegmentPass& pass, std::size_t index)
 {
     const PlannedOp& planned = pass.planned->ops[index];
     const Op& op = m_state.op(planned);
-    RunOperation what;
-    what.id = m_times.idOf(pass, op);
-    what.kind = opKindName(op.kind);
-    what.predictedSeconds = planned.seconds;
+    const std::string id = m_times.idOf(pass, op);
 
     std::vector<Operand> operands;
     for (std::size_t i = 0; i < planned.operands.size(); ++i)
         operands.push_back(fetch(pass, planned, i));
-    OpCall call { op.kind, op.attributes, {}, what.id, m_state.program.plan.microBatches };
+    OpCall call { op.kind, op.attributes, {}, id, m_state.program.plan.microBatches };
     call.bf16 = takesBf16(op);
     for (const Operand& operand : operands)
         call.operands.push_back(operand.own ? &*operand.own : operand.value);
@@ -102,7 +98,7 @@ void StepRunner::runOp(const SegmentPass& pass, std::size_t index)
         call.operands[over] = &result;
     }
     if (takes && op.kind != OpKind::AdamStep) {
-        m_times.add(pass, what, planned, {}, start);
+        m_times.add(pass, planned, {}, start);
     } else {
         if (op.kind == OpKind::KvAppend)
             result.source = m_state.maker.cacheOf(op.result, pass.layer);
@@ -111,7 +107,7 @@ void StepRunner::runOp(const SegmentPass& pass, std::size_t index)
         const Timing timing = executeOp(m_state.context, call, result);
         roundSharded(m_state.context, m_state.maker.roundingOfTensor(op.result), result);
         recordRings(pass, planned, rings, start);
-        m_times.add(pass, what, planned, timing, start);
+        m_times.add(pass, planned, timing, start);
     }
     if (m_verification.on())
         m_verification.chooseAlike(op, call);
@@ -120,7 +116,7 @@ void StepRunner::runOp(const SegmentPass& pass, std::size_t index)
     m_state.layouts[op.result] = planned.result;
     const Sharded& stored = m_state.values.put(op.result, std::move(result));
     if (m_verification.on())
-        m_verification.runOp(pass, index, mayTake, what.id, stored);
+        m_verification.runOp(pass, index, mayTake, id, stored);
     showValue(m_state, pass, op.result, m_verification.on() ? m_verification.find(op.result) : nullptr);
     dropDead(pass, index);
 }
@@ -149,7 +145,7 @@ StepRunner::Operand StepRunner::fetch(const SegmentPass& pass, const PlannedOp& 
         failPlan("'" + m_state.graph.tensor(use.tensor).name + "' lies on the devices of another stage", m_times.idOf(pass, op));
     }
     for (const int number : use.collectives) {
-        const Collective& collective = m_state.program.plan.collectives[static_cast<std::size_t>(number)];
+        const Collective& collective = m_state.program.plan.collective(number);
         if (collective.tensor != use.tensor)
             failPlan("it is of another tensor than the operand that it is for", collective.id);
         if (!isRing(collective)) // a send between stages has brought it here before the first operation
@@ -168,7 +164,7 @@ std::vector<RingTransfer> StepRunner::ringsOf(const PlannedOp& planned)
     std::vector<RingTransfer> rings;
     for (std::size_t i = 0; i < planned.operands.size(); ++i)
         for (const int number : planned.operands[i].collectives) {
-            const Collective& collective = m_state.program.plan.collectives[static_cast<std::size_t>(number)];
+            const Collective& collective = m_state.program.plan.collective(number);
             if (!isRing(collective) || m_state.stages.isSend(collective))
                 continue;
             if (rings.empty() || rings.back().operand != i)
@@ -188,7 +184,7 @@ void StepRunner::recordRings(const SegmentPass& pass, const PlannedOp& planned, 
         std::vector<const Collective*> collectives;
         double bytes = 0;
         for (const int number : planned.operands[ring.operand].collectives) {
-            const Collective& collective = m_state.program.plan.collectives[static_cast<std::size_t>(number)];
+            const Collective& collective = m_state.program.plan.collective(number);
             if (!isRing(collective) || ring.shared || m_state.stages.isSend(collective))
                 continue;
             collectives.push_back(&collective);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/runvalues.h"
+#include "engine/run/step/runvalues.h"
 
 #include "engine/devices/executor.h"
 #include "engine/simd/vectors.h"
@@ -111,7 +111,7 @@ Rounding ValueMaker::roundingOfTensor(TensorId tensor) const
 
 Source ValueMaker::make(TensorId tensor, const std::string& name) const
 {
-    const Fill& fill = m_graph.tensors[static_cast<std::size_t>(tensor)].fill;
+    const Fill& fill = m_graph.entry(tensor).fill;
     Source source;
     source.generator = Generator::values(m_options.seed, name, fill.mean, fill.deviation);
     source.rounding = roundingOfTensor(tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/showvalue.h"
+#include "engine/run/step/showvalue.h"
 
 #include "engine/devices/executor.h"
 #include "engine/devices/team.h"

@@ -2,7 +2,7 @@
 // Hands the results of operations to the hook that wants to see the numbers.
 #pragma once
 
-#include "engine/run/stepstate.h"
+#include "engine/run/step/stepstate.h"
 
 namespace shardboard::engine {
 

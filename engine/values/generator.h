@@ -4,7 +4,7 @@
 // the unsharded computation makes the same ones.
 #pragma once
 
-#include "engine/devices/generatorhash.h"
+#include "engine/values/generatorhash.h"
 
 #include <cstdint>
 #include <string_view>
