@@ -70,19 +70,37 @@ bool VisibleOutput::pass(std::string_view text)
     return true;
 }
 
-void print(const char* format, ...)
+namespace {
+
+std::string formattedList(const char* format, std::va_list arguments)
 {
-    std::va_list arguments;
     std::va_list again;
-    va_start(arguments, format);
     va_copy(again, arguments);
     const int size = std::vsnprintf(nullptr, 0, format, arguments);
-    va_end(arguments);
     std::string text(static_cast<std::size_t>(size < 0 ? 0 : size) + 1, '\0');
     std::vsnprintf(text.data(), text.size(), format, again);
     va_end(again);
     text.pop_back();
-    std::cout << text;
+    return text;
+}
+
+} // namespace
+
+std::string formatted(const char* format, ...)
+{
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::string text = formattedList(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void print(const char* format, ...)
+{
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::cout << formattedList(format, arguments);
+    va_end(arguments);
 }
 
 } // namespace shardboard

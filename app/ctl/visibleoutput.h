@@ -30,7 +30,8 @@ private:
     std::string m_waiting; ///< only whole writes, so that no character comes in two halves
 };
 
-/// As printf, to std::cout.
+/// As printf; print() writes it to std::cout.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
 [[gnu::format(printf, 1, 2)]] void print(const char* format, ...);
 
 } // namespace shardboard

@@ -32,7 +32,7 @@ namespace shardboard {
 namespace {
 
 constexpr std::size_t kMostCards = 12;
-constexpr std::size_t kMostEffects = 3; ///< findings whose repair is evaluated to tell what it brings
+constexpr std::size_t kMostRepairs = 3; ///< findings whose repair is evaluated to tell what it brings
 constexpr double kQuick = 0.5; ///< seconds that an evaluation may take for the effects of repairs to be told unasked
 
 /// Tells targets of one evaluation apart.
@@ -586,7 +586,7 @@ void InspectorPanel::findings(InspectorPage& page, const std::vector<std::string
                 Qt::QueuedConnection);
         }
         if (finding.fix)
-            addRepair(*card, *finding.fix, shown <= kMostEffects ? effectOfRepair(*finding.fix, wait) : QString());
+            addRepair(*card, *finding.fix, shown <= kMostRepairs ? effectOfRepair(*finding.fix, wait) : QString());
     }
     askForRepairs();
 }

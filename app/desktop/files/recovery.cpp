@@ -25,7 +25,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kDelayMs = 1500;
-const QString kSuffix = QStringLiteral(".unsaved");
+const QString kUnsavedSuffix = QStringLiteral(".unsaved");
 const QString kPart = QStringLiteral(".part"); ///< while it is written
 
 QString lockOf(const QString& path) { return path + QStringLiteral(".lock"); }
@@ -148,7 +148,7 @@ Recovery::Recovery(Document* document, const QString& folder, QObject* parent)
     : QObject(parent)
     , m_document(document)
     , m_folder(folder)
-    , m_path(folder + QLatin1Char('/') + QUuid::createUuid().toString(QUuid::WithoutBraces) + kSuffix)
+    , m_path(folder + QLatin1Char('/') + QUuid::createUuid().toString(QUuid::WithoutBraces) + kUnsavedSuffix)
 {
     m_timer.setSingleShot(true);
     m_timer.setInterval(kDelayMs);
@@ -194,7 +194,7 @@ QList<Recovery::Left> Recovery::leftBehind() const
 {
     QList<Left> out;
     const QFileInfoList files =
-        QDir(m_folder).entryInfoList({ QLatin1Char('*') + kSuffix, QLatin1Char('*') + kSuffix + kPart }, QDir::Files);
+        QDir(m_folder).entryInfoList({ QLatin1Char('*') + kUnsavedSuffix, QLatin1Char('*') + kUnsavedSuffix + kPart }, QDir::Files);
     for (const QFileInfo& info : files) {
         QString path = info.filePath();
         const bool part = path.endsWith(kPart);
