@@ -47,7 +47,8 @@ std::unique_ptr<View> shownView(Document& document, const QSize& size)
     auto view = std::make_unique<View>(&document);
     view->resize(size);
     view->show();
-    return QTest::qWaitForWindowExposed(view.get()) ? std::move(view) : nullptr;
+    view->activateWindow();
+    return QTest::qWaitForWindowActive(view.get()) ? std::move(view) : nullptr;
 }
 
 /// A document with one view of it on screen; what a test needs besides is added by deriving from it.

@@ -27,6 +27,13 @@
 
 namespace shardboard {
 
+/// Lets what follows an edit, a resize or another look happen: layouts are asked for again and again.
+inline void settle()
+{
+    for (int i = 0; i < 6; ++i)
+        QCoreApplication::processEvents();
+}
+
 class AppWindow {
 public:
     AppWindow() = default;

@@ -13,6 +13,7 @@
 #include "app/desktop/window/mainwindow.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
+#include "tests/support/drag.h"
 #include "tests/support/runner.h"
 #include "tests/widgets/testfonts.h"
 #include "widgets/controls/wrappedlabel.h"
@@ -20,7 +21,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QDir>
-#include <QDragEnterEvent>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -38,7 +38,6 @@
 #include <QTest>
 #include <QTimer>
 #include <QUndoStack>
-#include <QUrl>
 
 #include <csignal>
 #include <cstdio>
@@ -48,6 +47,7 @@
 #include <sys/stat.h>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 namespace {
 
@@ -736,15 +736,7 @@ void TestFiles::droppedAnywhereOnTheWindow()
     QVERIFY(document()->filePath().isEmpty());
     QWidget* target = name == QLatin1String("statusBar") ? m_window->statusBar() : m_window->findChild<QWidget*>(name);
     QVERIFY(target != nullptr && target->isVisible());
-    QMimeData data;
-    data.setUrls({ QUrl::fromLocalFile(file) });
-    const QPoint at = target->rect().center();
-    QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    QVERIFY(enter.isAccepted());
-    QDropEvent drop(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &drop);
-    QVERIFY(drop.isAccepted());
+    QVERIFY(dropFile(target, file, target->rect().center()));
     QTRY_COMPARE(document()->filePath(), file);
     if (auto* edit = qobject_cast<QLineEdit*>(target))
         QVERIFY(edit->text().isEmpty());
@@ -759,12 +751,9 @@ void TestFiles::dragInsideOnAWrongPlaceChangesNothing()
     for (QWidget* target : m_window->findChildren<QWidget*>()) {
         if (!target->isVisible() || !target->acceptDrops())
             continue;
-        QDragEnterEvent enter(QPoint(3, 3), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
-        QApplication::sendEvent(target, &enter);
-        if (!enter.isAccepted())
-            continue;
-        QDropEvent drop(QPointF(3, 3), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
-        QApplication::sendEvent(target, &drop);
+        const Drag drag { target, &data, Qt::MoveAction };
+        if (drag.enter({ 3, 3 }))
+            drag.drop({ 3, 3 });
     }
     QVERIFY(document()->evaluation() == before);
     QVERIFY(!document()->isModified());

@@ -17,8 +17,9 @@
 #include "model/plan/pin.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/support/drag.h"
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
-#include "widgets/controls/axisdrag.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
@@ -29,13 +30,11 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDockWidget>
-#include <QDragEnterEvent>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMessageBox>
-#include <QMimeData>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSpinBox>
@@ -46,26 +45,18 @@
 #include <QTimer>
 #include <QTreeWidget>
 #include <QUndoStack>
-#include <QUrl>
 
 #include <csignal>
 #include <memory>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 namespace {
 
 QString fakeEngine(const char* script)
 {
     return QStringLiteral("\"" SHARDBOARD_BINARY_DIR "/tests/fakeengine\" ") + QString::fromLatin1(script);
-}
-
-/// A file at `path` with this content.
-void write(const QString& path, const QByteArray& content)
-{
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write(content);
 }
 
 /// Answers the next modal box.
@@ -76,31 +67,6 @@ void answerBox(QMessageBox::StandardButton button)
         QVERIFY(box != nullptr);
         box->button(button)->click();
     });
-}
-
-/// Sends a drag and drop of `data` at a point of a widget; true when it was taken.
-bool drop(QWidget* target, const QPointF& point, const QMimeData* data)
-{
-    const QPoint place = point.toPoint();
-    QDragEnterEvent enter(place, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    if (!enter.isAccepted())
-        return false;
-    QDragMoveEvent move(place, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &move);
-    QDropEvent dropped(point, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &dropped);
-    return dropped.isAccepted();
-}
-
-int weightNamed(const Document& document, const std::string& part)
-{
-    const auto& weights = document.evaluation()->weights;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        if (weights[i].spec.name.find(part) != std::string::npos)
-            return static_cast<int>(i);
-    }
-    return -1;
 }
 
 /// All texts of a table, row by row.
@@ -307,14 +273,13 @@ void TestMainWindow::droppingAnAxisCutsADim()
     const int weight = weightNamed(*document, "o_proj");
     document->selection()->setWeight(weight);
     TileCanvas* canvas = m_window->tileView()->canvas();
-    const std::unique_ptr<QMimeData> axis(axisMimeData(QStringLiteral("model")));
-    QVERIFY(drop(canvas, canvas->zone(0).center(), axis.get()));
+    QVERIFY(dropAxis(canvas, QStringLiteral("model"), canvas->zone(0).center()));
     QCOMPARE(document->evaluation()->weights[static_cast<std::size_t>(weight)].layout, Layout::cut(2, 0, { 1 }));
     QCOMPARE(document->undoStack()->count(), 1);
     // Another program's text is not an axis.
     QMimeData text;
     text.setText(QStringLiteral("model"));
-    QVERIFY(!drop(canvas, canvas->zone(1).center(), &text));
+    QVERIFY(!Drag({ canvas, &text }).dropAt(canvas->zone(1).center()));
     QCOMPARE(document->undoStack()->count(), 1);
 }
 
@@ -372,7 +337,7 @@ void TestMainWindow::unreadableFileShowsABannerAndKeepsTheDesign()
     m_window->fileActions()->openSample();
     const auto before = m_window->document()->evaluation();
     const QString path = m_folder->filePath(QStringLiteral("wrong.shardboard"));
-    write(path, "{");
+    QVERIFY(writeFile(path, "{"));
     QVERIFY(!m_window->fileActions()->openPath(path));
     QVERIFY(m_window->banner()->isVisible());
     QVERIFY(m_window->banner()->isError());
@@ -396,7 +361,7 @@ void TestMainWindow::recentFilesAreNewestFirst()
     for (int i = 0; i < 12; ++i)
         recent.add(m_folder->filePath(QStringLiteral("%1.shardboard").arg(i)));
     recent.add(m_folder->filePath(QStringLiteral("5.shardboard")));
-    write(m_folder->filePath(QStringLiteral("11.shardboard")), "{}");
+    QVERIFY(writeFile(m_folder->filePath(QStringLiteral("11.shardboard")), "{}"));
     QCOMPARE(recent.files().size(), 10);
     QVERIFY(recent.files().at(0).endsWith(QStringLiteral("/5.shardboard")));
     QVERIFY(recent.files().at(1).endsWith(QStringLiteral("/11.shardboard")));
@@ -415,19 +380,15 @@ void TestMainWindow::droppedFileOpens()
     const QString path = m_folder->filePath(QStringLiteral("a.shardboard"));
     QVERIFY(m_window->fileActions()->saveTo(path));
     openWindow();
-    QMimeData data;
-    data.setUrls({ QUrl::fromLocalFile(path) });
-    QVERIFY(drop(m_window.get(), QPointF(600, 400), &data));
+    QVERIFY(dropFile(m_window.get(), path, { 600, 400 }));
     QTRY_COMPARE(m_window->document()->filePath(), path);
 }
 
 void TestMainWindow::droppedWrongFileChangesNothing()
 {
     const QString path = m_folder->filePath(QStringLiteral("notes.txt"));
-    write(path, "hello");
-    QMimeData data;
-    data.setUrls({ QUrl::fromLocalFile(path) });
-    QVERIFY(drop(m_window.get(), QPointF(600, 400), &data));
+    QVERIFY(writeFile(path, "hello"));
+    QVERIFY(dropFile(m_window.get(), path, { 600, 400 }));
     QTRY_VERIFY(m_window->banner()->isVisible());
     QVERIFY(m_window->banner()->text().startsWith(path));
     QVERIFY(!m_window->document()->hasDesign());

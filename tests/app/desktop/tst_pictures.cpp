@@ -104,9 +104,7 @@ private Q_SLOTS:
     {
         const QString path = m_folder.filePath(QStringLiteral("names.svg"));
         QVERIFY(writePicture(m_window->meshView(), path).ok());
-        QFile file(path);
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QByteArray text = file.readAll();
+        const QByteArray text = test::contentOf(path);
         QVERIFY(text.contains(">model") && text.contains(">data"));
         QVERIFY2(!text.contains("<image"), "the mesh is a picture of pixels");
     }
@@ -118,7 +116,7 @@ private Q_SLOTS:
         QCoreApplication::processEvents();
         const QString path = m_folder.filePath(QStringLiteral("fonts.svg"));
         QVERIFY(writePicture(widget, path).ok());
-        const QString text = QString::fromUtf8(read(path));
+        const QString text = QString::fromUtf8(test::contentOf(path));
         static const QRegularExpression value(
             QStringLiteral("<text[^>]*font-family=\"([^\"]*)\" font-size=\"([^\"]*)\"[^>]*>[\\d.]+ MiB</text>"));
         const QFont mono = monoFont(widget);
@@ -147,7 +145,7 @@ private Q_SLOTS:
         QCoreApplication::processEvents();
         const QString path = m_folder.filePath(view + QStringLiteral("-vector.svg"));
         QVERIFY(writePicture(widget, path).ok());
-        const QByteArray text = read(path);
+        const QByteArray text = test::contentOf(path);
         QVERIFY(text.contains("<text"));
         static const QRegularExpression image(QStringLiteral("<image[^>]* width=\"(\\d+)\""));
         for (auto found = image.globalMatch(QString::fromUtf8(text)); found.hasNext();)
@@ -252,8 +250,8 @@ private Q_SLOTS:
         const QString all = m_folder.filePath(QStringLiteral("all.svg"));
         QVERIFY(writePicture(view, seen, { 1, false }).ok());
         QVERIFY(writePicture(view, all, { 1, true }).ok());
-        QVERIFY2(read(all).count("<text") > read(seen).count("<text"), "rows are missing");
-        QVERIFY2(!read(seen).contains(last) && read(all).contains(last), last.constData());
+        QVERIFY2(test::contentOf(all).count("<text") > test::contentOf(seen).count("<text"), "rows are missing");
+        QVERIFY2(!test::contentOf(seen).contains(last) && test::contentOf(all).contains(last), last.constData());
         QCOMPARE(view->size(), size);
         QCOMPARE(tree->verticalScrollBar()->value(), scrolled);
         QVERIFY(writePicture(view, m_folder.filePath(QStringLiteral("all.png")), { 1, true }).ok());
@@ -333,7 +331,7 @@ private Q_SLOTS:
             dialog->accept();
         });
         m_window->actionRegistry()->get(QStringLiteral("picture.mesh"))->trigger();
-        QVERIFY(read(m_folder.filePath(QStringLiteral("project/mine-mesh.svg"))).contains("<text"));
+        QVERIFY(test::contentOf(m_folder.filePath(QStringLiteral("project/mine-mesh.svg"))).contains("<text"));
         QVERIFY(m_window->banner()->text().contains(QStringLiteral("mine-mesh.svg")));
     }
 
@@ -346,12 +344,6 @@ private Q_SLOTS:
     }
 
 private:
-    static QByteArray read(const QString& path)
-    {
-        QFile file(path);
-        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-    }
-
     QTemporaryDir m_folder;
     std::unique_ptr<Settings> m_settings;
     std::unique_ptr<ThemeControl> m_theme;
@@ -360,4 +352,5 @@ private:
 
 SHARDBOARD_TEST(TestPictures, withFonts)
 
+#include "tests/support/files.h"
 #include "tst_pictures.moc"

@@ -11,6 +11,8 @@
 #include "app/desktop/window/mainwindow.h"
 #include "model/rules/rulesetup.h"
 #include "model/session/document.h"
+#include "tests/support/drag.h"
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
 #include "tests/widgets/widgets_support.h"
 #include "widgets/findings/findingsview.h"
@@ -20,36 +22,20 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDockWidget>
-#include <QDragEnterEvent>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QMimeData>
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTreeView>
 #include <QUndoStack>
-#include <QUrl>
 
 #include <memory>
 
 using namespace shardboard;
-
-namespace {
-
-void drop(QWidget* target, const QString& path)
-{
-    QMimeData data;
-    data.setUrls({ QUrl::fromLocalFile(path) });
-    QDragEnterEvent enter(QPoint(600, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    QDropEvent dropped(QPointF(600, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &dropped);
-}
-
-} // namespace
+using namespace shardboard::test;
 
 class TestRuleFiles : public QObject {
     Q_OBJECT
@@ -98,15 +84,12 @@ void TestRuleFiles::cleanup()
 QString TestRuleFiles::write(const char* name, const QByteArray& text) const
 {
     const QString path = m_folder->filePath(QString::fromLatin1(name));
-    QFile file(path);
-    if (file.open(QIODevice::WriteOnly))
-        file.write(text);
-    return path;
+    return writeFile(path, text) ? path : QString();
 }
 
 void TestRuleFiles::droppedRulesAreTaken()
 {
-    drop(m_window.get(), write("mine.yml", "logical_axis_rules: [['embed', ['data']], ['mlp', 'model']]\n"));
+    dropFile(m_window.get(), write("mine.yml", "logical_axis_rules: [['embed', ['data']], ['mlp', 'model']]\n"), { 600, 400 });
     QTRY_COMPARE(m_window->document()->design().rules.rules.size(), std::size_t { 2 });
     QTRY_VERIFY(m_window->rulesView()->isVisible()); // the tab comes to the front
     QCOMPARE(m_window->docks()->find(QStringLiteral("rules"))->windowTitle(), QStringLiteral("Rules 2"));
@@ -119,7 +102,7 @@ void TestRuleFiles::badDropSaysSoAndLosesNothing()
 {
     const Design before = m_window->document()->design();
     const QString path = write("bad.yaml", "logical_axis_rules:\n  - ['embed', ['data'], 'more']\n");
-    drop(m_window.get(), path);
+    dropFile(m_window.get(), path, { 600, 400 });
     QTRY_VERIFY(m_window->banner()->isVisible());
     QVERIFY(m_window->banner()->isError());
     QVERIFY2(m_window->banner()->text().startsWith(path + QStringLiteral(":2")), qPrintable(m_window->banner()->text()));

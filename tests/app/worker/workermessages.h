@@ -3,15 +3,34 @@
 #pragma once
 
 #include "app/worker/workerprocess.h"
+#include "model/io/wire/messages.h"
+#include "model/io/wire/planjson.h"
 #include "tests/engine/testprogram.h"
 
 #include <QElapsedTimer>
 
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <string>
 
 namespace shardboard {
+
+inline std::string enginePath() { return qEnvironmentVariable("SHARDBOARD_ENGINE_PATH").toStdString(); }
+
+/// Descriptors that this process has open.
+inline int openDescriptors()
+{
+    int count = 0;
+    for (int descriptor = 0; descriptor < 1024; ++descriptor)
+        count += fcntl(descriptor, F_GETFD) >= 0;
+    return count;
+}
+
+inline nlohmann::json runRequest(const Program& program, int id, const RunOptions& options = {})
+{
+    return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) } };
+}
 
 /// The next message of that type (others are skipped), or null; of type `ended` when the worker has.
 inline nlohmann::json nextMessage(WorkerProcess& worker, const std::string& type, double seconds)
