@@ -4,6 +4,7 @@
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
@@ -115,16 +116,12 @@ CostView::CostView(Document* document, QWidget* parent)
     , m_empty(new QLabel(this))
     , m_legend(new Legend(this))
 {
-    setObjectName(QStringLiteral("costView"));
-    setAccessibleName(tr("Cost"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("costView", tr("Cost"));
     m_total->setObjectName(QStringLiteral("costTotal"));
     m_empty->setObjectName(QStringLiteral("costEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
-    m_tree->setObjectName(QStringLiteral("costTree"));
-    m_tree->setAccessibleName(tr("Cost of each part of the model"));
+    nameWidget(m_tree, "costTree", tr("Cost of each part of the model"));
     m_tree->setColumnCount(ColumnCount);
     m_tree->setHeaderLabels(
         { tr("part"), tr("share"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });

@@ -10,6 +10,7 @@
 #include "widgets/jobs/background.h"
 #include "widgets/jobs/latestjob.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
@@ -108,22 +109,15 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     , m_timer(new QTimer(this))
     , m_effects(new LatestJob(this))
 {
-    setObjectName(QStringLiteral("explainView"));
-    setAccessibleName(tr("Explanation"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("explainView", tr("Explanation"));
     m_title->setObjectName(QStringLiteral("explainTitle"));
-    m_operations->setObjectName(QStringLiteral("explainOperation"));
-    m_operations->setAccessibleName(tr("Operation to explain"));
-    m_operations->setToolTip(tr("Operation to explain"));
+    nameWidget(m_operations, "explainOperation", tr("Operation to explain"), tr("Operation to explain"));
     m_operations->setMaxVisibleItems(24);
-    m_causes->setObjectName(QStringLiteral("explainCauses"));
-    m_causes->setAccessibleName(tr("Causes, starting at the root"));
+    nameWidget(m_causes, "explainCauses", tr("Causes, starting at the root"));
     m_causes->setWidgetResizable(true);
     m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_causes->setMinimumWidth(200);
-    m_table->setObjectName(QStringLiteral("explainRows"));
-    m_table->setAccessibleName(tr("Rows that the picker considered"));
+    nameWidget(m_table, "explainRows", tr("Rows that the picker considered"));
     m_table->setModel(m_rows);
     m_table->setItemDelegateForColumn(RowsModel::PriceColumn, new PriceDelegate(m_table));
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);

@@ -15,6 +15,7 @@
 #include "widgets/look/theme.h"
 
 #include "model/hardware/footprint.h"
+#include "widgets/look/naming.h"
 
 #include <QCoreApplication>
 #include <QEvent>
@@ -68,13 +69,9 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     , m_explaining(new LatestJob(this))
     , m_repairing(new LatestJob(this))
 {
-    setObjectName(QStringLiteral("inspectorPanel"));
-    setAccessibleName(tr("Inspector"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("inspectorPanel", tr("Inspector"));
     m_header->setDetailAtRight();
-    m_scroll->setObjectName(QStringLiteral("inspectorScroll"));
-    m_scroll->setAccessibleName(tr("Explanation of the selection"));
+    nameWidget(m_scroll, "inspectorScroll", tr("Explanation of the selection"));
     m_scroll->setWidgetResizable(true);
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_timer->setSingleShot(true);
@@ -541,8 +538,7 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
         if (!edit)
             continue;
         QPushButton* button = card->addButton(picked ? tr("Unpin") : tr("Pin this"), QString());
-        button->setObjectName(QStringLiteral("inspectorPin"));
-        button->setToolTip(tr("%1 (can be undone)").arg(qstr(edit->text)));
+        nameWidget(button, "inspectorPin", {}, tr("%1 (can be undone)").arg(qstr(edit->text)));
         button->setProperty("primary", false);
         button->setFont(uiFont(this, -0.5));
         connect(

@@ -5,6 +5,7 @@
 #include "widgets/document/planplayer.h"
 #include "widgets/document/steptexts.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>
@@ -77,8 +78,7 @@ FlowTransport::FlowTransport(PlanPlayer* player, QWidget* parent)
     , m_slider(new QSlider(Qt::Horizontal, this))
     , m_words(new ElidedLabel(this))
 {
-    setObjectName(QStringLiteral("flowTransport"));
-    setAccessibleName(tr("Walk through the plan"));
+    nameWidget(this, "flowTransport", tr("Walk through the plan"));
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(kPanelMargin, 0, kPanelMargin, 3);
     row->setSpacing(2);
@@ -87,9 +87,7 @@ FlowTransport::FlowTransport(PlanPlayer* player, QWidget* parent)
     m_play = button("flowPlay", tr("Play"), tr("Play the plan, or pause (Space)"));
     m_forward = button("flowForward", tr("Step forward"), tr("Forward by one step (period; with Shift to the next collective)"));
     m_last = button("flowLast", tr("Last step"), tr("Last step of the plan (End)"));
-    m_slider->setObjectName(QStringLiteral("flowSlider"));
-    m_slider->setAccessibleName(tr("Step of the plan"));
-    m_slider->setToolTip(tr("All steps of the plan, in order"));
+    nameWidget(m_slider, "flowSlider", tr("Step of the plan"), tr("All steps of the plan, in order"));
     m_slider->setFixedWidth(120);
     m_words->setObjectName(QStringLiteral("flowStep"));
     m_words->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);

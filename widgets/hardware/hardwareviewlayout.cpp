@@ -6,6 +6,7 @@
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QCheckBox>
@@ -21,14 +22,11 @@ namespace shardboard {
 
 void HardwareView::buildLayout()
 {
-    m_preset->setObjectName(QStringLiteral("hardwarePreset"));
-    m_preset->setAccessibleName(tr("Hardware preset"));
-    m_open->setObjectName(QStringLiteral("hardwareOpen"));
-    m_open->setToolTip(tr("Hardware from a file"));
-    m_save->setObjectName(QStringLiteral("hardwareSave"));
-    m_save->setToolTip(tr("Writes the hardware to a file, to be used by other designs and shardctl --hardware"));
-    m_back->setObjectName(QStringLiteral("hardwareBack"));
-    m_back->setToolTip(tr("Discards all edited values"));
+    nameWidget(m_preset, "hardwarePreset", tr("Hardware preset"));
+    nameWidget(m_open, "hardwareOpen", {}, tr("Hardware from a file"));
+    nameWidget(m_save, "hardwareSave", {},
+               tr("Writes the hardware to a file, to be used by other designs and shardctl --hardware"));
+    nameWidget(m_back, "hardwareBack", {}, tr("Discards all edited values"));
     m_source->setObjectName(QStringLiteral("hardwareSource"));
     m_empty->setObjectName(QStringLiteral("hardwareEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -236,8 +234,7 @@ void HardwareView::addAdder()
     auto* row = new QHBoxLayout(line);
     row->setContentsMargins(0, 8, 0, 0);
     auto* add = new QPushButton(tr("Add Level"), line);
-    add->setObjectName(QStringLiteral("hardwareAddLevel"));
-    add->setToolTip(tr("A network that joins everything so far"));
+    nameWidget(add, "hardwareAddLevel", {}, tr("A network that joins everything so far"));
     connect(add, &QPushButton::clicked, this, [this] { addLevel(); });
     row->addWidget(add);
     row->addStretch(1);

@@ -2,6 +2,7 @@
 #include "widgets/history/historyview.h"
 
 #include "model/session/document.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
@@ -20,18 +21,16 @@ HistoryView::HistoryView(Document* document, QWidget* parent)
     , m_replay(new QPushButton(tr("Replay …"), this))
     , m_list(new QUndoView(document->undoStack(), this))
 {
-    setObjectName(QStringLiteral("historyView"));
-    setAccessibleName(tr("History"));
+    nameWidget(this, "historyView", tr("History"));
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     m_list->setObjectName(QStringLiteral("historyList"));
     m_list->setEmptyLabel(tr("As opened"));
     m_list->setAccessibleName(tr("Edits of this design; the selected one is the last in effect"));
     makeCopyable(m_list);
-    m_save->setObjectName(QStringLiteral("historySave"));
-    m_save->setToolTip(tr("Writes the edits up to the selected one to a file, to be replayed in this design or another one"));
-    m_replay->setObjectName(QStringLiteral("historyReplay"));
-    m_replay->setToolTip(tr("Replays the edits of a file, each as one step"));
+    nameWidget(m_save, "historySave", {},
+               tr("Writes the edits up to the selected one to a file, to be replayed in this design or another one"));
+    nameWidget(m_replay, "historyReplay", {}, tr("Replays the edits of a file, each as one step"));
     auto* buttons = new QHBoxLayout;
     buttons->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     buttons->setSpacing(8);

@@ -3,6 +3,7 @@
 
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/memory/fitadvisor.h"
 
@@ -40,8 +41,7 @@ FitList::FitList(Document* document, QWidget* parent)
     , m_rows(new QWidget(this))
     , m_column(new QVBoxLayout(m_rows))
 {
-    setObjectName(QStringLiteral("fitList"));
-    setAccessibleName(tr("What would make it fit"));
+    nameWidget(this, "fitList", tr("What would make it fit"));
     m_title->setObjectName(QStringLiteral("fitTitle"));
     m_title->setWordWrap(true);
     m_title->setTextFormat(Qt::PlainText);
@@ -49,8 +49,7 @@ FitList::FitList(Document* document, QWidget* parent)
     m_progress->setRange(0, 0);
     m_progress->setTextVisible(false);
     m_progress->setFixedHeight(6);
-    m_cancel->setObjectName(QStringLiteral("fitCancel"));
-    m_cancel->setToolTip(tr("Stops the search; what was found so far stays"));
+    nameWidget(m_cancel, "fitCancel", {}, tr("Stops the search; what was found so far stays"));
     m_column->setContentsMargins(0, 0, 0, 0);
     m_column->setSpacing(2);
     auto* line = new QHBoxLayout;

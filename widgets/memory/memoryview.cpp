@@ -13,6 +13,7 @@
 #include "widgets/plots/timelinechart.h"
 
 #include "model/hardware/hardware.h"
+#include "widgets/look/naming.h"
 
 #include <QCheckBox>
 #include <QEvent>
@@ -86,10 +87,7 @@ MemoryView::MemoryView(Document* document, QWidget* parent)
     , m_legend(new QWidget(this))
     , m_rows(new QGridLayout(m_legend))
 {
-    setObjectName(QStringLiteral("memoryView"));
-    setAccessibleName(tr("Memory per device"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("memoryView", tr("Memory per device"));
     buildLayout();
     connect(m_chart, &TimelineChart::currentChanged, this, &MemoryView::showMoment);
     connect(m_chart, &TimelineChart::chosen, this, &MemoryView::chooseMoment);
@@ -106,14 +104,10 @@ void MemoryView::buildLayout()
     m_summary->setObjectName(QStringLiteral("memorySummary"));
     m_summary->setWordWrap(true);
     m_moment->setObjectName(QStringLiteral("memoryMoment"));
-    m_stage->setObjectName(QStringLiteral("memoryStage"));
-    m_stage->setAccessibleName(tr("Stage of the pipeline"));
-    m_stage->setToolTip(tr("The stage whose memory is shown, with its peak"));
-    m_bars->setObjectName(QStringLiteral("memoryBars"));
-    m_bars->setAccessibleName(tr("Peak memory of the devices by cause"));
-    m_chart->setObjectName(QStringLiteral("memoryChart"));
-    m_chart->setAccessibleName(tr("Memory over the operations of a step"));
-    m_chart->setToolTip(
+    nameWidget(m_stage, "memoryStage", tr("Stage of the pipeline"), tr("The stage whose memory is shown, with its peak"));
+    nameWidget(m_bars, "memoryBars", tr("Peak memory of the devices by cause"));
+    nameWidget(
+        m_chart, "memoryChart", tr("Memory over the operations of a step"),
         tr("Memory at every operation of a step; of identical layers, the first and the last. Click to select the operation"));
     m_empty->setObjectName(QStringLiteral("memoryEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);

@@ -10,6 +10,7 @@
 #include "widgets/edits/meshorder.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshlegend.h"
@@ -42,8 +43,7 @@ MeshView::MeshView(Document* document, QWidget* parent)
     , m_legend(new Legend(m_foot))
     , m_topology(new TopologyView(document, this))
 {
-    setObjectName(QStringLiteral("meshView"));
-    setAccessibleName(tr("Mesh"));
+    nameWidget(this, "meshView", tr("Mesh"));
     m_coloring->setObjectName(QStringLiteral("meshColoring"));
     m_coloring->setText(tr("Memory"));
     m_coloring->setAccessibleName(tr("Color by memory"));
@@ -51,10 +51,8 @@ MeshView::MeshView(Document* document, QWidget* parent)
     m_coloring->setFocusPolicy(Qt::TabFocus);
     m_coloring->setToolTip(
         tr("Colors the devices by how full they are at their peak, instead of by the shard that they hold of the selected weight"));
-    m_find->setObjectName(QStringLiteral("meshFind"));
-    m_find->setAccessibleName(tr("Find devices"));
-    m_find->setToolTip(
-        tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes to the next one"));
+    nameWidget(m_find, "meshFind", tr("Find devices"),
+               tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes to the next one"));
     m_find->setFixedWidth(kFind);
     m_find->installEventFilter(this);
     m_header->addRight(m_find);

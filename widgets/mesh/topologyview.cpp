@@ -7,6 +7,7 @@
 #include "model/hardware/footprint.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
@@ -98,8 +99,7 @@ std::vector<TopologyLine> topologyLines(const Mesh& mesh, const Hardware& hardwa
 TopologyView::TopologyView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
 {
-    setObjectName(QStringLiteral("topologyView"));
-    setAccessibleName(tr("Topology beneath the mesh"));
+    nameWidget(this, "topologyView", tr("Topology beneath the mesh"));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     start();
 }

@@ -2,6 +2,7 @@
 // What the rules view is made of; what it does is in rulesview.cpp.
 #include "widgets/document/documentview.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/rules/ruledelegate.h"
 #include "widgets/rules/rulemodel.h"
@@ -119,8 +120,7 @@ void RulesView::buildMenu()
 
 void RulesView::buildList()
 {
-    m_list->setObjectName(QStringLiteral("rulesList"));
-    m_list->setAccessibleName(tr("Rules, tried from top to bottom"));
+    nameWidget(m_list, "rulesList", tr("Rules, tried from top to bottom"));
     m_list->setModel(m_model);
     m_list->setItemDelegate(new RuleDelegate(m_list));
     m_list->setRootIsDecorated(false);
@@ -222,8 +222,7 @@ QWidget* RulesView::emptyPage()
 
 void RulesView::buildLayout()
 {
-    m_filter->setObjectName(QStringLiteral("rulesFilter"));
-    m_filter->setAccessibleName(tr("Filter of the rules"));
+    nameWidget(m_filter, "rulesFilter", tr("Filter of the rules"));
     m_filter->setPlaceholderText(tr("Filter by name"));
     m_filter->setClearButtonEnabled(true);
     m_filter->setMaximumWidth(160);

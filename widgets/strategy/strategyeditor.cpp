@@ -7,6 +7,7 @@
 #include "widgets/document/shownspec.h"
 #include "widgets/jobs/latestjob.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/strategy/strategyform.h"
 #include "widgets/strategy/strategypreview.h"
@@ -65,10 +66,7 @@ StrategyEditor::StrategyEditor(Document* document, QWidget* parent)
     , m_revert(new QPushButton(tr("Revert"), m_foot))
     , m_evaluating(new LatestJob(this))
 {
-    setObjectName(QStringLiteral("strategyEditor"));
-    setAccessibleName(tr("Strategy"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("strategyEditor", tr("Strategy"));
     buildLayout();
     connect(m_form, &StrategyForm::kindChosen, this, &StrategyEditor::chooseKind);
     connect(m_form, &StrategyForm::changed, this, [this] { changeDraft(m_form->draft()); });
@@ -89,8 +87,7 @@ void StrategyEditor::buildLayout()
     m_empty->setObjectName(QStringLiteral("strategyEmpty"));
     m_empty->setWordWrap(true);
     m_empty->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    m_scroll->setObjectName(QStringLiteral("strategyScroll"));
-    m_scroll->setAccessibleName(tr("Parameters and preview of the strategy"));
+    nameWidget(m_scroll, "strategyScroll", tr("Parameters and preview of the strategy"));
     m_scroll->setWidgetResizable(true);
     m_scroll->setFrameShape(QFrame::NoFrame);
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -106,15 +103,12 @@ void StrategyEditor::buildLayout()
     column->addWidget(m_preview);
     column->addStretch(1);
     m_scroll->setWidget(page);
-    m_scope->setObjectName(QStringLiteral("strategyScope"));
-    m_scope->setAccessibleName(tr("Layers that it is for"));
-    m_layer->setObjectName(QStringLiteral("strategyLayer"));
-    m_layer->setAccessibleName(tr("Number of the layer"));
+    nameWidget(m_scope, "strategyScope", tr("Layers that it is for"));
+    nameWidget(m_layer, "strategyLayer", tr("Number of the layer"));
     m_layer->setPrefix(tr("layer "));
     m_apply->setObjectName(QStringLiteral("strategyApply"));
     m_apply->setProperty("primary", true);
-    m_revert->setObjectName(QStringLiteral("strategyRevert"));
-    m_revert->setToolTip(tr("Back to what the design says"));
+    nameWidget(m_revert, "strategyRevert", {}, tr("Back to what the design says"));
     auto* foot = new QVBoxLayout(m_foot);
     foot->setContentsMargins(kPanelMargin, 8, kPanelMargin, 12);
     foot->setSpacing(8);

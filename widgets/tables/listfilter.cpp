@@ -2,6 +2,7 @@
 #include "widgets/tables/listfilter.h"
 
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QAbstractItemView>
@@ -111,8 +112,7 @@ void ListFilter::makeBar()
     m_bar->setFrameShape(QFrame::StyledPanel);
     m_bar->setAutoFillBackground(true);
     auto* edit = new QLineEdit(m_bar);
-    edit->setObjectName(QStringLiteral("filterText"));
-    edit->setAccessibleName(tr("Filter of %1").arg(m_view->accessibleName()));
+    nameWidget(edit, "filterText", tr("Filter of %1").arg(m_view->accessibleName()));
     edit->setPlaceholderText(tr("Show rows that have …"));
     m_edit = edit;
     m_count = new QLabel(m_bar);

@@ -11,6 +11,7 @@
 #include "widgets/edits/weightedits.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tiles/modelcanvas.h"
@@ -59,8 +60,7 @@ TileView::TileView(Document* document, QWidget* parent)
     , m_one(new QWidget(this))
     , m_grid(new QGridLayout(m_one))
 {
-    setObjectName(QStringLiteral("tileView"));
-    setAccessibleName(tr("Tiles"));
+    nameWidget(this, "tileView", tr("Tiles"));
     m_header->setTitleMono(true);
     m_all->setObjectName(QStringLiteral("tileAll"));
     m_all->setText(tr("All Weights"));
@@ -68,9 +68,8 @@ TileView::TileView(Document* document, QWidget* parent)
     m_held->setObjectName(QStringLiteral("tileHeld"));
     m_held->setText(tr("On One Device"));
     m_held->setToolTip(tr("What the selected device holds of every weight, by its bytes"));
-    m_find->setObjectName(QStringLiteral("tileFind"));
-    m_find->setAccessibleName(tr("Find weights"));
-    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes to the next one"));
+    nameWidget(m_find, "tileFind", tr("Find weights"),
+               tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes to the next one"));
     m_find->setFixedWidth(110);
     for (QToolButton* button : { m_held, m_all }) {
         button->setAccessibleName(button->text());

@@ -7,6 +7,7 @@
 #include "widgets/edits/strategyclip.h"
 #include "widgets/edits/weightedits.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
@@ -65,10 +66,7 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     , m_empty(new QLabel(this))
     , m_message(new QLabel(this))
 {
-    setObjectName(QStringLiteral("weightPanel"));
-    setAccessibleName(tr("Weights"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("weightPanel", tr("Weights"));
     m_filter->setSourceModel(m_model);
     m_filter->sort(0);
     m_header->setDetailAtRight();
@@ -114,8 +112,7 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
 
 void WeightPanel::buildLayout()
 {
-    m_filterEdit->setObjectName(QStringLiteral("weightFilter"));
-    m_filterEdit->setAccessibleName(tr("Filter of the weights"));
+    nameWidget(m_filterEdit, "weightFilter", tr("Filter of the weights"));
     m_filterEdit->setPlaceholderText(tr("Filter, e.g. *.mlp.* or dim 0 = model"));
     m_filterEdit->setToolTip(tr("Part of a name, a pattern with *, dim 0 = model, or replicated"));
     m_filterEdit->setClearButtonEnabled(true);
@@ -136,8 +133,7 @@ void WeightPanel::buildLayout()
         });
     }
     m_sort->setMenu(menu);
-    m_tree->setObjectName(QStringLiteral("weightTree"));
-    m_tree->setAccessibleName(tr("Weights"));
+    nameWidget(m_tree, "weightTree", tr("Weights"));
     m_tree->setModel(m_filter);
     m_tree->setItemDelegate(new WeightDelegate(m_tree));
     m_tree->setHeaderHidden(true);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/workbench/commandpalette.h"
 
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QApplication>
@@ -186,17 +187,14 @@ CommandPalette::CommandPalette(Source entries, NamedSource named, QWidget* windo
     , m_empty(new QLabel(tr("Nothing has that name."), this))
     , m_model(new PaletteModel(this))
 {
-    setObjectName(QStringLiteral("commandPalette"));
-    setAccessibleName(tr("Command palette"));
+    nameWidget(this, "commandPalette", tr("Command palette"));
     setFrameShape(QFrame::StyledPanel);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    m_field->setObjectName(QStringLiteral("paletteField"));
-    m_field->setAccessibleName(tr("Find a command, weight, operation or device"));
+    nameWidget(m_field, "paletteField", tr("Find a command, weight, operation or device"));
     m_field->setPlaceholderText(tr("Find a command, a weight, an operation, a device …"));
     m_field->setClearButtonEnabled(true);
-    m_list->setObjectName(QStringLiteral("paletteList"));
-    m_list->setAccessibleName(tr("Results"));
+    nameWidget(m_list, "paletteList", tr("Results"));
     m_list->setModel(m_model);
     m_list->setItemDelegate(new EntryDelegate(m_list));
     m_list->setUniformItemSizes(true);

@@ -8,6 +8,7 @@
 #include "widgets/workbench/meshchips.h"
 
 #include "model/hardware/hardware.h"
+#include "widgets/look/naming.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -78,8 +79,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     , m_memory(new QLabel(this))
     , m_actions(new QHBoxLayout)
 {
-    setObjectName(QStringLiteral("summaryBar"));
-    setAccessibleName(tr("Summary"));
+    nameWidget(this, "summaryBar", tr("Summary"));
     m_name->setObjectName(QStringLiteral("summaryName"));
     m_workload->setObjectName(QStringLiteral("summaryWorkload"));
     m_step->setObjectName(QStringLiteral("summaryStep"));

@@ -7,6 +7,7 @@
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/elidingheader.h"
 #include "widgets/tables/tablecopy.h"
@@ -117,11 +118,9 @@ void RunPanel::build()
     m_steps = countBox(QStringLiteral("run.steps"), 1, 1, this);
     m_steps->setToolTip(tr("Timed repetitions; times are medians over them"));
     m_backend = new ChoiceBox(false, this);
-    m_backend->setObjectName(QStringLiteral("run.backend"));
-    m_backend->setAccessibleName(tr("Runs on"));
+    nameWidget(m_backend, "run.backend", tr("Runs on"));
     m_verify = new QCheckBox(tr("&Verify"), this);
-    m_verify->setObjectName(QStringLiteral("run.verify"));
-    m_verify->setToolTip(tr("Compare every result with the unsharded computation on the same inputs"));
+    nameWidget(m_verify, "run.verify", {}, tr("Compare every result with the unsharded computation on the same inputs"));
     m_verify->setChecked(true);
     m_ends = new QCheckBox(tr("&Embedding and head"), this);
     m_ends->setObjectName(QStringLiteral("run.ends"));
@@ -184,8 +183,7 @@ void RunPanel::build()
         lines->addWidget(label);
     lines->addStretch(1);
     m_words = new QScrollArea(this); // an error with its log may be longer than the panel is high
-    m_words->setObjectName(QStringLiteral("run.words"));
-    m_words->setAccessibleName(tr("What the run says"));
+    nameWidget(m_words, "run.words", tr("What the run says"));
     m_words->setWidgetResizable(true);
     m_words->setFrameShape(QFrame::NoFrame);
     m_words->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -202,8 +200,7 @@ void RunPanel::build()
     told->addLayout(ways);
 
     m_table = new QTableView(this);
-    m_table->setObjectName(QStringLiteral("run.table"));
-    m_table->setAccessibleName(tr("Measured times"));
+    nameWidget(m_table, "run.table", tr("Measured times"));
     m_table->setModel(m_model);
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setShowGrid(false);

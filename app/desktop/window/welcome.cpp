@@ -4,6 +4,7 @@
 #include "app/desktop/base/actions.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/sample.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
@@ -85,8 +86,7 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
                           QStringLiteral("welcome.open"), false, this));
     column->addSpacing(12);
 
-    m_list->setObjectName(QStringLiteral("welcome.recent"));
-    m_list->setAccessibleName(tr("Recent designs"));
+    nameWidget(m_list, "welcome.recent", tr("Recent designs"));
     column->addWidget(line(tr("More samples"), 0, true, this));
     column->addWidget(sampleRows(actions));
     column->addSpacing(12);
