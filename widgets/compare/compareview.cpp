@@ -5,6 +5,7 @@
 #include "model/io/design/designfile.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -15,7 +16,6 @@
 
 #include <QFile>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QHash>
 #include <QHeaderView>
 #include <QLabel>
@@ -25,7 +25,6 @@
 #include <QSplitter>
 #include <QTreeWidget>
 #include <QUndoStack>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -172,9 +171,7 @@ void CompareView::buildLayout()
         label->setWordWrap(true);
         label->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
     }
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(8);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     top->addWidget(m_choice);
     top->addStretch(1);
     top->addWidget(m_keep);
@@ -201,9 +198,7 @@ void CompareView::buildLayout()
     auto* tables = new QHBoxLayout;
     tables->setContentsMargins(8, 0, 8, 0);
     tables->addWidget(m_split);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 6);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 6 }, 0, this);
     column->addLayout(top);
     column->addWidget(m_verdict);
     column->addLayout(tables, 1);

@@ -5,6 +5,7 @@
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/edits/pickermenu.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -12,7 +13,6 @@
 #include "widgets/tables/weighthover.h"
 
 #include <QGuiApplication>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
@@ -21,7 +21,6 @@
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTableView>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -135,16 +134,12 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     connect(m_empty, &QLabel::linkActivated, m_filterEdit, &QLineEdit::clear);
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(8);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     top->addWidget(m_total, 1);
     top->addWidget(m_picker);
     top->addWidget(m_phase);
     top->addWidget(m_filterEdit);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     auto* table = new QHBoxLayout;
     table->setContentsMargins(8, 0, 8, 0);

@@ -2,6 +2,7 @@
 #include "widgets/cost/costview.h"
 
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
 #include "widgets/look/naming.h"
@@ -9,14 +10,12 @@
 #include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPainter>
 #include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <set>
@@ -183,9 +182,7 @@ CostView::CostView(Document* document, QWidget* parent)
     auto* tree = new QHBoxLayout;
     tree->setContentsMargins(8, 0, 8, 0);
     tree->addWidget(m_tree);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     column->addLayout(tree, 1);
     column->addLayout(legend);

@@ -8,18 +8,17 @@
 #include "widgets/controls/numberedit.h"
 #include "widgets/cuts/cutsmodel.h"
 #include "widgets/edits/strategydraft.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QTableView>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -102,9 +101,7 @@ void CutsView::buildLayout()
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->installEventFilter(this);
     makeCopyable(m_table);
-    auto* top = new QHBoxLayout(m_top);
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 4);
-    top->setSpacing(12);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 4 }, 12, m_top);
     top->addWidget(m_dim);
     top->addWidget(m_axes, 1);
     top->addWidget(m_note);
@@ -113,9 +110,7 @@ void CutsView::buildLayout()
     auto* table = new QHBoxLayout;
     table->setContentsMargins(8, 0, 8, 0);
     table->addWidget(m_table);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_top);
     column->addLayout(table, 1);
     column->addWidget(m_message);

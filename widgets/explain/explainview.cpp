@@ -9,13 +9,13 @@
 #include "widgets/explain/rowsmodel.h"
 #include "widgets/jobs/background.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
@@ -24,7 +24,6 @@
 #include <QSplitter>
 #include <QTableView>
 #include <QTimer>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -144,14 +143,10 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
 
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(12);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 12);
     top->addWidget(m_title, 1);
     top->addWidget(m_operations);
-    auto* column = new QVBoxLayout(m_ranked);
-    column->setContentsMargins(8, 0, 8, 6);
-    column->setSpacing(4);
+    auto* column = boxLayout<QVBoxLayout>({ 8, 0, 8, 6 }, 4, m_ranked);
     column->addWidget(m_table, 1);
     column->addWidget(m_detail);
     auto* splitter = new QSplitter(Qt::Horizontal, this);
@@ -163,9 +158,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     splitter->setStretchFactor(0, 2);
     splitter->setStretchFactor(1, 5);
     splitter->setSizes({ 250, 750 });
-    auto* all = new QVBoxLayout(this);
-    all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(0);
+    auto* all = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     all->addLayout(top);
     all->addWidget(m_note);
     all->addWidget(splitter, 1);

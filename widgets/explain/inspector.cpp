@@ -15,6 +15,7 @@
 #include "widgets/look/theme.h"
 
 #include "model/hardware/footprint.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 
 #include <QCoreApplication>
@@ -23,7 +24,6 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QTimer>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <utility>
@@ -78,9 +78,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
     m_evaluating->setObjectName(QStringLiteral("alternativesJob"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addWidget(m_scroll, 1);
     start();

@@ -6,20 +6,19 @@
 
 #include "widgets/edits/repairs.h"
 #include "widgets/explain/rowsmodel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"
 #include "widgets/tables/tablecopy.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -90,15 +89,11 @@ PinsView::PinsView(Document* document, QWidget* parent)
     m_empty->setObjectName(QStringLiteral("pinsEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(8);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     top->addWidget(m_new, 1);
     top->addWidget(m_add);
     top->addWidget(m_remove);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 6);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 6 }, 0, this);
     column->addLayout(top);
     auto* message = new QHBoxLayout;
     message->setContentsMargins(kPanelMargin, 0, kPanelMargin, 4);

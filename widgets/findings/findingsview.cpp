@@ -4,6 +4,7 @@
 #include "model/design/findings/findings.h"
 #include "widgets/edits/repairs.h"
 #include "widgets/jobs/longwork.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -13,13 +14,11 @@
 #include "widgets/tables/weighthover.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
 #include <QResizeEvent>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -95,9 +94,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     auto* list = new QHBoxLayout;
     list->setContentsMargins(8, 0, 8, 0);
     list->addWidget(m_list);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     column->addLayout(list, 1);
     column->addWidget(m_empty, 1);

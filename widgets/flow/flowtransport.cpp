@@ -4,12 +4,12 @@
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/document/planplayer.h"
 #include "widgets/document/steptexts.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QIcon>
 #include <QPainter>
 #include <QSignalBlocker>
@@ -79,9 +79,7 @@ FlowTransport::FlowTransport(PlanPlayer* player, QWidget* parent)
     , m_words(new ElidedLabel(this))
 {
     nameWidget(this, "flowTransport", tr("Walk through the plan"));
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kPanelMargin, 0, kPanelMargin, 3);
-    row->setSpacing(2);
+    auto* row = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin, 3 }, 2, this);
     m_first = button("flowFirst", tr("First step"), tr("First step of the plan (Home)"));
     m_back = button("flowBack", tr("Step back"), tr("Back by one step (comma; with Shift to the previous collective)"));
     m_play = button("flowPlay", tr("Play"), tr("Play the plan, or pause (Space)"));

@@ -18,6 +18,7 @@
 #include "widgets/look/theme.h"
 
 #include "model/plan/plansteps.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 
 #include <QClipboard>
@@ -27,7 +28,6 @@
 #include <QMenu>
 #include <QShortcut>
 #include <QSignalBlocker>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -67,14 +67,10 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_empty->setWordWrap(true);
     m_residual->setObjectName(QStringLiteral("flowResidual"));
     m_legend->setObjectName(QStringLiteral("flowLegend"));
-    auto* foot = new QHBoxLayout(m_foot);
-    foot->setContentsMargins(kPanelMargin, 0, kPanelMargin - 6, 0);
-    foot->setSpacing(8);
+    auto* foot = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin - 6, 0 }, 8, m_foot);
     foot->addWidget(m_residual, 1);
     foot->addWidget(m_legend);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addWidget(m_canvas, 1);
     column->addWidget(m_foot);

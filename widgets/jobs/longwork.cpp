@@ -3,10 +3,10 @@
 
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 
-#include <QHBoxLayout>
 #include <QProgressBar>
 #include <QPushButton>
 
@@ -34,9 +34,7 @@ LongWork::LongWork(QWidget* parent)
     nameWidget(m_progress, "longWork.progress", tr("Progress"));
     m_progress->setFixedWidth(140);
     nameWidget(m_cancel, "longWork.cancel", tr("Cancel"), tr("Stop it"));
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(8);
+    auto* row = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 8, this);
     row->addWidget(m_what, 1);
     row->addWidget(m_progress);
     row->addWidget(m_cancel);

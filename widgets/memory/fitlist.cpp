@@ -2,16 +2,15 @@
 #include "widgets/memory/fitlist.h"
 
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/memory/fitadvisor.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -56,9 +55,7 @@ FitList::FitList(Document* document, QWidget* parent)
     line->setSpacing(8);
     line->addWidget(m_title, 1);
     line->addWidget(m_cancel);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(4);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 4, this);
     column->addLayout(line);
     column->addWidget(m_progress);
     column->addWidget(m_rows);
@@ -130,9 +127,7 @@ void FitList::showAnswer()
 void FitList::addOption(const FitOption& option)
 {
     auto* row = new QWidget(m_rows);
-    auto* line = new QHBoxLayout(row);
-    line->setContentsMargins(0, 0, 0, 0);
-    line->setSpacing(8);
+    auto* line = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 8, row);
     auto* take = new QPushButton(tr("Apply"), row);
     take->setObjectName(QStringLiteral("fitApply"));
     const QString what = qstr(option.what);

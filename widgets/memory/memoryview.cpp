@@ -13,6 +13,7 @@
 #include "widgets/plots/timelinechart.h"
 
 #include "model/hardware/hardware.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 
 #include <QCheckBox>
@@ -22,7 +23,6 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -115,18 +115,14 @@ void MemoryView::buildLayout()
     m_rows->setContentsMargins(0, 0, 0, 0);
     m_rows->setHorizontalSpacing(8);
     m_rows->setVerticalSpacing(0);
-    auto* left = new QVBoxLayout(m_left);
-    left->setContentsMargins(0, 0, 0, 0);
-    left->setSpacing(4);
+    auto* left = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 4, m_left);
     left->addWidget(m_verdict);
     left->addWidget(m_summary);
     left->addWidget(m_bars);
     left->addWidget(m_fit);
     left->addWidget(m_legend);
     left->addStretch(1);
-    auto* right = new QVBoxLayout;
-    right->setContentsMargins(0, 0, 0, 0);
-    right->setSpacing(4);
+    auto* right = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 4);
     auto* over = new QHBoxLayout;
     over->setSpacing(8);
     over->addWidget(m_moment, 1);
@@ -139,9 +135,7 @@ void MemoryView::buildLayout()
     scroll->setWidgetResizable(true);
     scroll->setFocusPolicy(Qt::NoFocus);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    auto* body = new QHBoxLayout(m_body);
-    body->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    body->setSpacing(24);
+    auto* body = boxLayout<QHBoxLayout>({ kPanelMargin, 8, kPanelMargin, 8 }, 24, m_body);
     body->addWidget(scroll, 9);
     body->addLayout(right, 11);
     auto* column = new QVBoxLayout(this);

@@ -8,6 +8,7 @@
 #include "widgets/document/planplayer.h"
 #include "widgets/document/steptexts.h"
 #include "widgets/edits/meshorder.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
 #include "widgets/look/naming.h"
@@ -18,11 +19,9 @@
 
 #include <QContextMenuEvent>
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QMenu>
 #include <QShortcut>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 namespace shardboard {
 
@@ -82,9 +81,7 @@ MeshView::MeshView(Document* document, QWidget* parent)
     m_foot->hide();
     connect(m_legend, &Legend::chosenChanged, m_canvas, &MeshCanvas::setHighlight);
     connect(m_canvas, &MeshCanvas::allWanted, m_legend, [this] { m_legend->choose({}); });
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->setSizeConstraint(QLayout::SetNoConstraint); // the view may get lower than with its legend
     column->addWidget(m_header);
     column->addWidget(m_canvas, 1);

@@ -3,15 +3,14 @@
 
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/numberedit.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -75,9 +74,7 @@ SegmentRow::SegmentRow(QWidget* parent)
     nameWidget(m_size, "segmentSize", tr("Elements of this part"), m_size->accessibleName());
     nameWidget(m_heads, "segmentHeads", tr("Number of heads of this part"), m_heads->accessibleName());
     nameWidget(m_headDim, "segmentHeadDim", tr("Elements of a head"), m_headDim->accessibleName());
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(4);
+    auto* row = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 4, this);
     row->addWidget(m_kind);
     row->addWidget(m_size, 1);
     row->addWidget(m_heads, 1);

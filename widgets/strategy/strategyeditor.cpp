@@ -6,6 +6,7 @@
 #include "widgets/controls/choicebox.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -13,13 +14,11 @@
 #include "widgets/strategy/strategypreview.h"
 
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSpinBox>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -95,9 +94,7 @@ void StrategyEditor::buildLayout()
     auto* page = new QWidget(m_scroll);
     page->setAutoFillBackground(true);
     page->setBackgroundRole(QPalette::Base);
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(kPanelMargin, 8, kPanelMargin, kPanelMargin);
-    column->setSpacing(12);
+    auto* column = boxLayout<QVBoxLayout>({ kPanelMargin, 8, kPanelMargin, kPanelMargin }, 12, page);
     column->addWidget(m_form);
     column->addWidget(separator(page));
     column->addWidget(m_preview);
@@ -109,9 +106,7 @@ void StrategyEditor::buildLayout()
     m_apply->setObjectName(QStringLiteral("strategyApply"));
     m_apply->setProperty("primary", true);
     nameWidget(m_revert, "strategyRevert", {}, tr("Back to what the design says"));
-    auto* foot = new QVBoxLayout(m_foot);
-    foot->setContentsMargins(kPanelMargin, 8, kPanelMargin, 12);
-    foot->setSpacing(8);
+    auto* foot = boxLayout<QVBoxLayout>({ kPanelMargin, 8, kPanelMargin, 12 }, 8, m_foot);
     auto* scope = new QHBoxLayout;
     scope->setSpacing(8);
     scope->addWidget(m_scopeName);
@@ -125,9 +120,7 @@ void StrategyEditor::buildLayout()
     foot->addLayout(buttons);
     m_foot->setParent(nullptr); // Tab comes to it after the form, which was made later
     m_foot->setParent(this);
-    auto* all = new QVBoxLayout(this);
-    all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(0);
+    auto* all = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     all->addWidget(m_header);
     all->addWidget(m_empty);
     all->addWidget(m_scroll, 1);

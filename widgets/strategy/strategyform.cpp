@@ -4,13 +4,13 @@
 #include "widgets/controls/axispicker.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/numberedit.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/strategy/segmenttable.h"
 
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
 
@@ -92,9 +92,7 @@ void StrategyForm::buildRows()
     m_grid->setVerticalSpacing(6);
     m_grid->setColumnStretch(1, 1);
     m_grid->addWidget(m_kind, 0, 0, 1, 2);
-    auto* heads = new QHBoxLayout(m_headsRow);
-    heads->setContentsMargins(0, 0, 0, 0);
-    heads->setSpacing(4);
+    auto* heads = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 4, m_headsRow);
     heads->addWidget(m_heads, 1);
     heads->addWidget(new QLabel(tr("heads ×"), m_headsRow));
     heads->addWidget(m_headDim, 1);

@@ -9,6 +9,7 @@
 #include "widgets/document/speclabel.h"
 #include "widgets/edits/axisfixes.h"
 #include "widgets/edits/weightedits.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
 #include "widgets/look/naming.h"
@@ -24,7 +25,6 @@
 #include <QPushButton>
 #include <QShortcut>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -88,9 +88,7 @@ TileView::TileView(Document* document, QWidget* parent)
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     }
     m_message->hide();
-    auto* side = new QVBoxLayout(m_side);
-    side->setContentsMargins(0, 0, kPanelMargin, 0);
-    side->setSpacing(4);
+    auto* side = boxLayout<QVBoxLayout>({ 0, 0, kPanelMargin, 0 }, 4, m_side);
     side->addWidget(m_spec);
     side->addWidget(m_words);
     side->addStretch(1);
@@ -98,16 +96,12 @@ TileView::TileView(Document* document, QWidget* parent)
     m_message->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
     m_told->setObjectName(QStringLiteral("tileTold"));
     m_legend->setObjectName(QStringLiteral("tileLegend"));
-    auto* foot = new QHBoxLayout(m_foot);
-    foot->setContentsMargins(kPanelMargin, 0, kPanelMargin - 6, 4);
-    foot->setSpacing(8);
+    auto* foot = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin - 6, 4 }, 8, m_foot);
     foot->addWidget(m_told, 1);
     foot->addWidget(m_legend);
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setSpacing(0);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addWidget(m_one, 1);
     column->addWidget(m_model, 1);
@@ -403,9 +397,7 @@ void TileView::offerFixes(int axis, int dim)
     qDeleteAll(m_fixes->findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly));
     delete m_fixes->layout();
     const auto fixes = axisFixes(*document(), selection()->weight(), axis, dim);
-    auto* rows = new QVBoxLayout(m_fixes);
-    rows->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
-    rows->setSpacing(4);
+    auto* rows = boxLayout<QVBoxLayout>({ kPanelMargin, 0, kPanelMargin, 8 }, 4, m_fixes);
     for (const WeightEdit& fix : fixes) {
         auto* button = new QPushButton(menuText(fix.text), m_fixes);
         button->setAccessibleName(fix.text);

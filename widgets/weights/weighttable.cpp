@@ -6,6 +6,7 @@
 #include "widgets/document/shownspec.h"
 #include "widgets/edits/strategyclip.h"
 #include "widgets/edits/weightedits.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -20,7 +21,6 @@
 #include <QContextMenuEvent>
 #include <QCursor>
 #include <QGuiApplication>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
@@ -31,7 +31,6 @@
 #include <QStyle>
 #include <QToolButton>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -156,17 +155,13 @@ void WeightPanel::buildLayout()
         label->hide();
     }
     m_empty->setTextFormat(Qt::RichText); // it has a link
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(12, 2, 8, 6);
-    top->setSpacing(4);
+    auto* top = boxLayout<QHBoxLayout>({ 12, 2, 8, 6 }, 4);
     top->addWidget(m_filterEdit, 1);
     top->addWidget(m_sort);
     auto* tree = new QHBoxLayout;
     tree->setContentsMargins(8, 0, 0, 0);
     tree->addWidget(m_tree);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addLayout(top);
     column->addWidget(m_empty);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/workbench/commandpalette.h"
 
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
@@ -11,7 +12,6 @@
 #include <QListView>
 #include <QPainter>
 #include <QStyledItemDelegate>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -205,9 +205,7 @@ CommandPalette::CommandPalette(Source entries, NamedSource named, QWidget* windo
     m_empty->setObjectName(QStringLiteral("paletteEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setContentsMargins(0, 16, 0, 16);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->setSpacing(6);
+    auto* column = boxLayout<QVBoxLayout>({ 8, 8, 8, 8 }, 6, this);
     column->addWidget(m_field);
     column->addWidget(m_empty);
     column->addWidget(m_list, 1);

@@ -6,6 +6,7 @@
 #include "model/session/document.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -16,7 +17,6 @@
 #include <QDockWidget>
 #include <QEvent>
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QProgressBar>
@@ -26,7 +26,6 @@
 #include <QSpinBox>
 #include <QTableView>
 #include <QTimer>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -158,9 +157,7 @@ void RunPanel::build()
     form->addWidget(backendLabel, 2, 0);
     form->addWidget(m_backend, 2, 1);
     auto* box = new QWidget(this);
-    auto* options = new QVBoxLayout(box);
-    options->setContentsMargins(0, 0, 4, 0);
-    options->setSpacing(4);
+    auto* options = boxLayout<QVBoxLayout>({ 0, 0, 4, 0 }, 4, box);
     options->addLayout(form);
     options->addWidget(m_verify);
     options->addWidget(m_ends);
@@ -176,9 +173,7 @@ void RunPanel::build()
     m_options->setMinimumHeight(60);
 
     auto* words = new QWidget(this);
-    auto* lines = new QVBoxLayout(words);
-    lines->setContentsMargins(1, 1, 1, 1);
-    lines->setSpacing(4);
+    auto* lines = boxLayout<QVBoxLayout>({ 1, 1, 1, 1 }, 4, words);
     for (WrappedLabel* label : { m_problem, m_verdict, m_needs })
         lines->addWidget(label);
     lines->addStretch(1);
@@ -221,9 +216,7 @@ void RunPanel::build()
     results->addWidget(m_progress);
     results->addLayout(told);
     results->addWidget(m_table, 1);
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    layout->setSpacing(kPanelMargin);
+    auto* layout = boxLayout<QHBoxLayout>({ kPanelMargin, 8, kPanelMargin, 8 }, kPanelMargin, this);
     layout->addWidget(m_options);
     layout->addLayout(results, 1);
     m_table->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored); // the words come first

@@ -5,18 +5,17 @@
 #include "app/desktop/window/keyfield.h"
 #include "app/desktop/window/viewkeys.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 namespace shardboard {
 
@@ -149,9 +148,7 @@ void ShortcutSheet::buildLayout()
     last->addWidget(m_resetAll);
     last->addStretch(1);
     last->addWidget(close);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kPanelMargin, kPanelMargin, kPanelMargin, kPanelMargin);
-    column->setSpacing(8);
+    auto* column = boxLayout<QVBoxLayout>({ kPanelMargin, kPanelMargin, kPanelMargin, kPanelMargin }, 8, this);
     column->addWidget(m_filter);
     column->addWidget(m_list, 1);
     column->addLayout(keys);

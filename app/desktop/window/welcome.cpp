@@ -4,6 +4,7 @@
 #include "app/desktop/base/actions.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/sample.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
@@ -17,7 +18,6 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 namespace shardboard {
 
@@ -49,9 +49,7 @@ QWidget* way(QAction* action, const QString& text, const QString& name, bool pri
     auto* label = new QLabel(text, row);
     label->setForegroundRole(QPalette::PlaceholderText);
     label->setWordWrap(true);
-    auto* layout = new QHBoxLayout(row);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(16);
+    auto* layout = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 16, row);
     layout->addWidget(button);
     layout->addWidget(label, 1);
     return row;
