@@ -108,16 +108,8 @@ private Q_SLOTS:
         trial.start(QString::fromStdString(kHosts), { "1", "true" });
         if (!trial.waitForFinished(10000) || trial.exitCode() != 0)
             QSKIP(("no hosts can be made here: " + trial.readAllStandardError()).constData());
-        auto started = WorkerProcess::start(command("host1:1,host2:1"));
-        QVERIFY(started.ok());
-        m_worker = std::move(started).value();
-        const json hello = next("hello");
-        m_worker.reset();
-        if (hello.value("type", "") == "ended")
-            QSKIP(("mpirun cannot start the worker: " + hello["message"].get<std::string>()).c_str());
-        for (const json& backend : hello["backends"])
-            if (backend["name"] == "mpi" && !backend["usable"].get<bool>())
-                QSKIP(("the build has no MPI: " + backend["reason"].get<std::string>()).c_str());
+        if (const std::string why = whyNoMpi(command("host1:1,host2:1")); !why.empty())
+            QSKIP(why.c_str());
     }
     void cleanup() { m_worker.reset(); }
 

@@ -130,16 +130,8 @@ private Q_SLOTS:
         QVERIFY2(access(enginePath().c_str(), X_OK) == 0, "SHARDBOARD_ENGINE_PATH must name the worker");
         if (const auto launcher = engineCommandFor("mpi", {}, 2); !launcher.ok())
             QSKIP("there is no mpirun here");
-        auto started = WorkerProcess::start(command(2));
-        QVERIFY(started.ok());
-        m_worker = std::move(started).value();
-        const json hello = next("hello", 30);
-        m_worker.reset();
-        if (hello.value("type", "") == "ended")
-            QSKIP(("mpirun cannot start the worker: " + hello["message"].get<std::string>()).c_str());
-        for (const json& backend : hello["backends"])
-            if (backend["name"] == "mpi" && !backend["usable"].get<bool>())
-                QSKIP(("the build has no MPI: " + backend["reason"].get<std::string>()).c_str());
+        if (const std::string why = whyNoMpi(command(2)); !why.empty())
+            QSKIP(why.c_str());
     }
     void cleanup() { m_worker.reset(); }
 

@@ -50,6 +50,21 @@ inline nlohmann::json nextMessage(WorkerProcess& worker, const std::string& type
     return {};
 }
 
+/// Why a worker that is started so by mpirun cannot be used; empty: it can.
+inline std::string whyNoMpi(const std::string& command)
+{
+    auto worker = WorkerProcess::start(command);
+    if (!worker.ok())
+        return worker.error().text();
+    const nlohmann::json hello = nextMessage(*worker.value(), "hello", 30);
+    if (hello.value("type", "") == "ended")
+        return "mpirun cannot start the worker: " + hello["message"].get<std::string>();
+    for (const nlohmann::json& backend : hello["backends"])
+        if (backend["name"] == "mpi" && !backend["usable"].get<bool>())
+            return "the build has no MPI: " + backend["reason"].get<std::string>();
+    return {};
+}
+
 /// All lines until it ends, or until then.
 inline std::string allWords(WorkerProcess& worker, double seconds)
 {
