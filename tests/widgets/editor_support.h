@@ -47,8 +47,7 @@ std::unique_ptr<View> shownView(Document& document, const QSize& size)
     auto view = std::make_unique<View>(&document);
     view->resize(size);
     view->show();
-    view->activateWindow();
-    return QTest::qWaitForWindowActive(view.get()) ? std::move(view) : nullptr;
+    return QTest::qWaitForWindowExposed(view.get()) ? std::move(view) : nullptr;
 }
 
 /// A document with one view of it on screen; what a test needs besides is added by deriving from it.
@@ -64,6 +63,14 @@ struct ShownView {
     Child* child(const char* name) const
     {
         return view->template findChild<Child*>(QString::fromLatin1(name));
+    }
+    /// So that it has the focus: ready only then.
+    void activate()
+    {
+        if (!ready)
+            return;
+        view->activateWindow();
+        ready = QTest::qWaitForWindowActive(view.get());
     }
     QPushButton* button(const char* name) const { return child<QPushButton>(name); }
     void click(const char* name) const { QTest::mouseClick(button(name), Qt::LeftButton); }

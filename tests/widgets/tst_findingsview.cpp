@@ -52,6 +52,7 @@ struct ShownFindings : ShownView<FindingsView> {
     explicit ShownFindings(const Design& design)
         : ShownView(design, { 940, 260 })
     {
+        activate();
     }
     QTreeWidget* list() const { return view->findChild<QTreeWidget*>(QStringLiteral("findingsList")); }
     QPushButton* button(int row) const

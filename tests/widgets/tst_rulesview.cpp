@@ -59,6 +59,7 @@ struct ShownRules : ShownView<RulesView> {
     explicit ShownRules(const Design& design)
         : ShownView(design, { 940, 260 })
     {
+        activate();
     }
     QTreeView* list() const { return view->list(); }
     RuleModel* model() const { return static_cast<RuleModel*>(view->list()->model()); }
@@ -84,7 +85,10 @@ struct ShownRules : ShownView<RulesView> {
 void dropRows(QTreeView* list, const QModelIndexList& rows, const QPoint& at)
 {
     const std::unique_ptr<QMimeData> data(list->model()->mimeData(rows));
-    Drag { list->viewport(), data.get(), Qt::MoveAction }.dropAt(at);
+    const Drag drag { list->viewport(), data.get(), Qt::MoveAction };
+    drag.enter(at);
+    drag.move(at);
+    drag.drop(at);
 }
 
 } // namespace
