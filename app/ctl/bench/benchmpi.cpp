@@ -2,6 +2,7 @@
 // Our collectives between processes of this host, or of several, beside those of the MPI library.
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
+#include "app/ctl/visibleoutput.h"
 #include "app/worker/askworker.h"
 #include "app/worker/messagefields.h"
 #include "app/worker/workercommand.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr double kMostSeconds = 300;
 
 /// A line for each collective.
-Status measure(const EngineStart& start, std::vector<nlohmann::json>& rows)
+Status measureMpi(const EngineStart& start, std::vector<nlohmann::json>& rows)
 {
     const auto command = engineCommandFor("mpi", start, 2);
     if (!command.ok())
@@ -44,7 +45,7 @@ Result<BenchmarkReport> benchMpi(const EngineStart& start)
     std::vector<nlohmann::json> rows;
     const bool asked = start.ranks > 0 || !start.hosts.empty() || !start.engine.empty();
     for (const std::int64_t processes : asked ? std::vector<std::int64_t> { start.ranks } : std::vector<std::int64_t> { 2, 4 })
-        if (const auto status = measure({ start.engine, processes, start.hosts }, rows); !status.ok())
+        if (const auto status = measureMpi({ start.engine, processes, start.hosts }, rows); !status.ok())
             return status.error();
     BenchmarkReport report;
     Table table({ "between processes", ">processes", ">hosts", ">bytes each", ">seconds", ">MPI library", ">times faster",

@@ -15,7 +15,6 @@
 #include "model/text/numbers.h"
 
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 namespace shardboard {

@@ -2,6 +2,7 @@
 #include "app/ctl/commands/explaintext.h"
 
 #include "app/ctl/table.h"
+#include "app/ctl/visibleoutput.h"
 #include "model/io/design/designkeys.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
@@ -23,7 +24,7 @@ std::string change(double before, double after)
     if (before == 0)
         return "new";
     const double percent = (after / before - 1) * 100;
-    return formatted(std::abs(percent) < 1 ? "%+.2f %%" : std::abs(percent) < 10 ? "%+.1f %%" : "%+.0f %%", percent);
+    return formatted("%+.*f %%", std::abs(percent) < 1 ? 2 : std::abs(percent) < 10 ? 1 : 0, percent);
 }
 
 class Writer {

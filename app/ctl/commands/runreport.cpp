@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <optional>
 
@@ -67,8 +66,6 @@ void printSummary(const RunResult& result)
         print("verification FAILED; the first that deviates is %s\n", result.firstDeviation.c_str());
 }
 
-std::string percentText(double part) { return part > 0 ? formatted("%.0f %%", 100 * part) : ""; }
-
 void printProfile(const RunProfile& profile)
 {
     const MachineLimits& limits = profile.limits;
@@ -89,10 +86,7 @@ void printProfile(const RunProfile& profile)
         const double rate = summary.seconds > 0 ? static_cast<double>(operation.bytes) / summary.seconds / 1e9 : 0;
         table.add({ operation.id, operation.kind, std::to_string(summary.samples.size()), secondsText(spread.median),
                     secondsText(spread.quartile1) + " to " + secondsText(spread.quartile3),
-                    percentText(share)
-                        + (share <= 0                                   ? ""
-                               : summary.gemmShare >= summary.copyShare ? " gemm"
-                                                                        : " copy"),
+                    share > 0 ? formatted("%.0f %% %s", 100 * share, summary.gemmShare >= summary.copyShare ? "gemm" : "copy") : "",
                     operation.collective ? formatted("%.1f GB/s", rate) : "",
                     operation.collective ? formatted("%.1f GB/s", rate * busFactor(operation.kind, operation.groupSize)) : "" });
     }
