@@ -90,7 +90,7 @@ const std::array kTable {
                    .name = "attention",
                    .operands = 3,
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! e!"
-                           " ; S2 S2 S2 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R -> S2"
+                           " ; S2 S2 S2 -> S2 needs even(0,2):heads even(1,2):KV_heads ; S2 R R -> S2"
                            " ; S1 R R -> S1 ours ; S1 S1 S1 -> S1 ours ring 1 2",
                    .flops = attentionFlops,
                    .gradient = attentionGradient,
@@ -99,7 +99,7 @@ const std::array kTable {
                    .name = "attention_grad_q",
                    .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! d!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> S2"
+                           " ; S2 S2 S2 S2 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R -> S2"
                            " ; S1 S1 R R -> S1 ours ; S1 S1 S1 S1 -> S1 ours ring 2 3",
                    .flops = attentionGradientFlops },
     // Where every device has all KV heads, its query heads give a part of the sum.
@@ -107,21 +107,21 @@ const std::array kTable {
                    .name = "attention_grad_k",
                    .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! d!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P"
+                           " ; S2 S2 S2 S2 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R -> P"
                            " ; S1 S1 R R -> P ours ; S1 S1 S1 S1 -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::AttentionGradV,
                    .name = "attention_grad_v",
                    .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! e!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P"
+                           " ; S2 S2 S2 S2 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R -> P"
                            " ; S1 S1 R R -> P ours ; S1 S1 S1 S1 -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttention,
                    .name = "sink_attention",
                    .operands = 4,
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! e!"
-                           " ; S2 S2 S2 S0 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R S0 -> S2"
+                           " ; S2 S2 S2 S0 -> S2 needs even(0,2):heads even(1,2):KV_heads ; S2 R R S0 -> S2"
                            " ; S1 R R R -> S1 ours ; S1 S1 S1 R -> S1 ours ring 1 2",
                    .flops = attentionFlops,
                    .gradient = sinkAttentionGradient,
@@ -130,28 +130,28 @@ const std::array kTable {
                    .name = "sink_attention_grad_q",
                    .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! d!"
-                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S2"
+                           " ; S2 S2 S2 S2 S0 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R S0 -> S2"
                            " ; S1 S1 R R R -> S1 ours ; S1 S1 S1 S1 R -> S1 ours ring 2 3",
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttentionGradK,
                    .name = "sink_attention_grad_k",
                    .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b c! k! d!"
-                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> P"
+                           " ; S2 S2 S2 S2 S0 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R S0 -> P"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttentionGradV,
                    .name = "sink_attention_grad_v",
                    .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b c! k! e!"
-                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> P"
+                           " ; S2 S2 S2 S2 S0 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R S0 -> P"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttentionGradS,
                    .name = "sink_attention_grad_sinks",
                    .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> h!"
-                           " ; S2 S2 S2 S2 S0 -> S0 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S0"
+                           " ; S2 S2 S2 S2 S0 -> S0 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R S0 -> S0"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> P ours ring 2 3",
                    .flops = attentionGradientFlops,
                    .contracts = true },

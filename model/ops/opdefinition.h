@@ -34,7 +34,7 @@ struct OpDefinition {
     OpKind kind = OpKind::Add;
     const char* name = ""; ///< in plans and views
     std::size_t operands = 1; ///< how many it has
-    const char* rule = ""; ///< model/ops/shardingrule.h
+    const char* rule = ""; ///< model/ops/rows/shardingrule.h
     /// Floating point operations of one device; none for operations that only move memory.
     double (*flops)(const LocalShapes& local) = nullptr;
     /// Of a matrix product, as if all rows held data; `flops` is then 2 b m n k.

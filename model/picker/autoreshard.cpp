@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The picker of G2 and G3 (max-sharding 3.4), and of our own profile: mesh axes one after the other, each given what the
 // earlier ones committed. A row is cheap first, and among equals the one that moves fewer operands.
-#include "model/picker/menu/transition.h"
 #include "model/picker/pickaction.h"
 #include "model/picker/pickers.h"
 
@@ -84,9 +83,9 @@ public:
             static const TransitionSet defaults = TransitionSet::defaults();
             for (std::size_t row = 0; row < m_task.menu->rows.size(); ++row) {
                 const RowUse use { m_task, m_now, row, axis };
-                std::string why;
+                Refusal why;
                 if (!feasible(use, m_trace ? &why : nullptr)) {
-                    judge(m_trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why), 0 });
+                    judge(m_trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
                     continue;
                 }
                 const double cost = use.cost();
@@ -135,7 +134,7 @@ private:
     {
         bool unknown = false;
         bool partial = false;
-        for (const TaskOperand& operand : m_task.operands) {
+        for (const PickOperand& operand : m_task.operands) {
             unknown = unknown || operand.placements[axis].unknown();
             partial = partial || operand.placements[axis].partial();
         }

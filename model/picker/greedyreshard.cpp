@@ -2,7 +2,6 @@
 // The pickers of G0 and G1 (max-sharding 3.3). GreedyReshard takes the cheapest of all combinations of rows over the mesh
 // axes; every row is judged against what the operands are at first, on all mesh axes. Without a budget mesh axes are
 // independent of each other, so that combinations need not be listed.
-#include "model/picker/menu/transition.h"
 #include "model/picker/pickaction.h"
 #include "model/picker/pickers.h"
 
@@ -13,8 +12,6 @@ namespace shardboard {
 namespace {
 
 using Status = RowVerdict::Status;
-
-constexpr const char* kNoScatter = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
 
 /// A row that is feasible on a mesh axis.
 struct Candidate {
@@ -46,9 +43,9 @@ Axes collect(const PickTask& task, PickTrace* trace, Refuse refuse)
         out.candidates[axis].reserve(task.menu->rows.size());
         for (std::size_t row = 0; row < task.menu->rows.size(); ++row) {
             const RowUse use { task, out.now, row, axis };
-            std::string why;
+            Refusal why;
             if (!feasible(use, trace ? &why : nullptr)) {
-                judge(trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why), 0 });
+                judge(trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
                 continue;
             }
             const char* refusal = refuse(use);
@@ -121,9 +118,7 @@ private:
             m_kinds.push_back(std::move(kinds));
         }
         m_rows.assign(m_kinds.size(), 0);
-        std::vector<double> bytes;
-        for (const TaskOperand& operand : m_task.operands)
-            bytes.push_back(operand.bytes);
+        const std::vector<double> bytes(m_task.bytes.begin(), m_task.bytes.end());
         m_finite = finite;
         m_found = false;
         descend(0, bytes, 0);

@@ -21,13 +21,7 @@ struct PickQuestion {
     Mesh mesh;
     PickPolicy policy;
     SymbolTable symbols;
-    struct Operand {
-        std::string name;
-        Shape shape;
-        DType dtype = DType::F32;
-        std::vector<Placement> placements;
-    };
-    std::vector<Operand> operands;
+    std::vector<PickOperand> operands;
     std::string callSite; ///< for reports, may be empty
 };
 

@@ -2,8 +2,8 @@
 // Which picker chooses the rows of a plan's operations, with whose prices, and under which policy.
 #pragma once
 
+#include "model/ops/rows/ruleprofile.h"
 #include "model/picker/menu/reshardpolicy.h"
-#include "model/picker/menu/ruleprofile.h"
 
 #include <cstdint>
 #include <optional>

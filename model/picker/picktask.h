@@ -3,11 +3,9 @@
 // operation alone; it knows neither what comes before nor after.
 #pragma once
 
-#include "model/core/mesh.h"
-#include "model/picker/menu/menu.h"
 #include "model/picker/menu/refusal.h"
 #include "model/picker/menu/reshardpolicy.h"
-#include "model/picker/menu/ruleprofile.h"
+#include "model/picker/menu/transition.h"
 
 #include <array>
 #include <memory>
@@ -24,19 +22,18 @@ struct PickPolicy {
     OnReshard onReshard = OnReshard::Silent; ///< also auto_reshard's mode
 };
 
-/// An operand as it arrives. What it points to must outlive the task.
-struct TaskOperand {
-    const Shape* shape = nullptr; ///< global
-    std::span<const Placement> placements; ///< one per mesh axis
-    double bytes = 0; ///< as the profile counts them
-};
-
+/// What it points to must outlive it.
 struct PickTask {
     RuleProfile profile = RuleProfile::G1;
     const Menu* menu = nullptr;
-    std::span<const TaskOperand> operands;
+    std::span<const PickOperand> operands {};
+    std::span<const double> bytes {}; ///< of the operands, as the profile counts them
     const Mesh* mesh = nullptr;
     PickPolicy policy {};
+    /// Of a plan: whether units divide over all mesh axes together is only known once all are decided, and its own prices.
+    bool ofPlan = false;
+
+    PriceRules prices() const { return ofPlan ? planPriceRules(profile) : priceRulesOf(profile); }
 };
 
 /// What was picked.

@@ -2,7 +2,7 @@
 #include "model/picker/rules.h"
 
 #include "model/ops/opdefinition.h"
-#include "model/ops/shardingrule.h"
+#include "model/ops/rows/shardingrule.h"
 
 namespace shardboard {
 
@@ -26,7 +26,7 @@ const ShardingRule& ruleOf(OpKind kind)
 
 std::vector<Row> rowsFor(OpKind kind, const std::vector<Shape>& operands, const Shape& result, PickerProfile profile)
 {
-    return ruleOf(kind).rows(operands, result, profile == PickerProfile::Shardboard);
+    return ruleOf(kind).rows(operands, result, profile);
 }
 
 } // namespace shardboard

@@ -4,7 +4,7 @@
 
 #include "model/core/tensor.h"
 #include "model/ops/graph.h"
-#include "model/ops/row.h"
+#include "model/ops/rows/row.h"
 #include "model/picker/pickeroptions.h"
 
 #include <vector>

@@ -57,10 +57,8 @@ public:
             return {};
         m_hardware = &hardware.value();
         std::vector<PickOperand> operands;
-        for (const OperandUse& use : m_planned.operands) {
-            const GraphTensor& tensor = m_evaluation.graph.entry(use.tensor);
-            operands.push_back({ tensor.spec.shape, tensor.spec.dtype, use.before, tensor.density });
-        }
+        for (const OperandUse& use : m_planned.operands)
+            operands.push_back(pickOperand(m_evaluation.graph.entry(use.tensor), use.before, m_mesh));
         const Shape& result = m_evaluation.graph.tensor(m_op.result).shape;
         ReshardPlanner resharding(m_mesh, *m_hardware);
         m_prices = &resharding.prices();
@@ -111,16 +109,17 @@ private:
         for (const Placement& placement : judged.row.operands)
             out.operands.push_back(placement.code());
         out.result = judged.row.result.code();
-        if (judged.obstacle) {
+        if (!judged.possible()) {
             out.verdict = RankedRow::Verdict::Impossible;
-            out.why = obstacleText(m_evaluation.graph, m_mesh, m_planned.op, judged);
-            out.isPartialOnly = judged.obstacle->kind == Obstacle::Kind::NotPartial;
+            out.why = refusalText(m_evaluation.graph, m_mesh, m_planned.op, judged);
+            out.isPartialOnly = judged.refusal->kind == Refusal::Kind::NotPartial;
             return out;
         }
-        out.verdict = judged.picked  ? RankedRow::Verdict::Picked
-            : judged.refusal.empty() ? RankedRow::Verdict::Allowed
-                                     : RankedRow::Verdict::Refused;
-        out.why = judged.picked ? std::string() : judged.refusal;
+        out.verdict = judged.picked ? RankedRow::Verdict::Picked
+            : judged.refusal        ? RankedRow::Verdict::Refused
+                                    : RankedRow::Verdict::Allowed;
+        if (judged.refusal && !judged.picked)
+            out.why = judged.refusal->reason;
         out.cost = judged.cost;
         addMoves(out, judged);
         if (byTime())

@@ -231,7 +231,7 @@ private:
     {
         JsonFields fields(value, m_file, path);
         fields.nullIsAbsent();
-        PickQuestion::Operand operand;
+        PickOperand operand;
         operand.name = fields.text("name", "arg" + std::to_string(index));
         const std::string dtype = fields.text("dtype", std::string("float32"));
         const json* shape = fields.find("global_shape");
@@ -315,7 +315,7 @@ private:
         const UpstreamError wrong =
             m_question.profile == RuleProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
         Menu& menu = m_question.rows;
-        menu.operands = m_question.operands.size();
+        const std::size_t operands = m_question.operands.size();
         menu.soundKnown = false;
         std::size_t outputs = 0;
         for (std::size_t i = 0; i < rows->size() && ok(); ++i) {
@@ -323,22 +323,21 @@ private:
             const std::string key = indexed("rows", i);
             if (!row.is_array() || row.size() != 2 || !row[0].is_array())
                 return fail(key, "a row is a list of placements and the placement of the output", "write [[\"S0\"], \"S0\"]");
-            if (row[0].size() != menu.operands)
+            if (row[0].size() != operands)
                 return fail(wrong, key,
-                            "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(menu.operands)
+                            "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(operands)
                                 + " operands",
                             "give one for each operand");
-            std::vector<Placement> needs;
+            Row made;
             for (std::size_t p = 0; p < row[0].size(); ++p)
-                needs.push_back(placement(row[0][p], key).value_or(Placement {}));
+                made.operands.push_back(placement(row[0][p], key).value_or(Placement {}));
             const std::size_t results = row[1].is_array() ? row[1].size() : 1;
             if (results == 0 || (i > 0 && results != outputs))
                 return fail(wrong, key, "the row has " + std::to_string(results) + " outputs", "all rows have one for each result");
             outputs = results;
-            MenuRow made;
             for (std::size_t o = results; o-- > 0;)
-                made.output = placement(row[1].is_array() ? row[1][o] : row[1], key).value_or(Placement {});
-            menu.add(std::move(made), needs);
+                made.result = placement(row[1].is_array() ? row[1][o] : row[1], key).value_or(Placement {});
+            menu.rows.push_back(std::move(made));
         }
     }
 
@@ -537,7 +536,7 @@ Result<PickQuestion> readPickQuestion(const json& request, const std::string& fi
 
 Error pickError(const Refusal& refusal, const std::string& file)
 {
-    return inputError(refusal.key.empty() ? file : file + ":" + refusal.key, upstream(refusal.error, refusal.reason),
+    return inputError(refusal.where.empty() ? file : file + ":" + refusal.where, upstream(refusal.error, refusal.reason),
                       refusal.fix.empty() ? kChange : refusal.fix);
 }
 

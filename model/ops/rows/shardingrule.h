@@ -13,31 +13,26 @@
 //           than 1
 //   name!   a dim that every device must have whole
 //   h*d!    a dim made of whole units of h (a dim of its own elsewhere in the rule), each as large as d
-// A row that is written out gives a placement per operand, an arrow, and that of the result: R, S<dim>, P, Pmax. After it:
-//   ours            only profile shardboard has it
-//   if 0.2:heads    the units of dim 2 of operand 0 (its size) must divide over the devices; `heads` is for messages
-//   ring 1 2        operands 1 and 2 travel around the ring of devices while the operation runs
+// Rows are written out in the language of rowpattern.h, which also has loops over dims; a rule may consist of them alone.
 // `first h` instead of a row moves a factor to the front; `reduce max` makes partial results maxima instead of sums.
 #pragma once
 
-#include "model/core/result.h"
-#include "model/core/tensor.h"
-#include "model/ops/row.h"
-
-#include <string>
-#include <string_view>
-#include <vector>
+#include "model/ops/rows/rowpattern.h"
 
 namespace shardboard {
 
 /// A rule that has been read.
 class ShardingRule {
 public:
-    static Result<ShardingRule> parse(std::string_view text);
+    /// `attributes` and how many `reasons` there are for what is unsound: what the rows may speak of.
+    static Result<ShardingRule> parse(std::string_view text, std::span<const AttributeSpec> attributes = {},
+                                      std::size_t reasons = 0);
 
-    /// Rows for operands and a result of these shapes, whose ranks must be those that the rule speaks of (else only the
-    /// all-replicated row). `ours`: with the rows that only our own profile has.
-    std::vector<Row> rows(const std::vector<Shape>& operands, const Shape& result, bool ours) const;
+    /// Adds the rows for operands and a result of the scope's shapes. Where the ranks are not those that the dims of the rule
+    /// speak of, it is only the all-replicated one.
+    void expand(PatternScope& scope, std::vector<Row>& rows) const;
+    /// Rows of a rule with dims.
+    std::vector<Row> rows(const std::vector<Shape>& operands, const Shape& result, RuleProfile profile) const;
 
 private:
     struct Dim {
@@ -50,26 +45,19 @@ private:
         bool broadcast = false; ///< `~`
         std::vector<Dim> dims;
     };
-    struct Unit {
-        int operand = 0;
-        int dim = 0;
-        std::string what;
-    };
-    struct Written {
-        Row row; ///< without conditions
-        bool ours = false;
-        std::vector<Unit> units;
-    };
     struct Expansion;
 
     static Result<Side> parseSide(std::string_view text);
-    static Result<Written> parseRow(std::string_view text, std::size_t operands);
+    /// As far as the operands tell it: its rank, and which of its dims are 1.
+    Shape resultOf(const PatternScope& scope) const;
+    /// Adds the rows that the dims stand for; false where the ranks are others.
+    bool expandDims(const PatternScope& scope, std::vector<Row>& rows) const;
 
-    std::vector<Side> m_operands;
+    std::vector<Side> m_operands; ///< empty: the rule has no dims
     Side m_result;
     std::vector<std::string> m_first;
     PartialReduce m_reduce = PartialReduce::Sum;
-    std::vector<Written> m_written;
+    std::vector<RowPattern> m_patterns;
 };
 
 } // namespace shardboard

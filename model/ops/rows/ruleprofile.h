@@ -16,9 +16,9 @@ inline constexpr std::array<std::string_view, 5> kRuleProfileNames { "G0", "G1",
 inline std::string_view ruleProfileName(RuleProfile profile) { return kRuleProfileNames[static_cast<std::size_t>(profile)]; }
 
 /// Whether it is G0, G1 or G2, which share rows and prices.
-inline bool isEarly(RuleProfile profile) { return profile <= RuleProfile::G2; }
+constexpr bool isEarly(RuleProfile profile) { return profile <= RuleProfile::G2; }
 
-/// A set of profiles, for tables.
+/// A set of profiles, for rules.
 struct ProfileSet {
     std::uint8_t bits = 0;
     constexpr bool has(RuleProfile profile) const { return (bits >> static_cast<unsigned>(profile) & 1U) != 0; }
@@ -28,8 +28,6 @@ inline constexpr ProfileSet kEarly { 0b00111 }; ///< G0, G1, G2
 inline constexpr ProfileSet kMax { 0b01111 }; ///< all of MAX
 inline constexpr ProfileSet kG3 { 0b01000 };
 inline constexpr ProfileSet kOurs { 0b10000 };
-inline constexpr ProfileSet kG3AndOurs { 0b11000 };
-inline constexpr ProfileSet kEarlyAndOurs { 0b10111 };
 inline constexpr ProfileSet kEvery { 0b11111 };
 
 } // namespace shardboard
