@@ -61,7 +61,7 @@ public:
         startTrace(trace, task);
     }
 
-    std::variant<PickAction, Refusal> run(const char* setName)
+    Picked run(const char* setName)
     {
         const auto axes = static_cast<std::size_t>(m_task.mesh->axisCount());
         std::string undecided;
@@ -149,28 +149,16 @@ private:
     std::vector<Placement> m_now;
 };
 
-class AutoReshard : public PlacementPicker {
-public:
-    const char* name() const override { return "auto_reshard"; }
-    std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace) const override
-    {
-        return Sequential(task, task.policy.allowed, trace).run("policy.allowed_transitions");
-    }
-};
-
 } // namespace
 
-const PlacementPicker& autoReshardPicker()
+Picked autoReshard(const PickTask& task, PickTrace* trace)
 {
-    static const AutoReshard picker;
-    return picker;
+    return Sequential(task, task.policy.allowed, trace).run("policy.allowed_transitions");
 }
 
-std::variant<PickAction, Refusal> pickInTurn(const PickTask& task, PickTrace* trace)
+Picked pickInTurn(const PickTask& task, PickTrace* trace)
 {
-    TransitionSet set = TransitionSet::defaults();
-    if (task.policy.allowPartialToSharded)
-        set = TransitionSet::all();
+    const TransitionSet set = task.policy.allowPartialToSharded ? TransitionSet::all() : TransitionSet::defaults();
     return Sequential(task, set, trace).run("policy.allow_partial_to_sharded");
 }
 

@@ -166,7 +166,7 @@ bool feasible(const RowUse& use, Refusal* why)
         if (early ? !fitsEarly(use, i, to.dim, why) : !fitsLate(use, i, to.dim, why))
             return false;
     }
-    if (!row.soundIfWhole || task.profile == RuleProfile::Shardboard)
+    if (!row.soundIfWhole || task.profile == PickerProfile::Shardboard)
         if (const WholeUnits* units = brokenUnits(use)) {
             if (why)
                 *why = { .reason = std::to_string(units->units) + " elements do not divide over the devices",

@@ -14,8 +14,8 @@ PickerKind kindOf(const PickerOptions& options)
 {
     if (options.picker != PlanPicker::Greedy)
         return options.picker == PlanPicker::None ? PickerKind::NoReshard : PickerKind::PartialsOnly;
-    return options.profile == RuleProfile::G2 || options.profile == RuleProfile::G3 ? PickerKind::AutoReshard
-                                                                                    : PickerKind::GreedyReshard;
+    return options.profile == PickerProfile::G2 || options.profile == PickerProfile::G3 ? PickerKind::AutoReshard
+                                                                                        : PickerKind::GreedyReshard;
 }
 
 PickPolicy policyOf(const PickerOptions& options)
@@ -153,9 +153,8 @@ private:
         std::vector<double> bytes;
         for (const PickOperand& operand : m_operands)
             bytes.push_back(countedBytes(m_options.profile, operand, m_mesh));
-        const auto picked =
-            pickerOf(kindOf(m_options))
-                .pick({ m_options.profile, &m_menu, m_operands, bytes, &m_mesh, policyOf(m_options), true }, &m_trace);
+        const auto picked = pickRows(
+            kindOf(m_options), { m_options.profile, &m_menu, m_operands, bytes, &m_mesh, policyOf(m_options), true }, &m_trace);
         if (const auto* refusal = std::get_if<Refusal>(&picked))
             return inputError(where, refusal->reason, refusal->fix);
         for (int axis = 0; axis < m_mesh.axisCount(); ++axis) {

@@ -6,6 +6,7 @@
 #include "model/cost/collectivekind.h"
 #include "model/picker/menu/menu.h"
 #include "model/picker/menu/refusal.h"
+#include "model/picker/pickeroptions.h"
 #include "model/picker/rules.h"
 
 #include <functional>

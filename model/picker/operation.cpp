@@ -43,7 +43,7 @@ public:
         if (m_early && m_question.fallbackRow)
             m_menu = withFallback(m_task);
         PickTrace trace;
-        auto picked = pickerOf(m_question.picker).pick(m_task, &trace);
+        auto picked = pickRows(m_question.picker, m_task, &trace);
         if (auto* refusal = std::get_if<Refusal>(&picked))
             m_answer.refusal = std::move(*refusal);
         else
@@ -84,7 +84,7 @@ private:
         if (auto* refusal = std::get_if<Refusal>(&menu))
             return std::move(*refusal);
         m_menu = std::move(std::get<Menu>(menu));
-        if (m_question.profile == RuleProfile::Shardboard)
+        if (m_question.profile == PickerProfile::Shardboard)
             dropAlgebraic();
         return std::nullopt;
     }

@@ -11,7 +11,7 @@
 namespace shardboard {
 
 struct PickQuestion {
-    RuleProfile profile = RuleProfile::G1;
+    PickerProfile profile = PickerProfile::G1;
     PickerKind picker = PickerKind::GreedyReshard;
     std::string opName; ///< as it was asked
     const OpFamily* family = nullptr; ///< null: `rows` are the rule

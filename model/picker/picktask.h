@@ -24,7 +24,7 @@ struct PickPolicy {
 
 /// What it points to must outlive it.
 struct PickTask {
-    RuleProfile profile = RuleProfile::G1;
+    PickerProfile profile = PickerProfile::G1;
     const Menu* menu = nullptr;
     std::span<const PickOperand> operands {};
     std::span<const double> bytes {}; ///< of the operands, as the profile counts them
@@ -66,17 +66,12 @@ struct PickTrace {
     std::string warning; ///< why the pick should not be trusted, may be empty
 };
 
-class PlacementPicker {
-public:
-    virtual ~PlacementPicker() = default;
-    virtual const char* name() const = 0; ///< as in a request: GreedyReshard
-    /// With a trace, every row is judged too.
-    virtual std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace = nullptr) const = 0;
-};
-
 enum class PickerKind : std::uint8_t { GreedyReshard, NoReshard, PartialsOnly, AutoReshard };
 inline constexpr std::array<const char*, 4> kPickerNames { "GreedyReshard", "NoReshard", "PartialsOnly", "auto_reshard" };
 
-const PlacementPicker& pickerOf(PickerKind kind);
+using Picked = std::variant<PickAction, Refusal>;
+
+/// With a trace, every row is judged too.
+Picked pickRows(PickerKind kind, const PickTask& task, PickTrace* trace = nullptr);
 
 } // namespace shardboard

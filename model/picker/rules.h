@@ -2,10 +2,9 @@
 // With which placements an operation can run. Row order matters, because ties go to the earlier row.
 #pragma once
 
-#include "model/core/tensor.h"
 #include "model/ops/graph.h"
+#include "model/ops/rows/pickerprofile.h"
 #include "model/ops/rows/row.h"
-#include "model/picker/pickeroptions.h"
 
 #include <vector>
 

@@ -23,7 +23,7 @@ QString text(const std::vector<Row>& rows)
 }
 
 QString rowsOf(const char* rule, const std::vector<Shape>& operands, const Shape& result,
-               RuleProfile profile = RuleProfile::Shardboard)
+               PickerProfile profile = PickerProfile::Shardboard)
 {
     const auto parsed = ShardingRule::parse(rule);
     return parsed.ok() ? text(parsed.value().rows(operands, result, profile)) : QString::fromStdString(parsed.error().text());
@@ -58,14 +58,14 @@ private Q_SLOTS:
                                    << "R R->R, S0 R->S0, R S0->S1, S2 R->S2";
         QTest::newRow("whole dim") << rowsOf("... n!, n! -> ... n!", { { 2, 4 }, { 4 } }, { 2, 4 }) << "R R->R, S0 R->S0";
         QTest::newRow("only ours") << rowsOf("a -> a ; R -> P ours", { { 2 } }, { 2 }) << "R->R, S0->S0, R->P";
-        QTest::newRow("not ours") << rowsOf("a -> a ; R -> P ours", { { 2 } }, { 2 }, RuleProfile::G1) << "R->R, S0->S0";
+        QTest::newRow("not ours") << rowsOf("a -> a ; R -> P ours", { { 2 } }, { 2 }, PickerProfile::G1) << "R->R, S0->S0";
         QTest::newRow("first") << rowsOf("a b -> a b ; first b", { { 2, 2 } }, { 2, 2 }) << "R->R, S1->S1, S0->S0";
         QTest::newRow("another rank") << rowsOf("a b -> a b", { { 2 } }, { 2 }) << "R->R";
         QTest::newRow("no arrow") << rowsOf("a b", { { 2 } }, { 2 })
                                   << "rule 'a b': it starts with the dims of the operands, an arrow, and those of the result; see "
                                      "model/ops/rows/shardingrule.h";
         QTest::newRow("bad row") << rowsOf("a -> a ; X -> R", { { 2 } }, { 2 })
-                                 << "rule ' X -> R': 'X' is not a placement; see model/ops/rows/shardingrule.h";
+                                 << "rule 'X -> R': 'X' is not a placement; see model/ops/rows/shardingrule.h";
     }
     void rows()
     {
@@ -76,7 +76,7 @@ private Q_SLOTS:
     void wholeUnits()
     {
         const auto rule = ShardingRule::parse("b heads*d! -> b heads d!").value();
-        const std::vector<Row> all = rule.rows({ { 2, 12 } }, { 2, 3, 4 }, RuleProfile::Shardboard);
+        const std::vector<Row> all = rule.rows({ { 2, 12 } }, { 2, 3, 4 }, PickerProfile::Shardboard);
         QCOMPARE(text(all), QString("R->R, S0->S0, S1->S1"));
         const Row& row = all.back();
         QCOMPARE(row.conditions.size(), std::size_t(1));
@@ -86,7 +86,7 @@ private Q_SLOTS:
         QCOMPARE(row.fused.size(), std::size_t(1));
         QCOMPARE(row.fused[0].operand, 0);
         QCOMPARE(row.fused[0].unitElements, std::int64_t(4));
-        QCOMPARE(rule.rows({ { 2, 12 } }, { 2, 3, 4 }, RuleProfile::G1).back().conditions[0].unitElements, std::int64_t(0));
+        QCOMPARE(rule.rows({ { 2, 12 } }, { 2, 3, 4 }, PickerProfile::G1).back().conditions[0].unitElements, std::int64_t(0));
     }
 };
 

@@ -37,10 +37,10 @@ private Q_SLOTS:
     {
         QTest::addColumn<int>("profile");
         QTest::addColumn<int>("picker");
-        const std::pair<RuleProfile, PickerKind> greedy[] = { { RuleProfile::G0, PickerKind::GreedyReshard },
-                                                              { RuleProfile::G1, PickerKind::GreedyReshard },
-                                                              { RuleProfile::G2, PickerKind::AutoReshard },
-                                                              { RuleProfile::G3, PickerKind::AutoReshard } };
+        const std::pair<PickerProfile, PickerKind> greedy[] = { { PickerProfile::G0, PickerKind::GreedyReshard },
+                                                                { PickerProfile::G1, PickerKind::GreedyReshard },
+                                                                { PickerProfile::G2, PickerKind::AutoReshard },
+                                                                { PickerProfile::G3, PickerKind::AutoReshard } };
         for (const auto& [profile, picker] : greedy)
             QTest::newRow(profileName(profile).c_str()) << static_cast<int>(profile) << static_cast<int>(picker);
     }
@@ -48,7 +48,7 @@ private Q_SLOTS:
     {
         QFETCH(int, profile);
         QFETCH(int, picker);
-        const auto rules = static_cast<RuleProfile>(profile);
+        const auto rules = static_cast<PickerProfile>(profile);
         std::mt19937 random(11);
         const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
@@ -82,7 +82,7 @@ private Q_SLOTS:
             PickPolicy policy;
             policy.allowPartialToSharded = options.allowPartialToSharded;
             policy.allowed = options.allowedTransitions;
-            const auto picked = pickerOf(static_cast<PickerKind>(picker)).pick({ rules, &menu, operands, bytes, &mesh, policy });
+            const auto picked = pickRows(static_cast<PickerKind>(picker), { rules, &menu, operands, bytes, &mesh, policy });
 
             QCOMPARE(planned.ok(), std::holds_alternative<PickAction>(picked));
             if (!planned.ok()) {

@@ -36,7 +36,7 @@ struct Prepared {
     std::vector<double> bytes;
 };
 
-Result<std::vector<Prepared>> prepare(RuleProfile profile, const Mesh& mesh)
+Result<std::vector<Prepared>> prepare(PickerProfile profile, const Mesh& mesh)
 {
     std::vector<Prepared> out;
     for (const Pickable& op : operations()) {
@@ -66,9 +66,9 @@ Result<BenchmarkReport> benchPick()
 {
     constexpr std::size_t kRounds = 31;
     constexpr int kRepeats = 200;
-    const std::pair<RuleProfile, PickerKind> kinds[] = { { RuleProfile::G1, PickerKind::GreedyReshard },
-                                                         { RuleProfile::G3, PickerKind::AutoReshard },
-                                                         { RuleProfile::Shardboard, PickerKind::GreedyReshard } };
+    const std::pair<PickerProfile, PickerKind> kinds[] = { { PickerProfile::G1, PickerKind::GreedyReshard },
+                                                           { PickerProfile::G3, PickerKind::AutoReshard },
+                                                           { PickerProfile::Shardboard, PickerKind::GreedyReshard } };
     BenchmarkReport report;
     Table table({ "pick an operation's row", "picker", "mesh", ">devices", ">a mesh axis", ">of 1 µs" });
     for (const auto& [profile, kind] : kinds)
@@ -83,7 +83,7 @@ Result<BenchmarkReport> benchPick()
             const double seconds = medianSeconds(kRounds, [&, kind = kind, profile = profile] {
                 for (int i = 0; i < kRepeats; ++i)
                     for (const Prepared& each : prepared.value()) {
-                        const auto picked = pickerOf(kind).pick({ profile, &each.menu, each.operands, each.bytes, &mesh, policy });
+                        const auto picked = pickRows(kind, { profile, &each.menu, each.operands, each.bytes, &mesh, policy });
                         moved += std::holds_alternative<PickAction>(picked) && std::get<PickAction>(picked).moved ? 1U : 0U;
                     }
             });
@@ -92,11 +92,11 @@ Result<BenchmarkReport> benchPick()
             const double each =
                 seconds / static_cast<double>(kRepeats) / static_cast<double>(prepared.value().size()) / mesh.axisCount();
             constexpr double kMicrosecond = 1e-6;
-            table.add({ std::string(ruleProfileName(profile)), pickerOf(kind).name(), text, countText(mesh.deviceCount()),
+            table.add({ profileName(profile), kPickerNames[static_cast<std::size_t>(kind)], text, countText(mesh.deviceCount()),
                         secondsText(each), std::to_string(each / kMicrosecond).substr(0, 5) });
             report.rows.push_back({ { "name", "pick" },
-                                    { "profile", ruleProfileName(profile) },
-                                    { "picker", pickerOf(kind).name() },
+                                    { "profile", profileName(profile) },
+                                    { "picker", kPickerNames[static_cast<std::size_t>(kind)] },
                                     { "mesh", text },
                                     { "seconds_per_op_and_mesh_axis", each } });
         }

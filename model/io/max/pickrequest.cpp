@@ -91,16 +91,16 @@ private:
     }
 
     /// What a policy can say to the picker of the question.
-    std::vector<std::string> policyOf(RuleProfile profile, PickerKind picker) const
+    std::vector<std::string> policyOf(PickerProfile profile, PickerKind picker) const
     {
         if (picker == PickerKind::AutoReshard)
-            return profile == RuleProfile::Shardboard
+            return profile == PickerProfile::Shardboard
                 ? std::vector<std::string> { "allowed_transitions", "mode", "allow_partial_to_sharded" }
                 : std::vector<std::string> { "allowed_transitions", "mode" };
         if (picker != PickerKind::GreedyReshard)
             return {};
         std::vector<std::string> keys { "allow_partial_to_sharded", "on_reshard" };
-        if (profile == RuleProfile::G0)
+        if (profile == PickerProfile::G0)
             keys.emplace_back("budget_bytes_per_device");
         return keys;
     }
@@ -127,8 +127,8 @@ private:
         for (const Known& known : kKnown)
             if (fields.find(known.key) != nullptr && std::find(mine.begin(), mine.end(), known.key) == mine.end())
                 fields.fail(known.key,
-                            std::string(ruleProfileName(m_question.profile)) + " with "
-                                + kPickerNames[static_cast<std::size_t>(m_question.picker)] + " does not have it: " + known.whose,
+                            profileName(m_question.profile) + " with " + kPickerNames[static_cast<std::size_t>(m_question.picker)]
+                                + " does not have it: " + known.whose,
                             "leave it out; a policy has " + policyKeys() + " here");
     }
 
@@ -136,11 +136,11 @@ private:
     {
         const std::string profile = m_top.text("profile", std::string("G1"));
         const auto same = [&](std::string_view name) { return lowered(name) == lowered(profile); };
-        const auto found = std::find_if(kRuleProfileNames.begin(), kRuleProfileNames.end(), same);
-        if (found == kRuleProfileNames.end())
+        const auto found = std::find_if(kProfileNames.begin(), kProfileNames.end(), same);
+        if (found == kProfileNames.end())
             return fail("profile", "there is no profile '" + profile + "'", "profiles are G0, G1, G2, G3 and shardboard");
-        m_question.profile = static_cast<RuleProfile>(found - kRuleProfileNames.begin());
-        const bool regions = m_question.profile == RuleProfile::G2 || m_question.profile == RuleProfile::G3;
+        m_question.profile = static_cast<PickerProfile>(found - kProfileNames.begin());
+        const bool regions = m_question.profile == PickerProfile::G2 || m_question.profile == PickerProfile::G3;
         const std::string picker = m_top.text("picker", std::string(regions ? "auto_reshard" : "GreedyReshard"));
         const auto kind = std::find_if(kPickerNames.begin(), kPickerNames.end(),
                                        [&](const char* name) { return lowered(name) == lowered(picker); });
@@ -150,10 +150,9 @@ private:
                         "pickers are GreedyReshard, NoReshard, PartialsOnly and auto_reshard");
         m_question.picker = greedy ? PickerKind::GreedyReshard : static_cast<PickerKind>(kind - kPickerNames.begin());
         const bool inRegion = m_question.picker == PickerKind::AutoReshard;
-        if (m_question.profile != RuleProfile::Shardboard && regions != inRegion)
+        if (m_question.profile != PickerProfile::Shardboard && regions != inRegion)
             fail("picker",
-                 std::string(ruleProfileName(m_question.profile)) + " does not have "
-                     + kPickerNames[static_cast<std::size_t>(m_question.picker)],
+                 profileName(m_question.profile) + " does not have " + kPickerNames[static_cast<std::size_t>(m_question.picker)],
                  regions ? "it has auto_reshard" : "it has GreedyReshard, NoReshard and PartialsOnly");
     }
 
@@ -210,7 +209,7 @@ private:
         const auto found = value.is_string() ? Placement::parse(value.get_ref<const std::string&>()) : std::nullopt;
         if (!found)
             fail(key, "there is no placement " + shortened(jsonText(value), 40), "use R, S0, S1, …, P, Pavg, Pmin, Pmax or U");
-        else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.profile == RuleProfile::G3)
+        else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.profile == PickerProfile::G3)
             fail(UpstreamError::ValueError, key, "G3 has partial sums only, no " + found->code(), "use P");
         return found;
     }
@@ -276,7 +275,7 @@ private:
         m_question.opName = m_top.text("op");
         m_question.fallbackRow = m_top.flag("fallback_row_added", true);
         if (ok() && m_top.find("fallback_row_added") != nullptr && !isEarly(m_question.profile))
-            return fail("fallback_row_added", std::string(ruleProfileName(m_question.profile)) + " appends no row",
+            return fail("fallback_row_added", profileName(m_question.profile) + " appends no row",
                         "leave it out; G0 to G2 have it");
         if (!ok())
             return;
@@ -313,7 +312,7 @@ private:
             return fail("rows", "a list of at most " + std::to_string(kMostRows) + " rows is expected",
                         "write [[[\"R\"], \"R\"], [[\"S0\"], \"S0\"]]");
         const UpstreamError wrong =
-            m_question.profile == RuleProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
+            m_question.profile == PickerProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
         Menu& menu = m_question.rows;
         const std::size_t operands = m_question.operands.size();
         menu.soundKnown = false;
@@ -495,7 +494,7 @@ private:
         if (fields.error())
             m_top.adopt(*fields.error());
         refuseUnknown(fields, "policy");
-        if (m_question.profile == RuleProfile::Shardboard && out.allowPartialToSharded
+        if (m_question.profile == PickerProfile::Shardboard && out.allowPartialToSharded
             && m_question.picker == PickerKind::AutoReshard)
             out.allowed.add(Placement::Kind::Partial, Placement::Kind::Sharded);
     }

@@ -19,7 +19,7 @@
 
 #include "model/core/result.h"
 #include "model/ops/rows/attributes.h"
-#include "model/ops/rows/ruleprofile.h"
+#include "model/ops/rows/pickerprofile.h"
 
 #include <array>
 #include <span>
@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostVariables = 2;
 
 /// What a rule is read for.
 struct PatternScope {
-    RuleProfile profile = RuleProfile::G1;
+    PickerProfile profile = PickerProfile::G1;
     std::vector<const Shape*> shapes {}; ///< of the operands
     const Shape* result = nullptr; ///< where it is known
     const std::vector<AttributeValue>* attributes = nullptr; ///< in the order of the family's specs

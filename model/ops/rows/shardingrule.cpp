@@ -13,38 +13,14 @@ namespace {
 std::vector<std::string> words(std::string_view text)
 {
     std::vector<std::string> out;
-    std::string word;
-    for (const char c : text) {
-        if (c != ' ') {
-            word += c;
-            continue;
-        }
+    for (const std::string_view word : split(text, ' '))
         if (!word.empty())
-            out.push_back(std::move(word));
-        word.clear();
-    }
-    if (!word.empty())
-        out.push_back(std::move(word));
-    return out;
-}
-
-std::vector<std::string_view> parts(std::string_view text, std::string_view separator)
-{
-    std::vector<std::string_view> out;
-    for (std::size_t at = text.find(separator); at != std::string_view::npos; at = text.find(separator)) {
-        out.push_back(text.substr(0, at));
-        text.remove_prefix(at + separator.size());
-    }
-    out.push_back(text);
+            out.emplace_back(word);
     return out;
 }
 
 /// Whether a clause is a row: dims are lower-case.
-bool isRow(std::string_view clause)
-{
-    const auto first = clause.find_first_not_of(' ');
-    return first != std::string_view::npos && (clause[first] == '=' || (clause[first] >= 'A' && clause[first] <= 'Z'));
-}
+bool isRow(std::string_view clause) { return !clause.empty() && (clause[0] == '=' || (clause[0] >= 'A' && clause[0] <= 'Z')); }
 
 } // namespace
 
@@ -81,18 +57,18 @@ Result<ShardingRule::Side> ShardingRule::parseSide(std::string_view text)
 Result<ShardingRule> ShardingRule::parse(std::string_view text, std::span<const AttributeSpec> attributes, std::size_t reasons)
 {
     ShardingRule rule;
-    auto clauses = parts(text, ";");
+    auto clauses = split(text, ';');
     if (!isRow(clauses.front())) {
-        const auto sides = parts(clauses.front(), "->");
-        if (sides.size() != 2)
+        const auto arrow = clauses.front().find("->");
+        if (arrow == std::string_view::npos || arrow != clauses.front().rfind("->"))
             return ruleError(text, "it starts with the dims of the operands, an arrow, and those of the result");
-        for (const std::string_view operand : parts(sides[0], ",")) {
+        for (const std::string_view operand : split(clauses.front().substr(0, arrow), ',')) {
             auto side = parseSide(operand);
             if (!side.ok())
                 return side.error();
             rule.m_operands.push_back(std::move(side).value());
         }
-        auto result = parseSide(sides[1]);
+        auto result = parseSide(clauses.front().substr(arrow + 2));
         if (!result.ok())
             return result.error();
         rule.m_result = std::move(result).value();
@@ -195,7 +171,7 @@ struct ShardingRule::Expansion {
     }
 };
 
-std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Shape& result, RuleProfile profile) const
+std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Shape& result, PickerProfile profile) const
 {
     PatternScope scope { .profile = profile, .result = &result };
     for (const Shape& shape : operands)
@@ -270,7 +246,7 @@ bool ShardingRule::expandDims(const PatternScope& scope, std::vector<Row>& rows)
             // Our profile cuts such a dim in whole units where their number does not divide; MAX knows no such cut.
             const Placement& cut = row.operands[at(unitOperand)];
             row.conditions.push_back({ unitOperand, cut.dim, units, std::to_string(units) + " " + factor,
-                                       scope.profile == RuleProfile::Shardboard ? unitElements / units : 0 });
+                                       scope.profile == PickerProfile::Shardboard ? unitElements / units : 0 });
             for (FusedDim& fused : row.fused)
                 fused.unitElements = unitElements / units;
         }

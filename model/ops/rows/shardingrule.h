@@ -32,7 +32,7 @@ public:
     /// speak of, it is only the all-replicated one.
     void expand(PatternScope& scope, std::vector<Row>& rows) const;
     /// Rows of a rule with dims.
-    std::vector<Row> rows(const std::vector<Shape>& operands, const Shape& result, RuleProfile profile) const;
+    std::vector<Row> rows(const std::vector<Shape>& operands, const Shape& result, PickerProfile profile) const;
 
 private:
     struct Dim {

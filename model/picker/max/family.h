@@ -6,7 +6,7 @@
 
 #include "model/core/mesh.h"
 #include "model/ops/rows/attributes.h"
-#include "model/ops/rows/ruleprofile.h"
+#include "model/ops/rows/pickerprofile.h"
 #include "model/picker/menu/menu.h"
 #include "model/picker/menu/refusal.h"
 
@@ -17,7 +17,7 @@ namespace shardboard {
 
 /// What rows are made for.
 struct RuleQuestion {
-    RuleProfile profile = RuleProfile::G1;
+    PickerProfile profile = PickerProfile::G1;
     const std::vector<PickOperand>& operands;
     const std::vector<AttributeValue>& attributes; ///< in the order of the family's specs; dims count from the front
     const Mesh& mesh;

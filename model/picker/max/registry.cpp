@@ -101,7 +101,7 @@ std::string registryProblem()
 }
 
 std::variant<Menu, Refusal> expandMenu(const OpFamily& family, const std::vector<PickOperand>& operands,
-                                       std::vector<AttributeValue> attributes, const Mesh& mesh, RuleProfile profile)
+                                       std::vector<AttributeValue> attributes, const Mesh& mesh, PickerProfile profile)
 {
     const ReadFamily& read = readOf(family);
     attributes.resize(family.attributes.size());

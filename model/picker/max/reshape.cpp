@@ -74,7 +74,7 @@ public:
         addRow(menu, replicatedPlacement(), replicatedPlacement());
         if (isEarly(m_question.profile))
             earlyRows(menu);
-        else if (m_question.profile == RuleProfile::G3)
+        else if (m_question.profile == PickerProfile::G3)
             lateRows(menu);
         else
             ourRows(menu);

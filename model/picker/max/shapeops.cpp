@@ -70,7 +70,7 @@ std::optional<Refusal> broadcastTargets(const RuleQuestion& question, Menu& menu
         return refuse("has fewer dims than the source");
     const std::size_t offset = target.size() - source.size();
     const auto add = [&](const Placement& from, const Placement& to) {
-        menu.rows.push_back({ .operands = { from }, .result = to, .stay = question.profile == RuleProfile::G3 });
+        menu.rows.push_back({ .operands = { from }, .result = to, .stay = question.profile == PickerProfile::G3 });
     };
     for (std::size_t k = 0; k < source.size(); ++k) {
         const TargetDim& to = target[k + offset];

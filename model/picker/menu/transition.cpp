@@ -61,7 +61,7 @@ double transitionPrice(PriceRules rules, const Placement& from, const Placement&
     return kInfiniteCost;
 }
 
-const char* transitionName(RuleProfile profile, const Placement& from, const Placement& to)
+const char* transitionName(PickerProfile profile, const Placement& from, const Placement& to)
 {
     switch (moveOf(priceRulesOf(profile), from, to)) {
     case Move::None:
@@ -93,7 +93,7 @@ std::int64_t partsOver(std::span<const Placement> placements, int dim, const Mes
     return parts;
 }
 
-double countedBytes(RuleProfile profile, const PickOperand& operand, const Mesh& mesh)
+double countedBytes(PickerProfile profile, const PickOperand& operand, const Mesh& mesh)
 {
     constexpr double kBitsPerByte = 8;
     double bytes = bitsOf(operand.dtype) / kBitsPerByte;

@@ -3,7 +3,7 @@
 // (max-sharding 4.1).
 #pragma once
 
-#include "model/ops/rows/ruleprofile.h"
+#include "model/ops/rows/pickerprofile.h"
 #include "model/ops/rows/symbols.h"
 #include "model/picker/menu/menu.h"
 
@@ -19,19 +19,19 @@ struct PriceRules {
     bool copies = false; ///< a slice, and keeping one copy of a value, count a little; else a slice is free and no copy is kept
     bool extrema = false; ///< minima and maxima are reduced like sums; MAX has nothing that does it
 };
-constexpr PriceRules priceRulesOf(RuleProfile profile) { return { !isEarly(profile), profile == RuleProfile::Shardboard }; }
+constexpr PriceRules priceRulesOf(PickerProfile profile) { return { !isEarly(profile), profile == PickerProfile::Shardboard }; }
 /// Of a plan, whose operations make maxima in every profile.
-constexpr PriceRules planPriceRules(RuleProfile profile) { return { profile == RuleProfile::G3, true }; }
+constexpr PriceRules planPriceRules(PickerProfile profile) { return { profile == PickerProfile::G3, true }; }
 
 /// Price of moving a tensor of `bytes` global bytes on a mesh axis of n devices; infinite when there is no collective.
 double transitionPrice(PriceRules rules, const Placement& from, const Placement& to, double bytes, std::int64_t n);
 
 /// Upstream's name: noop, local_slice, keep_one_copy, allgather, all_to_all, allreduce, reduce_scatter, infeasible.
-const char* transitionName(RuleProfile profile, const Placement& from, const Placement& to);
+const char* transitionName(PickerProfile profile, const Placement& from, const Placement& to);
 
 /// Bytes of the whole tensor as a profile counts them (4.2): names count as 1; G0 to G2 estimate a dim that is cut as its
 /// first part times the number of parts. Where a share of it holds data, only that counts.
-double countedBytes(RuleProfile profile, const PickOperand& operand, const Mesh& mesh);
+double countedBytes(PickerProfile profile, const PickOperand& operand, const Mesh& mesh);
 
 /// Devices of the mesh axes that cut a dim.
 std::int64_t partsOver(std::span<const Placement> placements, int dim, const Mesh& mesh);
