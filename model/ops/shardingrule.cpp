@@ -17,29 +17,9 @@ Placement S(std::size_t dim) { return { Placement::Kind::Sharded, static_cast<in
 std::vector<std::string> words(std::string_view text)
 {
     std::vector<std::string> out;
-    std::string word;
-    for (const char c : text) {
-        if (c != ' ') {
-            word += c;
-            continue;
-        }
+    for (const std::string_view word : split(text, ' '))
         if (!word.empty())
-            out.push_back(std::move(word));
-        word.clear();
-    }
-    if (!word.empty())
-        out.push_back(std::move(word));
-    return out;
-}
-
-std::vector<std::string_view> parts(std::string_view text, std::string_view separator)
-{
-    std::vector<std::string_view> out;
-    for (std::size_t at = text.find(separator); at != std::string_view::npos; at = text.find(separator)) {
-        out.push_back(text.substr(0, at));
-        text.remove_prefix(at + separator.size());
-    }
-    out.push_back(text);
+            out.emplace_back(word);
     return out;
 }
 
@@ -67,36 +47,6 @@ Error mistake(std::string_view text, const std::string& what)
 }
 
 } // namespace
-
-Result<ShardingRule::Side> ShardingRule::parseSide(std::string_view text)
-{
-    Side side;
-    for (std::string word : words(text)) {
-        if (word == "~" || word == "...") {
-            if (!side.dims.empty() || side.leading || side.broadcast)
-                return mistake(text, word + " must come first");
-            (word == "~" ? side.broadcast : side.leading) = true;
-            continue;
-        }
-        Dim dim;
-        if (word.ends_with("!")) {
-            dim.whole = true;
-            word.pop_back();
-        }
-        if (const auto star = word.find('*'); star != std::string::npos) {
-            if (!dim.whole)
-                return mistake(text, "a dim made of units needs a whole second part, as in h*d!");
-            dim.units = true;
-            dim.whole = false;
-            word.resize(star);
-        }
-        if (word.empty())
-            return mistake(text, "a dim without a name");
-        dim.factor = std::move(word);
-        side.dims.push_back(std::move(dim));
-    }
-    return side;
-}
 
 Result<ShardingRule::Written> ShardingRule::parseRow(std::string_view text, std::size_t operands)
 {
@@ -144,23 +94,14 @@ Result<ShardingRule::Written> ShardingRule::parseRow(std::string_view text, std:
     return written;
 }
 
-Result<ShardingRule> ShardingRule::parse(std::string_view text)
+Result<ShardingRule> ShardingRule::parse(std::string_view text, std::string_view where)
 {
+    auto shapes = ShapeRule::parse(text, where);
+    if (!shapes.ok())
+        return shapes.error();
     ShardingRule rule;
-    const auto clauses = parts(text, ";");
-    const auto sides = parts(clauses.front(), "->");
-    if (sides.size() != 2)
-        return mistake(text, "it starts with the dims of the operands, an arrow, and those of the result");
-    for (const std::string_view operand : parts(sides[0], ",")) {
-        auto side = parseSide(operand);
-        if (!side.ok())
-            return side.error();
-        rule.m_operands.push_back(std::move(side).value());
-    }
-    auto result = parseSide(sides[1]);
-    if (!result.ok())
-        return result.error();
-    rule.m_result = std::move(result).value();
+    rule.m_shapes = std::move(shapes).value();
+    const auto clauses = split(text, ';');
     for (std::size_t i = 1; i < clauses.size(); ++i) {
         const std::vector<std::string> all = words(clauses[i]);
         if (all == std::vector<std::string> { "reduce", "max" }) {
@@ -171,7 +112,7 @@ Result<ShardingRule> ShardingRule::parse(std::string_view text)
             rule.m_first.push_back(all[1]);
             continue;
         }
-        auto row = parseRow(clauses[i], rule.m_operands.size());
+        auto row = parseRow(clauses[i], rule.m_shapes.operands().size());
         if (!row.ok())
             return row.error();
         rule.m_written.push_back(std::move(row).value());
@@ -193,17 +134,17 @@ struct ShardingRule::Expansion {
 
     Expansion(const ShardingRule& rule, const std::vector<Shape>& shapes, const Shape& resultShape)
     {
-        if (shapes.size() != rule.m_operands.size()) {
+        if (shapes.size() != rule.m_shapes.operands().size()) {
             fits = false;
             return;
         }
         std::optional<std::size_t> leading;
         for (std::size_t i = 0; i < shapes.size(); ++i)
-            operands.push_back(places(rule.m_operands[i], shapes[i], resultShape.size(), leading));
-        result = places(rule.m_result, resultShape, resultShape.size(), leading);
+            operands.push_back(places(rule.m_shapes.operands()[i], shapes[i], resultShape.size(), leading));
+        result = places(rule.m_shapes.result(), resultShape, resultShape.size(), leading);
     }
 
-    Places places(const Side& side, const Shape& shape, std::size_t rank, std::optional<std::size_t>& leading)
+    Places places(const ShapeRule::Side& side, const Shape& shape, std::size_t rank, std::optional<std::size_t>& leading)
     {
         Places out;
         if (side.broadcast) {
@@ -224,8 +165,8 @@ struct ShardingRule::Expansion {
             for (std::size_t dim = 0; dim < count; ++dim)
                 out.push_back({ "." + std::to_string(dim), false });
         }
-        for (const Dim& dim : side.dims)
-            out.push_back({ dim.whole ? std::string() : dim.factor, dim.units });
+        for (const ShapeRule::Dim& dim : side.dims)
+            out.push_back({ dim.whole && dim.unit.empty() ? std::string() : dim.name, !dim.unit.empty() });
         return out;
     }
 

@@ -2,9 +2,10 @@
 // The sharding rule of an operation as text, and the rows that it stands for. The notation is that of a tensor
 // contraction, one name per tensor dim:
 //
-//     ... in, out in -> ... out ; P R -> P ; R P -> P
+//     x [... in], weight [out in] -> [... out] ; P R -> P ; R P -> P
 //
-// Dims of the same name are one factor: they are cut together. A factor that the result has gives a row that cuts the
+// What stands before the first semicolon are the shapes (model/ops/shaperule.h); names of operands and brackets may be left
+// out. Dims of the same name are one factor: they are cut together. A factor that the result has gives a row that cuts the
 // result there; one that only operands have gives a row whose result is partial sums. Rows come in this order: all
 // replicated, the result's factors from left to right, the other factors in the order of the operands, then the rows that
 // are written out. Order matters, because ties go to the earlier row.
@@ -20,9 +21,8 @@
 // `first h` instead of a row moves a factor to the front; `reduce max` makes partial results maxima instead of sums.
 #pragma once
 
-#include "model/core/result.h"
-#include "model/core/tensor.h"
 #include "model/ops/row.h"
+#include "model/ops/shaperule.h"
 
 #include <string>
 #include <string_view>
@@ -33,23 +33,16 @@ namespace shardboard {
 /// A rule that has been read.
 class ShardingRule {
 public:
-    static Result<ShardingRule> parse(std::string_view text);
+    /// `where` has the relations of the shapes.
+    static Result<ShardingRule> parse(std::string_view text, std::string_view where = {});
+
+    const ShapeRule& shapes() const { return m_shapes; }
 
     /// Rows for operands and a result of these shapes, whose ranks must be those that the rule speaks of (else only the
     /// all-replicated row). `ours`: with the rows that only our own profile has.
     std::vector<Row> rows(const std::vector<Shape>& operands, const Shape& result, bool ours) const;
 
 private:
-    struct Dim {
-        std::string factor; ///< empty for `...` and `~`
-        bool whole = false;
-        bool units = false; ///< made of whole units of the factor
-    };
-    struct Side { ///< the dims of an operand or of the result
-        bool leading = false; ///< starts with `...`
-        bool broadcast = false; ///< `~`
-        std::vector<Dim> dims;
-    };
     struct Unit {
         int operand = 0;
         int dim = 0;
@@ -62,11 +55,9 @@ private:
     };
     struct Expansion;
 
-    static Result<Side> parseSide(std::string_view text);
     static Result<Written> parseRow(std::string_view text, std::size_t operands);
 
-    std::vector<Side> m_operands;
-    Side m_result;
+    ShapeRule m_shapes;
     std::vector<std::string> m_first;
     PartialReduce m_reduce = PartialReduce::Sum;
     std::vector<Written> m_written;
