@@ -42,6 +42,9 @@ void addCases(const OpDefinition& definition, std::vector<GradientCase>& all)
         one.result = sample->result;
         for (const TensorId operand : op.operands)
             one.gradientOperands.push_back(operandOf(operand));
+        if (std::find(one.gradientOperands.begin(), one.gradientOperands.end(), static_cast<int>(operands.size()))
+            != one.gradientOperands.end())
+            continue; // it goes on from another operation
         one.attributes = op.attributes;
         for (std::size_t i = 0; i < sides.size(); ++i) {
             if (sides[i].name == "gates")

@@ -465,13 +465,13 @@ void TestWidgetsPure::flowGroupsOperationsOfEveryFamily()
     design.strategies.clear();
     const auto evaluation = evaluate(design);
     QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
-    const auto& segments = evaluation.value().plan.segments;
+    const auto& segments = evaluation.value()->plan.segments;
     const auto block = std::find_if(segments.begin(), segments.end(), [phase](const PlannedSegment& segment) {
         return segment.count > 1 && segment.phase == static_cast<Phase>(phase);
     });
     QVERIFY(block != segments.end());
     QStringList titles;
-    for (const FlowItem& item : makeFlowScene(evaluation.value(), static_cast<int>(block - segments.begin())).items)
+    for (const FlowItem& item : makeFlowScene(*evaluation.value(), static_cast<int>(block - segments.begin())).items)
         if (item.kind != FlowItem::CollectivePill)
             titles << item.title;
     QTEST(titles.join(QLatin1Char('|')), "titles");

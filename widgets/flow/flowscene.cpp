@@ -200,7 +200,6 @@ private:
     FlowItem box() const
     {
         FlowItem out;
-        const Op& first = m_evaluation.graph.op(m_ops.front()->op);
         out.kind = m_group == OpGroup::Small ? FlowItem::Small : FlowItem::Operation;
         out.title = title();
         out.segment = m_index;
