@@ -2,6 +2,8 @@
 #include "model/picker/greedy.h"
 
 #include "model/core/shards.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "model/picker/pickaction.h"
 
 #include <algorithm>
@@ -58,7 +60,7 @@ public:
             m_bytes.push_back(static_cast<double>(shardboard::bytesOf(elementCount(operand.shape).value_or(0), operand.dtype))
                               * operand.density);
         }
-        m_menu.rows = rowsFor(request.kind, shapes, m_resultShape, m_options.profile);
+        m_menu.rows = ruleOf(request.kind).rows(shapes, m_resultShape, m_options.profile);
         m_task = { PickerProfile::Shardboard, &m_menu, m_operands, m_bytes, &m_mesh, {}, true };
         m_now = placementsNow(m_task);
     }

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "model/cost/collectivekind.h"
+#include "model/ops/graph.h"
 #include "model/picker/menu/menu.h"
 #include "model/picker/menu/refusal.h"
 #include "model/picker/pickeroptions.h"
-#include "model/picker/rules.h"
 
 #include <functional>
 #include <optional>

@@ -180,15 +180,15 @@ private Q_SLOTS:
             for (const OperandUse& use : down->operands)
                 operands.push_back(pickOperand(evaluation->graph.entry(use.tensor), use.before, evaluation->plan.mesh));
             const Op& op = evaluation->graph.op(down->op);
+            const auto rows = judgeRows({ op.kind,
+                                          operands,
+                                          evaluation->graph.tensor(op.result).shape,
+                                          evaluation->plan.mesh,
+                                          design.picker,
+                                          {},
+                                          op.name });
             int seen = 0;
-            for (const JudgedRow& row : judgeRows({ op.kind,
-                                                    operands,
-                                                    evaluation->graph.tensor(op.result).shape,
-                                                    evaluation->plan.mesh,
-                                                    design.picker,
-                                                    {},
-                                                    op.name })
-                                            .value())
+            for (const JudgedRow& row : rows.value())
                 if (row.axis == 1 && row.picked) {
                     QCOMPARE(rowText(row.row), std::string("S2 S1 -> P"));
                     QCOMPARE(row.cost, cost);

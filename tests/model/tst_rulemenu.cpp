@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan takes in the profiles of MAX is what their per-op pickers pick of the rows of the tables, with the same prices,
 // for operations of a plan on random layouts.
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "model/picker/greedy.h"
 #include "model/picker/picktask.h"
 #include "tests/support/runner.h"
@@ -78,7 +80,7 @@ private Q_SLOTS:
                 options.allowedTransitions = TransitionSet::all();
             const auto planned = pickGreedy({ op.kind, operands, op.result, mesh, options, {}, "op" });
 
-            const Menu menu { rowsFor(op.kind, op.operands, op.result, rules) };
+            const Menu menu { ruleOf(op.kind).rows(op.operands, op.result, rules) };
             PickPolicy policy;
             policy.allowPartialToSharded = options.allowPartialToSharded;
             policy.allowed = options.allowedTransitions;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/explain/rankedrows.h"
 
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "model/plan/largestshard.h"
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
@@ -183,7 +185,7 @@ private:
         std::vector<Shape> shapes;
         for (const PickOperand& it : operands)
             shapes.push_back(it.shape);
-        for (const Row& row : rowsFor(m_op.kind, shapes, result, PickerProfile::Shardboard)) {
+        for (const Row& row : ruleOf(m_op.kind).rows(shapes, result, PickerProfile::Shardboard)) {
             const std::string text = rowText(row);
             if (std::any_of(axis.rows.begin(), axis.rows.end(), [&](const RankedRow& known) { return known.row == text; }))
                 continue;

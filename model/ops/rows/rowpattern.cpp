@@ -9,7 +9,7 @@ namespace shardboard {
 
 Error ruleError(std::string_view text, const std::string& what)
 {
-    return inputError("rule '" + std::string(text) + "'", what, "see model/ops/rows/shardingrule.h");
+    return inputError("rule '" + std::string(text) + "'", what, "see model/ops/shardingrule.h");
 }
 
 class RowPattern::Parser {

@@ -39,7 +39,7 @@ struct OpFamily {
     int most = 1; ///< -1: any number
     std::vector<AttributeSpec> attributes {};
     std::vector<CheckText> checks {};
-    const char* rule = ""; ///< model/ops/rows/shardingrule.h
+    const char* rule = ""; ///< model/ops/shardingrule.h
     std::vector<const char*> reasons {}; ///< why the rows that are marked `unsound` are
     /// For rules that need more than ranks and sizes; called after `rule`.
     std::optional<Refusal> (*code)(const RuleQuestion& question, Menu& menu) = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/picker/max/registry.h"
 
-#include "model/ops/rows/shardingrule.h"
+#include "model/ops/shardingrule.h"
 
 #include <algorithm>
 #include <map>
@@ -30,7 +30,7 @@ ReadFamily readFamily(const OpFamily& family)
         out.extents.push_back(value(Expression::parse(spec.extent, { family.attributes, {} })));
     for (const CheckText& check : family.checks)
         out.checks.push_back(value(Expression::parse(check.holds, { family.attributes, {} })));
-    out.rule = value(ShardingRule::parse(family.rule, family.attributes, family.reasons.size()));
+    out.rule = value(ShardingRule::parse(family.rule, {}, family.attributes, family.reasons.size()));
     return out;
 }
 

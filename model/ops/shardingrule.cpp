@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/ops/rows/shardingrule.h"
+#include "model/ops/shardingrule.h"
 
 #include "model/text/text.h"
 
@@ -24,54 +24,16 @@ bool isRow(std::string_view clause) { return !clause.empty() && (clause[0] == '=
 
 } // namespace
 
-Result<ShardingRule::Side> ShardingRule::parseSide(std::string_view text)
-{
-    Side side;
-    for (std::string word : words(text)) {
-        if (word == "~" || word == "...") {
-            if (!side.dims.empty() || side.leading || side.broadcast)
-                return ruleError(text, word + " must come first");
-            (word == "~" ? side.broadcast : side.leading) = true;
-            continue;
-        }
-        Dim dim;
-        if (word.ends_with("!")) {
-            dim.whole = true;
-            word.pop_back();
-        }
-        if (const auto star = word.find('*'); star != std::string::npos) {
-            if (!dim.whole)
-                return ruleError(text, "a dim made of units needs a whole second part, as in h*d!");
-            dim.units = true;
-            dim.whole = false;
-            word.resize(star);
-        }
-        if (word.empty())
-            return ruleError(text, "a dim without a name");
-        dim.factor = std::move(word);
-        side.dims.push_back(std::move(dim));
-    }
-    return side;
-}
-
-Result<ShardingRule> ShardingRule::parse(std::string_view text, std::span<const AttributeSpec> attributes, std::size_t reasons)
+Result<ShardingRule> ShardingRule::parse(std::string_view text, std::string_view where, std::span<const AttributeSpec> attributes,
+                                         std::size_t reasons)
 {
     ShardingRule rule;
     auto clauses = split(text, ';');
     if (!isRow(clauses.front())) {
-        const auto arrow = clauses.front().find("->");
-        if (arrow == std::string_view::npos || arrow != clauses.front().rfind("->"))
-            return ruleError(text, "it starts with the dims of the operands, an arrow, and those of the result");
-        for (const std::string_view operand : split(clauses.front().substr(0, arrow), ',')) {
-            auto side = parseSide(operand);
-            if (!side.ok())
-                return side.error();
-            rule.m_operands.push_back(std::move(side).value());
-        }
-        auto result = parseSide(clauses.front().substr(arrow + 2));
-        if (!result.ok())
-            return result.error();
-        rule.m_result = std::move(result).value();
+        auto shapes = ShapeRule::parse(text, where);
+        if (!shapes.ok())
+            return shapes.error();
+        rule.m_shapes = std::move(shapes).value();
         clauses.erase(clauses.begin());
     }
     for (const std::string_view clause : clauses) {
@@ -87,7 +49,7 @@ Result<ShardingRule> ShardingRule::parse(std::string_view text, std::span<const 
         auto pattern = RowPattern::parse(clause, attributes, reasons);
         if (!pattern.ok())
             return pattern.error();
-        if (!rule.m_operands.empty() && pattern.value().operands() != rule.m_operands.size())
+        if (!rule.m_shapes.operands().empty() && pattern.value().operands() != rule.m_shapes.operands().size())
             return ruleError(clause, "a row has a placement for every operand");
         rule.m_patterns.push_back(std::move(pattern).value());
     }
@@ -108,17 +70,17 @@ struct ShardingRule::Expansion {
 
     Expansion(const ShardingRule& rule, const PatternScope& scope, const Shape& resultShape)
     {
-        if (scope.shapes.size() != rule.m_operands.size()) {
+        if (scope.shapes.size() != rule.m_shapes.operands().size()) {
             fits = false;
             return;
         }
         std::optional<std::size_t> leading;
         for (std::size_t i = 0; i < scope.shapes.size(); ++i)
-            operands.push_back(places(rule.m_operands[i], *scope.shapes[i], resultShape.size(), leading));
-        result = places(rule.m_result, resultShape, resultShape.size(), leading);
+            operands.push_back(places(rule.m_shapes.operands()[i], *scope.shapes[i], resultShape.size(), leading));
+        result = places(rule.m_shapes.result(), resultShape, resultShape.size(), leading);
     }
 
-    Places places(const Side& side, const Shape& shape, std::size_t rank, std::optional<std::size_t>& leading)
+    Places places(const ShapeRule::Side& side, const Shape& shape, std::size_t rank, std::optional<std::size_t>& leading)
     {
         Places out;
         if (side.broadcast) {
@@ -139,8 +101,8 @@ struct ShardingRule::Expansion {
             for (std::size_t dim = 0; dim < count; ++dim)
                 out.push_back({ "." + std::to_string(dim), false });
         }
-        for (const Dim& dim : side.dims)
-            out.push_back({ dim.whole ? std::string() : dim.factor, dim.units });
+        for (const ShapeRule::Dim& dim : side.dims)
+            out.push_back({ dim.whole && dim.unit.empty() ? std::string() : dim.name, !dim.unit.empty() });
         return out;
     }
 
@@ -183,19 +145,21 @@ std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Sh
 
 void ShardingRule::expand(PatternScope& scope, std::vector<Row>& rows) const
 {
-    if (m_operands.empty() || expandDims(scope, rows))
+    if (m_shapes.operands().empty() || expandDims(scope, rows))
         for (const RowPattern& pattern : m_patterns)
             pattern.expand(scope, rows);
 }
 
 Shape ShardingRule::resultOf(const PatternScope& scope) const
 {
-    Shape out(m_result.dims.size(), kWildcard);
-    for (std::size_t i = 0; i < std::min(scope.shapes.size(), m_operands.size()); ++i) {
+    const auto& operands = m_shapes.operands();
+    const ShapeRule::Side& side = m_shapes.result();
+    Shape out(side.dims.size(), kWildcard);
+    for (std::size_t i = 0; i < std::min(scope.shapes.size(), operands.size()); ++i) {
         const Shape& shape = *scope.shapes[i];
-        if (m_result.leading && m_operands[i].leading && shape.size() > m_operands[i].dims.size())
-            out.resize(std::max(out.size(), m_result.dims.size() + shape.size() - m_operands[i].dims.size()), kWildcard);
-        if (!m_result.broadcast)
+        if (side.leading && operands[i].leading && shape.size() > operands[i].dims.size())
+            out.resize(std::max(out.size(), side.dims.size() + shape.size() - operands[i].dims.size()), kWildcard);
+        if (!side.broadcast)
             continue;
         if (shape.size() > out.size())
             out.insert(out.begin(), shape.size() - out.size(), 1);
