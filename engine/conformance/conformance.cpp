@@ -7,6 +7,7 @@
 #include "engine/run/runvalues.h"
 #include "model/ops/opdefinition.h"
 #include "model/ops/shardingrule.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +35,7 @@ std::vector<Mesh> meshesFor(const Options& options)
     std::vector<Mesh> out;
     for (const std::string& text : texts) {
         Mesh mesh = Mesh::parse(text).value();
-        if ((options.devices == 0 || mesh.deviceCount() == options.devices) && std::find(out.begin(), out.end(), mesh) == out.end())
+        if ((options.devices == 0 || mesh.deviceCount() == options.devices) && !contains(out, mesh))
             out.push_back(std::move(mesh));
     }
     return out;
@@ -217,11 +218,13 @@ void tryReshards(Trial& trial, bool execute, std::set<CollectiveKind>& seen)
         const Shape& shape = shapes[trial.random()() % shapes.size()];
         const Layout from = randomLayout(trial.random(), mesh, shape.size(), true);
         Layout to = randomLayout(trial.random(), mesh, shape.size(), true);
-        std::erase_if(to.partial, [&](const AxisRef& ref) {
-            return std::find(from.partial.begin(), from.partial.end(), ref) == from.partial.end();
-        });
-        const auto program = reshardProgram(shape, mesh, from, to, trial.which().dtype, trial.random(), seen);
-        if (program && execute)
+        std::erase_if(to.partial, [&](const AxisRef& ref) { return !contains(from.partial, ref); });
+        const auto program = reshardProgram(shape, mesh, from, to, trial.which().dtype, trial.random());
+        if (!program)
+            continue;
+        for (const Collective& collective : program->plan.collectives)
+            seen.insert(collective.kind);
+        if (execute)
             trial.run(*program, mesh.text() + ": " + specText(from, mesh) + " -> " + specText(to, mesh),
                       engine::toleranceOf(Phase::Forward, trial.rounded()));
     }
@@ -281,7 +284,7 @@ std::vector<Case> casesFor(const Backend& backend, const Options& options)
 {
     std::vector<Case> out;
     for (const DType dtype : { DType::F32, DType::BF16, DType::F16 }) {
-        if (std::find(backend.claims.begin(), backend.claims.end(), dtype) == backend.claims.end())
+        if (!contains(backend.claims, dtype))
             continue;
         const auto add = [&](const std::string& name, std::size_t number) {
             if (name.find(options.filter) != std::string::npos)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/callplan.h"
 
+#include "model/text/contains.h"
+
 #include <algorithm>
 #include <map>
 
@@ -15,7 +17,7 @@ std::vector<int> summedAxes(const ReshardStep& step)
 {
     std::vector<int> axes;
     for (const AxisRef& ref : step.before.partial)
-        if (std::find(step.after.partial.begin(), step.after.partial.end(), ref) == step.after.partial.end())
+        if (!contains(step.after.partial, ref))
             axes.push_back(ref.axis);
     return axes;
 }

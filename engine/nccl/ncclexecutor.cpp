@@ -7,6 +7,8 @@
 #include "engine/ops/ringexchange.h"
 #include "model/plan/memorysettings.h"
 #include "model/plan/program.h"
+#include "model/text/contains.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,11 +20,6 @@ namespace shardboard::engine::nccl {
 namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-std::string counted(std::int64_t count, const std::string& what)
-{
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 } // namespace
 
@@ -220,7 +217,7 @@ Communicator NcclExecutor::ringsOf(const OpCall& call, const DeviceRanks& device
     std::vector<int> axes;
     for (const RingTransfer& transfer : *call.rings)
         for (const int axis : transfer.axes)
-            if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+            if (!contains(axes, axis))
                 axes.push_back(axis);
     const Mesh& mesh = call.operands.front()->mesh();
     return onRanks(communicatorOf(mesh, axes), ranksOf(mesh, deviceRanks), m_gpus.size());

@@ -64,8 +64,8 @@ float* RingStates::at(std::int64_t which, std::int64_t device, std::int64_t batc
 
 void RingStates::need(std::vector<Delivery>& deliveries, const Context& context, std::int64_t device, int rank) const
 {
-    needFloats(deliveries, context, m_queries.mesh(), device, m_parts.floats(device), m_sizes[static_cast<std::size_t>(device)],
-               rank);
+    const auto size = static_cast<std::size_t>(m_sizes[static_cast<std::size_t>(device)]);
+    needFloats(deliveries, context, m_queries.mesh(), device, { m_parts.floats(device), size }, rank);
 }
 
 std::int64_t mostTokens(const Sharded& tensor)

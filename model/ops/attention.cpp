@@ -71,7 +71,7 @@ constexpr const char* kAttended = "s <= c, k | h, e <= w, 0 <= @scale, 0 <= @cap
 // Of the elements [first, first + count) of a head (all where count is 0), those half of count apart are a pair.
 constexpr const char* kRotation = "2 | d, 2 | @count, 0 <= @first, @first + @count <= d, 0 < @rope_theta, @position";
 
-const std::array kTable {
+const std::array kAttentionOps {
     OpDefinition { .kind = OpKind::SplitHeads,
                    .name = "split_heads",
                    .rule = "x [b s heads*d!] -> [b s heads d!] ; P -> P",
@@ -191,6 +191,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> attentionDefinitions() { return kTable; }
+std::span<const OpDefinition> attentionDefinitions() { return kAttentionOps; }
 
 } // namespace shardboard

@@ -36,7 +36,7 @@ void embeddingGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::EmbeddingGrad, "grad_w", { builder.dy(), op.operands[0] }, op.operands[1]));
 }
 
-const std::array kTable {
+const std::array kDenseOps {
     // Tokens of other devices' rows give zeros where the table is cut by vocabulary. MAX has no such row.
     OpDefinition { .kind = OpKind::Embedding,
                    .name = "embedding",
@@ -81,6 +81,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> denseDefinitions() { return kTable; }
+std::span<const OpDefinition> denseDefinitions() { return kDenseOps; }
 
 } // namespace shardboard

@@ -62,7 +62,7 @@ double clampedSwiglu(const double* x, const OpAttributes& attributes)
     return gate / (1 + std::exp(-1.702 * gate)) * (std::clamp(x[1], -attributes.cap, attributes.cap) + 1);
 }
 
-const std::array kTable {
+const std::array kElementwiseOps {
     OpDefinition { .kind = OpKind::Add,
                    .name = "add",
                    .rule = "a [~], b [~] -> [~] ; P P -> P",
@@ -140,6 +140,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> elementwiseDefinitions() { return kTable; }
+std::span<const OpDefinition> elementwiseDefinitions() { return kElementwiseOps; }
 
 } // namespace shardboard

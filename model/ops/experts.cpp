@@ -11,12 +11,12 @@ namespace shardboard {
 
 namespace {
 
-double productFlops(const LocalShapes& local)
+double expertFlops(const LocalShapes& local)
 {
     return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
 }
 
-double weightGradientFlops(const LocalShapes& local)
+double expertGradientFlops(const LocalShapes& local)
 {
     const Shape& dy = local.operands.front();
     return 2 * volume(local.result) * static_cast<double>(dy[1]) * static_cast<double>(dy[2]);
@@ -82,7 +82,7 @@ void combineGradient(GradientBuilder& builder, const Op& op)
 constexpr const char* kChoice = "1 <= @chosen, @chosen <= experts, 0 < @scale, @groups | experts, @chosen_groups <= @groups,"
                                 "@chosen*@groups <= experts*@chosen_groups, @sigmoid, @normalized";
 
-const std::array kTable {
+const std::array kExpertOps {
     // A gate for each chosen expert, else 0.
     OpDefinition { .kind = OpKind::TopKGates,
                    .name = "top_k_gates",
@@ -103,7 +103,7 @@ const std::array kTable {
     OpDefinition { .kind = OpKind::ExpertLinear,
                    .name = "expert_matmul",
                    .rule = "x [experts b s in], weight [experts out in] -> [experts b s out] ; P R -> P ; R P -> P",
-                   .flops = productFlops,
+                   .flops = expertFlops,
                    .gemm = expertProduct,
                    .gradient = expertLinearGradient,
                    .contracts = true,
@@ -111,7 +111,7 @@ const std::array kTable {
     OpDefinition { .kind = OpKind::ExpertLinearT,
                    .name = "expert_matmul_t",
                    .rule = "x [experts b s in], weight [experts in out] -> [experts b s out] ; P R -> P ; R P -> P",
-                   .flops = productFlops,
+                   .flops = expertFlops,
                    .gemm = expertProduct,
                    .gradient = expertLinearGradient,
                    .contracts = true,
@@ -143,7 +143,7 @@ const std::array kTable {
                    .name = "expert_matmul_grad_w",
                    .rule = "dy [experts b s out], x [experts b s in] -> [experts out in] ; P R -> P ; R P -> P",
                    .group = OpGroup::Gradient,
-                   .flops = weightGradientFlops,
+                   .flops = expertGradientFlops,
                    .gemm = expertWeightGradient,
                    .sumsRows = true,
                    .contracts = true },
@@ -164,6 +164,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> expertDefinitions() { return kTable; }
+std::span<const OpDefinition> expertDefinitions() { return kExpertOps; }
 
 } // namespace shardboard

@@ -10,10 +10,7 @@ namespace shardboard {
 namespace {
 
 /// Every element of the result is a sum of as many products as the last dim of the first operand has elements.
-double productFlops(const LocalShapes& local)
-{
-    return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
-}
+double headFlops(const LocalShapes& local) { return 2 * volume(local.result) * static_cast<double>(local.operands.front().back()); }
 
 /// One product for each head, of [B,S,h,n] -> [B,S,h,r].
 GemmDims headProduct(const LocalShapes& local)
@@ -56,7 +53,7 @@ void joinKeysGradient(GradientBuilder& builder, const Op& op)
 constexpr const char* kRange = "0 <= @first, @first + m <= n";
 constexpr const char* kTurn = "0 <= @first, @first <= 1";
 
-const std::array kTable {
+const std::array kLatentOps {
     OpDefinition { .kind = OpKind::SliceLast,
                    .name = "slice_last",
                    .rule = "x [... n!] -> [... m!] ; P -> P",
@@ -106,19 +103,19 @@ const std::array kTable {
                    .name = "absorb_keys",
                    .rule = "q [b s heads n!], weight [heads*u! r] -> [b s heads r] ; P R -> P",
                    .where = "n <= u",
-                   .flops = productFlops,
+                   .flops = headFlops,
                    .gemm = headProduct },
     // Times the last e of the u rows of its head.
     OpDefinition { .kind = OpKind::AbsorbValues,
                    .name = "absorb_values",
                    .rule = "y [b s heads r], weight [heads*u! r] -> [b s heads e!] ; P R -> P",
                    .where = "e <= u",
-                   .flops = productFlops,
+                   .flops = headFlops,
                    .gemm = headProduct },
 };
 
 } // namespace
 
-std::span<const OpDefinition> latentDefinitions() { return kTable; }
+std::span<const OpDefinition> latentDefinitions() { return kLatentOps; }
 
 } // namespace shardboard

@@ -20,7 +20,7 @@ void tokenLossGradient(GradientBuilder& builder, const Op& op)
 
 // F.cross_entropy(logits.float(), …): the cast, log_softmax; backward the gradients of both over a tensor of zeros with the
 // targets' entries in it, and the cast back.
-const std::array kTable {
+const std::array kLossOps {
     // Where v is cut, every device has the largest of its own.
     OpDefinition {
         .kind = OpKind::LogitMax, .name = "logit_max", .rule = "logits [... v] -> [...] ; reduce max", .eager = { 1, 1, 1 } },
@@ -49,6 +49,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> lossDefinitions() { return kTable; }
+std::span<const OpDefinition> lossDefinitions() { return kLossOps; }
 
 } // namespace shardboard

@@ -33,7 +33,7 @@ constexpr EagerPasses kEagerNormGrad { 8, 19, 14 };
 
 // The gradients of partial dy are partial: of norms inside of a block (of heads, of latent vectors), whose gradients are
 // reduced where the block's input gets them. That of the residual stream's norms is whole before.
-const std::array kTable {
+const std::array kNormOps {
     OpDefinition { .kind = OpKind::RmsNorm,
                    .name = "rms_norm",
                    .rule = "x [... n!], weight [n!] -> [... n!]",
@@ -76,6 +76,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> normDefinitions() { return kTable; }
+std::span<const OpDefinition> normDefinitions() { return kNormOps; }
 
 } // namespace shardboard

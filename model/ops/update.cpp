@@ -8,7 +8,7 @@ namespace shardboard {
 
 namespace {
 
-const std::array kTable {
+const std::array kUpdateOps {
     // As the weight is laid out: where its sum is made.
     OpDefinition { .kind = OpKind::ReduceGrad,
                    .name = "reduce_grad",
@@ -25,6 +25,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> updateDefinitions() { return kTable; }
+std::span<const OpDefinition> updateDefinitions() { return kUpdateOps; }
 
 } // namespace shardboard

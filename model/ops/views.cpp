@@ -8,7 +8,7 @@ namespace shardboard {
 
 namespace {
 
-const std::array kTable {
+const std::array kViewOps {
     // What goes on to the layers or out of the model: never partial.
     OpDefinition { .kind = OpKind::Output,
                    .name = "output",
@@ -27,6 +27,6 @@ const std::array kTable {
 
 } // namespace
 
-std::span<const OpDefinition> viewDefinitions() { return kTable; }
+std::span<const OpDefinition> viewDefinitions() { return kViewOps; }
 
 } // namespace shardboard

@@ -8,8 +8,6 @@ namespace shardboard {
 
 namespace {
 
-using Status = RowVerdict::Status;
-
 int movesOf(const RowUse& use)
 {
     int moves = 0;
@@ -85,12 +83,12 @@ public:
                 const RowUse use { m_task, m_now, row, axis };
                 Refusal why;
                 if (!feasible(use, m_trace ? &why : nullptr)) {
-                    judge(m_trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
+                    judge(m_trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
                     continue;
                 }
                 const double cost = use.cost();
                 if (cost == kInfiniteCost) {
-                    judge(m_trace, axis, row, { Status::Infeasible, cost, "there is no collective for it", 0 });
+                    judge(m_trace, axis, row, { RowVerdict::Status::Infeasible, cost, "there is no collective for it", 0 });
                     continue;
                 }
                 const int moves = movesOf(use);
@@ -102,7 +100,8 @@ public:
                     chosen.offer(row, cost, moves);
                 if (m_trace)
                     judge(m_trace, axis, row,
-                          { may ? Status::Allowed : Status::Refused, cost, may ? "" : notAllowed(use, m_set), moves });
+                          { may ? RowVerdict::Status::Allowed : RowVerdict::Status::Refused, cost,
+                            may ? "" : notAllowed(use, m_set), moves });
             }
             if (any.row == PickAction::kNoRow)
                 return Refusal { UpstreamError::ShardingError, "inputs",

@@ -11,8 +11,6 @@ namespace shardboard {
 
 namespace {
 
-using Status = RowVerdict::Status;
-
 /// A row that is feasible on a mesh axis.
 struct Candidate {
     std::size_t row = 0;
@@ -45,13 +43,15 @@ Axes collect(const PickTask& task, PickTrace* trace, Refuse refuse)
             const RowUse use { task, out.now, row, axis };
             Refusal why;
             if (!feasible(use, trace ? &why : nullptr)) {
-                judge(trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
+                judge(trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
                 continue;
             }
             const char* refusal = refuse(use);
             const double cost = use.cost();
             out.candidates[axis].push_back({ row, cost, refusal != nullptr });
-            judge(trace, axis, row, { refusal ? Status::Refused : Status::Allowed, cost, refusal ? refusal : "", use.moves() });
+            judge(
+                trace, axis, row,
+                { refusal ? RowVerdict::Status::Refused : RowVerdict::Status::Allowed, cost, refusal ? refusal : "", use.moves() });
         }
     }
     return out;
@@ -203,7 +203,7 @@ Picked withBudget(const PickTask& task, const Axes& axes, PickTrace* trace)
             for (const Candidate& candidate : axes.candidates[axis]) {
                 RowVerdict& verdict = trace->axes[axis][candidate.row];
                 if (!search.fits(axis, candidate.row)) {
-                    verdict.status = Status::Refused;
+                    verdict.status = RowVerdict::Status::Refused;
                     verdict.why = "the operands would not fit the budget per device (budget_bytes_per_device)";
                 }
             }
@@ -294,8 +294,8 @@ Picked partialsOnly(const PickTask& task, PickTrace* trace)
     if (trace != nullptr)
         for (auto& axis : trace->axes)
             for (RowVerdict& verdict : axis)
-                if (verdict.status == Status::Picked)
-                    verdict.status = Status::Allowed;
+                if (verdict.status == RowVerdict::Status::Picked)
+                    verdict.status = RowVerdict::Status::Allowed;
     markPicked(trace, *action);
     return still;
 }

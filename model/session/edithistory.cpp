@@ -76,7 +76,7 @@ bool isMade(const json& state, const json& patch)
             return false;
         }
     }
-    return std::all_of(appended.begin(), appended.end(), [&](const auto& entry) {
+    return std::ranges::all_of(appended, [&](const auto& entry) {
         const auto& [path, values] = entry;
         const json* list = valueAt(state, json::json_pointer(path));
         return list != nullptr && list->is_array() && list->size() >= values.size()

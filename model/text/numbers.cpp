@@ -12,10 +12,7 @@ namespace {
 /// Three significant digits, more only before the point; four where the unit's step of 1024 asks for it.
 std::string threeDigits(double value)
 {
-    char text[32];
-    const int decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2;
-    std::snprintf(text, sizeof text, "%.*f", decimals, value);
-    std::string out = text;
+    std::string out = formatted(value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
     if (out.find('.') != std::string::npos) {
         while (out.back() == '0')
             out.pop_back();
@@ -26,6 +23,18 @@ std::string threeDigits(double value)
 }
 
 } // namespace
+
+std::string counted(std::int64_t count, const std::string& what)
+{
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string formatted(const char* format, double value)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
 
 std::string bytesText(std::int64_t bytes)
 {

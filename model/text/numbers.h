@@ -10,5 +10,8 @@ namespace shardboard {
 std::string bytesText(std::int64_t bytes); ///< `128 MiB`, `14.96 GiB`, `512 B`
 std::string secondsText(double seconds); ///< `0.36 ms`, `12.4 µs`, `1.5 s`
 std::string countText(std::int64_t count); ///< `8,030,261,248`
+std::string counted(std::int64_t count, const std::string& what); ///< `1 weight`, `2 weights`
+/// By a format of printf with one conversion of a double, short.
+std::string formatted(const char* format, double value);
 
 } // namespace shardboard

@@ -8,6 +8,7 @@
 #include "tests/engine/ncclstandins.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -122,18 +123,17 @@ private Q_SLOTS:
     {
         QFETCH(int, number);
         const ModelCase one = conformance::modelCases(0)[static_cast<std::size_t>(number)];
-        const auto program = conformance::programOf(one, DType::F32);
-        QVERIFY(program.ok());
+        const auto program = sure(conformance::programOf(one, DType::F32));
         RunOptions options;
         options.verify = true;
         RunLimits poisoned;
         poisoned.poison = true;
         Values theirs;
-        const RunOutcome expected = runProgram({ program.value(), options, keeping(theirs), poisoned });
+        const RunOutcome expected = runProgram({ program, options, keeping(theirs), poisoned });
         QVERIFY2(failureOf(expected) == nullptr, told(expected).c_str());
         Values ours;
-        Machine machine(program.value().plan.mesh.deviceCount());
-        const RunOutcome outcome = runProgramOn(*machine.executor, { program.value(), options, keeping(ours), poisoned });
+        Machine machine(program.plan.mesh.deviceCount());
+        const RunOutcome outcome = runProgramOn(*machine.executor, { program, options, keeping(ours), poisoned });
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(std::get<RunResult>(outcome).verified);
         QCOMPARE(ours.size(), theirs.size());

@@ -5,6 +5,7 @@
 #include "engine/run/runner.h"
 #include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -87,18 +88,12 @@ private Q_SLOTS:
         QTest::addColumn<int>("layers");
         QTest::addColumn<int>("microBatches"); ///< 0: prefill
         QTest::addColumn<int>("sends"); ///< forward: borders between runs times micro-batches
-        QTest::newRow("two stages") << "stage=2"
-                                    << "pp-1f1b" << 4 << 2 << 1 * 2;
-        QTest::newRow("prefill") << "stage=3"
-                                 << "pp-1f1b" << 5 << 0 << 2;
-        QTest::newRow("uneven, with tensor parallelism") << "stage=3,model=2"
-                                                         << "pp-1f1b" << 5 << 4 << 2 * 4;
-        QTest::newRow("inner stages, replicas") << "data=2,stage=2"
-                                                << "pp-1f1b" << 3 << 2 << 1 * 2;
-        QTest::newRow("sharded weights") << "fsdp=2,stage=2"
-                                         << "pp-1f1b" << 2 << 2 << 1 * 2;
-        QTest::newRow("interleaved") << "stage=2,model=3"
-                                     << "pp-interleaved" << 5 << 2 << 3 * 2;
+        dataRow("two stages", "stage=2", "pp-1f1b", 4, 2, 1 * 2);
+        dataRow("prefill", "stage=3", "pp-1f1b", 5, 0, 2);
+        dataRow("uneven, with tensor parallelism", "stage=3,model=2", "pp-1f1b", 5, 4, 2 * 4);
+        dataRow("inner stages, replicas", "data=2,stage=2", "pp-1f1b", 3, 2, 1 * 2);
+        dataRow("sharded weights", "fsdp=2,stage=2", "pp-1f1b", 2, 2, 1 * 2);
+        dataRow("interleaved", "stage=2,model=3", "pp-interleaved", 5, 2, 3 * 2);
     }
     void runs()
     {

@@ -12,7 +12,9 @@
 #include "model/io/measured/projection.h"
 #include "model/io/measured/trace.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 #include "tests/support/tracecheck.h"
 
 #include <QTest>
@@ -291,9 +293,8 @@ private Q_SLOTS:
     void goesOverTheWire()
     {
         const RunProfile profile = madeUp(ProfileMode::Batched);
-        const auto back = profileFromJson(json::parse(profileToJson(profile).dump()));
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
-        QVERIFY(back.value() == profile);
+        const auto back = sure(profileFromJson(json::parse(profileToJson(profile).dump())));
+        QVERIFY(back == profile);
     }
     void refusesWhatIsNoProfile()
     {
@@ -389,18 +390,12 @@ private Q_SLOTS:
         QTest::addColumn<QString>("preset");
         QTest::addColumn<bool>("serial");
         QTest::addColumn<bool>("train");
-        QTest::newRow("serial") << "data=2,model=3"
-                                << "megatron-tp" << true << false;
-        QTest::newRow("batched") << "data=2,model=3"
-                                 << "megatron-tp" << false << false;
-        QTest::newRow("fsdp training") << "fsdp=2"
-                                       << "fsdp" << false << true;
-        QTest::newRow("ring") << "context=3"
-                              << "cp-ring" << false << false;
-        QTest::newRow("pipeline") << "stage=2"
-                                  << "pp-1f1b" << true << true;
-        QTest::newRow("one device") << "data=1"
-                                    << "replicate" << true << false;
+        dataRow("serial", "data=2,model=3", "megatron-tp", true, false);
+        dataRow("batched", "data=2,model=3", "megatron-tp", false, false);
+        dataRow("fsdp training", "fsdp=2", "fsdp", false, true);
+        dataRow("ring", "context=3", "cp-ring", false, false);
+        dataRow("pipeline", "stage=2", "pp-1f1b", true, true);
+        dataRow("one device", "data=1", "replicate", true, false);
     }
     void realRuns()
     {

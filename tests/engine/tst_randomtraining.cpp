@@ -8,6 +8,7 @@
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -172,9 +173,8 @@ private Q_SLOTS:
         QVERIFY(applyPreset(design, "cp-ring").ok());
         for (StrategyEntry& entry : design.strategies)
             entry.cut = CutRule::Balanced;
-        const auto evaluation = evaluate(design);
-        QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
-        const Program program { evaluation.value()->graph, evaluation.value()->plan };
+        const auto evaluation = sure(evaluate(design));
+        const Program program { evaluation->graph, evaluation->plan };
         RunOptions options;
         options.verify = true;
         options.layers = 1;

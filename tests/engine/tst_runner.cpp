@@ -2,8 +2,10 @@
 // Whole small models through the engine: every plan computes what the unsharded model computes.
 #include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/datarow.h"
 #include "tests/support/families.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -51,51 +53,21 @@ private Q_SLOTS:
         QTest::addColumn<int>("kvHeads");
         QTest::addColumn<QString>("match");
         QTest::addColumn<QString>("spec");
-        QTest::newRow("one device") << "model=1"
-                                    << "replicate" << 6 << 3 << ""
-                                    << "";
-        QTest::newRow("two, tensor parallel") << "model=2"
-                                              << "megatron-tp" << 4 << 2 << ""
-                                              << "";
-        QTest::newRow("two, replicated") << "data=2"
-                                         << "replicate" << 4 << 2 << ""
-                                         << "";
-        QTest::newRow("2x2") << "data=2,model=2"
-                             << "megatron-tp" << 4 << 4 << ""
-                             << "";
-        QTest::newRow("2x3, grouped heads") << "data=2,model=3"
-                                            << "megatron-tp" << 6 << 3 << ""
-                                            << "";
-        QTest::newRow("2x3, whole KV heads") << "data=2,model=3"
-                                             << "megatron-tp" << 6 << 2 << ""
-                                             << "";
-        QTest::newRow("2x3, one KV head") << "data=2,model=3"
-                                          << "megatron-tp" << 3 << 1 << ""
-                                          << "";
-        QTest::newRow("5, nothing divides") << "model=5"
-                                            << "megatron-tp" << 6 << 3 << ""
-                                            << "";
-        QTest::newRow("4x2, more devices than sequences") << "data=4,model=2"
-                                                          << "megatron-tp" << 4 << 2 << ""
-                                                          << "";
-        QTest::newRow("three axes") << "pod=2,data=2,model=2"
-                                    << "megatron-tp" << 4 << 2 << ""
-                                    << "";
-        QTest::newRow("weights gathered") << "data=2,model=2"
-                                          << "replicate" << 4 << 2 << "*.weight"
-                                          << "P('data')";
-        QTest::newRow("weights cut over both axes") << "data=2,model=3"
-                                                    << "replicate" << 6 << 3 << "*proj.weight"
-                                                    << "P(('model','data'))";
-        QTest::newRow("tokens cut along the sequence") << "model=3"
-                                                       << "replicate" << 6 << 3 << "tokens"
-                                                       << "P(None,'model')";
-        QTest::newRow("columns cut") << "model=3"
-                                     << "replicate" << 6 << 3 << "*proj.weight"
-                                     << "P(None,'model')";
-        QTest::newRow("table cut by columns") << "model=3"
-                                              << "megatron-tp" << 6 << 3 << "*embed_tokens.weight"
-                                              << "P(None,'model')";
+        dataRow("one device", "model=1", "replicate", 6, 3, "", "");
+        dataRow("two, tensor parallel", "model=2", "megatron-tp", 4, 2, "", "");
+        dataRow("two, replicated", "data=2", "replicate", 4, 2, "", "");
+        dataRow("2x2", "data=2,model=2", "megatron-tp", 4, 4, "", "");
+        dataRow("2x3, grouped heads", "data=2,model=3", "megatron-tp", 6, 3, "", "");
+        dataRow("2x3, whole KV heads", "data=2,model=3", "megatron-tp", 6, 2, "", "");
+        dataRow("2x3, one KV head", "data=2,model=3", "megatron-tp", 3, 1, "", "");
+        dataRow("5, nothing divides", "model=5", "megatron-tp", 6, 3, "", "");
+        dataRow("4x2, more devices than sequences", "data=4,model=2", "megatron-tp", 4, 2, "", "");
+        dataRow("three axes", "pod=2,data=2,model=2", "megatron-tp", 4, 2, "", "");
+        dataRow("weights gathered", "data=2,model=2", "replicate", 4, 2, "*.weight", "P('data')");
+        dataRow("weights cut over both axes", "data=2,model=3", "replicate", 6, 3, "*proj.weight", "P(('model','data'))");
+        dataRow("tokens cut along the sequence", "model=3", "replicate", 6, 3, "tokens", "P(None,'model')");
+        dataRow("columns cut", "model=3", "replicate", 6, 3, "*proj.weight", "P(None,'model')");
+        dataRow("table cut by columns", "model=3", "megatron-tp", 6, 3, "*embed_tokens.weight", "P(None,'model')");
     }
 
     void equalsTheUnshardedModel()
@@ -371,10 +343,9 @@ private Q_SLOTS:
     void runsAPlanThatWentOverTheWire()
     {
         const Program program = programOf({});
-        auto read = planFromJson(nlohmann::json::parse(planToJson(program.graph, program.plan).dump()));
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        auto read = sure(planFromJson(nlohmann::json::parse(planToJson(program.graph, program.plan).dump())));
         const RunResult here = resultOf(program, verifying());
-        const RunResult there = resultOf(read.value(), verifying());
+        const RunResult there = resultOf(read, verifying());
         QCOMPARE(here.maxRelativeError, there.maxRelativeError);
         QCOMPARE(here.worstOp, there.worstOp);
     }

@@ -6,6 +6,7 @@
 #include "engine/run/runner.h"
 #include "tests/engine/doublemodel.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -206,38 +207,14 @@ private Q_SLOTS:
         QTest::addColumn<QString>("preset");
         QTest::addColumn<QString>("match");
         QTest::addColumn<QString>("spec");
-        QTest::newRow("tensor parallel") << "data=2,model=3"
-                                         << "megatron-tp"
-                                         << ""
-                                         << "";
-        QTest::newRow("whole KV heads") << "model=2"
-                                        << "megatron-tp"
-                                        << ""
-                                        << "";
-        QTest::newRow("nothing divides") << "model=5"
-                                         << "megatron-tp"
-                                         << ""
-                                         << "";
-        QTest::newRow("data parallel") << "data=4"
-                                       << "replicate"
-                                       << ""
-                                       << "";
-        QTest::newRow("data parallel, batch cut") << "data=4"
-                                                  << "replicate"
-                                                  << "tokens"
-                                                  << "P('data')";
-        QTest::newRow("weights gathered") << "data=2,model=2"
-                                          << "replicate"
-                                          << "*.weight"
-                                          << "P('data')";
-        QTest::newRow("columns cut") << "model=3"
-                                     << "replicate"
-                                     << "*proj.weight"
-                                     << "P(None,'model')";
-        QTest::newRow("sequence cut") << "model=3"
-                                      << "replicate"
-                                      << "tokens"
-                                      << "P(None,'model')";
+        dataRow("tensor parallel", "data=2,model=3", "megatron-tp", "", "");
+        dataRow("whole KV heads", "model=2", "megatron-tp", "", "");
+        dataRow("nothing divides", "model=5", "megatron-tp", "", "");
+        dataRow("data parallel", "data=4", "replicate", "", "");
+        dataRow("data parallel, batch cut", "data=4", "replicate", "tokens", "P('data')");
+        dataRow("weights gathered", "data=2,model=2", "replicate", "*.weight", "P('data')");
+        dataRow("columns cut", "model=3", "replicate", "*proj.weight", "P(None,'model')");
+        dataRow("sequence cut", "model=3", "replicate", "tokens", "P(None,'model')");
     }
 
     void equalsTheUnshardedStep()

@@ -2,6 +2,7 @@
 // The table of operations and the notation of their sharding rules.
 #include "model/ops/opdefinition.h"
 #include "model/ops/shardingrule.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -120,22 +121,21 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("found");
         QTest::addColumn<QString>("wanted");
-        QTest::newRow("matrix product") << rowsOf("... i, o i -> ... o ; P R -> P", { { 2, 3, 4 }, { 5, 4 } }, { 2, 3, 5 })
-                                        << "R R->R, S0 R->S0, S1 R->S1, R S0->S2, S2 S1->P, P R->P";
-        QTest::newRow("outer of rows") << rowsOf("... o, ... i -> o i", { { 2, 3, 4 }, { 2, 3, 5 } }, { 4, 5 })
-                                       << "R R->R, S2 R->S0, R S2->S1, S0 S0->P, S1 S1->P";
-        QTest::newRow("broadcast") << rowsOf("~, ~ -> ~", { { 2, 1, 4 }, { 3, 1 } }, { 2, 3, 4 })
-                                   << "R R->R, S0 R->S0, R S0->S1, S2 R->S2";
+        dataRow("matrix product", rowsOf("... i, o i -> ... o ; P R -> P", { { 2, 3, 4 }, { 5, 4 } }, { 2, 3, 5 }),
+                "R R->R, S0 R->S0, S1 R->S1, R S0->S2, S2 S1->P, P R->P");
+        dataRow("outer of rows", rowsOf("... o, ... i -> o i", { { 2, 3, 4 }, { 2, 3, 5 } }, { 4, 5 }),
+                "R R->R, S2 R->S0, R S2->S1, S0 S0->P, S1 S1->P");
+        dataRow("broadcast", rowsOf("~, ~ -> ~", { { 2, 1, 4 }, { 3, 1 } }, { 2, 3, 4 }), "R R->R, S0 R->S0, R S0->S1, S2 R->S2");
         QTest::newRow("whole dim") << rowsOf("... n!, n! -> ... n!", { { 2, 4 }, { 4 } }, { 2, 4 }) << "R R->R, S0 R->S0";
         QTest::newRow("only ours") << rowsOf("a -> a ; R -> P ours", { { 2 } }, { 2 }) << "R->R, S0->S0, R->P";
         QTest::newRow("not ours") << rowsOf("a -> a ; R -> P ours", { { 2 } }, { 2 }, PickerProfile::G1) << "R->R, S0->S0";
         QTest::newRow("first") << rowsOf("a b -> a b ; first b", { { 2, 2 } }, { 2, 2 }) << "R->R, S1->S1, S0->S0";
         QTest::newRow("another rank") << rowsOf("a b -> a b", { { 2 } }, { 2 }) << "R->R";
-        QTest::newRow("no arrow") << rowsOf("a b", { { 2 } }, { 2 })
-                                  << "rule 'a b': it starts with the dims of the operands, an arrow, and those of the result; see "
-                                     "model/ops/shaperule.h";
-        QTest::newRow("bad row") << rowsOf("a -> a ; X -> R", { { 2 } }, { 2 })
-                                 << "rule 'X -> R': 'X' is not a placement; see model/ops/shardingrule.h";
+        dataRow("no arrow", rowsOf("a b", { { 2 } }, { 2 }),
+                "rule 'a b': it starts with the dims of the operands, an arrow, and those of the result; see "
+                "model/ops/shaperule.h");
+        dataRow("bad row", rowsOf("a -> a ; X -> R", { { 2 } }, { 2 }),
+                "rule 'X -> R': 'X' is not a placement; see model/ops/shardingrule.h");
     }
     void rows()
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greedy picker, against picks worked out by hand from the tables (max-sharding 2 to 4).
 #include "model/picker/greedy.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -65,21 +66,11 @@ private Q_SLOTS:
         QTest::addColumn<QString>("x");
         QTest::addColumn<QString>("w");
         QTest::addColumn<QString>("taken");
-        QTest::newRow("column-parallel (dim 0)") << "P()"
-                                                 << "P('tp')"
-                                                 << "P() P('tp') -> P(None, 'tp')";
-        QTest::newRow("row-parallel (dim 1)") << "P(None,'tp')"
-                                              << "P(None,'tp')"
-                                              << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
-        QTest::newRow("whole into row-parallel") << "P()"
-                                                 << "P(None,'tp')"
-                                                 << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
-        QTest::newRow("batch") << "P('tp')"
-                               << "P()"
-                               << "P('tp') P() -> P('tp')";
-        QTest::newRow("partial is linear") << "P(unreduced={'tp'})"
-                                           << "P()"
-                                           << "P(unreduced={'tp'}) P() -> P(unreduced={'tp'})";
+        dataRow("column-parallel (dim 0)", "P()", "P('tp')", "P() P('tp') -> P(None, 'tp')");
+        dataRow("row-parallel (dim 1)", "P(None,'tp')", "P(None,'tp')", "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})");
+        dataRow("whole into row-parallel", "P()", "P(None,'tp')", "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})");
+        dataRow("batch", "P('tp')", "P()", "P('tp') P() -> P('tp')");
+        dataRow("partial is linear", "P(unreduced={'tp'})", "P()", "P(unreduced={'tp'}) P() -> P(unreduced={'tp'})");
     }
     void linearLayers()
     {
@@ -127,7 +118,7 @@ private Q_SLOTS:
         c.operand({ 64 }, "P()");
         QCOMPARE(c.taken(), QString("P() P() -> P()"));
         const auto rows = c.judged();
-        QVERIFY(std::any_of(rows.begin(), rows.end(), [](const JudgedRow& row) { return row.possible() && row.refusal; }));
+        QVERIFY(std::ranges::any_of(rows, [](const JudgedRow& row) { return row.possible() && row.refusal; }));
         c.options.allowPartialToSharded = true;
         QCOMPARE(c.taken(), QString("P('tp') P() -> P('tp')"));
     }

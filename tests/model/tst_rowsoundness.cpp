@@ -6,6 +6,7 @@
 #include "tests/support/menutext.h"
 #include "tests/support/rowkernels.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -52,7 +53,7 @@ public:
     {
         std::vector<std::int64_t> out(n);
         std::iota(out.begin(), out.end(), 0);
-        std::shuffle(out.begin(), out.end(), m_engine);
+        std::ranges::shuffle(out, m_engine);
         return out;
     }
     /// The trailing dims of a shape, some of them 1.
@@ -429,20 +430,19 @@ private:
                         Random& random, std::map<std::string, int>& failed, std::map<std::string, int>& marked,
                         std::set<std::string>& kinds)
     {
-        const auto question = readPickQuestion(requestOf(trial, profile, devices, cut), "r");
-        QVERIFY2(question.ok(), question.ok() ? "" : question.error().text().c_str());
-        const auto expanded = menuOf(question.value());
+        const auto question = sure(readPickQuestion(requestOf(trial, profile, devices, cut), "r"));
+        const auto expanded = menuOf(question);
         QVERIFY2(std::holds_alternative<Menu>(expanded),
                  std::holds_alternative<Menu>(expanded) ? "" : (trial.op + ": " + std::get<Refusal>(expanded).reason).c_str());
         const Menu& menu = std::get<Menu>(expanded);
         for (std::size_t row = 0; row < menu.rows.size(); ++row) {
             // the operands as the row wants them: nothing moves
             const std::vector<Placement>& now = menu.rows[row].operands;
-            std::vector<PickOperand> operands = question.value().operands;
+            std::vector<PickOperand> operands = question.operands;
             for (std::size_t k = 0; k < now.size(); ++k)
                 operands[k].placements = { now[k] };
             const std::vector<double> bytes(now.size());
-            const PickTask task { question.value().profile, &menu, operands, bytes, &question.value().mesh, {} };
+            const PickTask task { question.profile, &menu, operands, bytes, &question.mesh, {} };
             const RowUse use { task, now, row, 0 };
             bool fits = feasible(use);
             for (std::size_t k = 0; k < now.size(); ++k)

@@ -8,8 +8,6 @@
 #include "app/worker/workerprocess.h"
 #include "model/text/numbers.h"
 
-#include <cstdio>
-
 namespace shardboard {
 
 namespace {
@@ -39,13 +37,6 @@ Status measure(const EngineStart& start, std::vector<nlohmann::json>& rows)
     return done();
 }
 
-std::string text(const char* format, double value)
-{
-    char out[64];
-    std::snprintf(out, sizeof out, format, value);
-    return out;
-}
-
 } // namespace
 
 Result<BenchmarkReport> benchMpi(const EngineStart& start)
@@ -62,8 +53,8 @@ Result<BenchmarkReport> benchMpi(const EngineStart& start)
         const auto add = [&](const std::string& name, const char* seconds, const char* times) {
             table.add({ name, std::to_string(messageWhole(row, "processes")), std::to_string(messageWhole(row, "hosts")),
                         bytesText(messageWhole(row, "bytes")), secondsText(messageNumber(row, "seconds")),
-                        secondsText(messageNumber(row, seconds)), text("%.1f", messageNumber(row, times)),
-                        text("%.0f %%", 100 * messageNumber(row, "of_copy_rate")), row.value("right", false) ? "yes" : "NO" });
+                        secondsText(messageNumber(row, seconds)), formatted("%.1f", messageNumber(row, times)),
+                        formatted("%.0f %%", 100 * messageNumber(row, "of_copy_rate")), row.value("right", false) ? "yes" : "NO" });
         };
         const std::string name = messageText(row, "collective");
         add(name, "library_seconds", "times_library");

@@ -11,7 +11,6 @@
 
 #include <sys/resource.h>
 
-#include <cstdio>
 #include <map>
 
 namespace shardboard {
@@ -111,12 +110,7 @@ std::int64_t resolveAll(const Design& design, Weights& weights)
     return elements;
 }
 
-std::string ratioText(double value)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f", value);
-    return text;
-}
+std::string ratioText(double value) { return formatted("%.2f", value); }
 
 struct Row {
     std::string by;

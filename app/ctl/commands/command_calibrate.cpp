@@ -22,13 +22,6 @@ namespace shardboard {
 
 namespace {
 
-std::string formatted(const char* format, double value)
-{
-    char text[64];
-    std::snprintf(text, sizeof text, format, value);
-    return text;
-}
-
 void printFit(const Calibration& calibration, const MachineFit& fit, const std::string& path)
 {
     const DeviceSpec& device = fit.hardware.device;

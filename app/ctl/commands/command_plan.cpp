@@ -75,8 +75,8 @@ bool isBetweenStages(const Collective& collective, const Plan& plan)
 std::string perLayer(const Plan& plan)
 {
     std::string out;
-    const bool phases = std::any_of(plan.segments.begin(), plan.segments.end(),
-                                    [](const PlannedSegment& segment) { return segment.phase != Phase::Forward; });
+    const bool phases =
+        std::ranges::any_of(plan.segments, [](const PlannedSegment& segment) { return segment.phase != Phase::Forward; });
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         std::map<std::string, int> counts;
         for (const Collective& collective : plan.collectives)

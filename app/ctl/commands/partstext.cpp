@@ -7,18 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
-
 namespace shardboard {
 
 namespace {
 
-std::string shareText(double part, double whole)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f %%", whole > 0 ? 100 * part / whole : 0);
-    return text;
-}
+std::string shareText(double part, double whole) { return formatted("%.1f %%", whole > 0 ? 100 * part / whole : 0); }
 
 } // namespace
 

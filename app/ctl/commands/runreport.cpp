@@ -24,13 +24,6 @@ namespace shardboard {
 
 namespace {
 
-std::string formatted(const char* format, double value)
-{
-    char text[64];
-    std::snprintf(text, sizeof text, format, value);
-    return text;
-}
-
 std::string errorText(double error)
 {
     if (error < 0)

@@ -7,6 +7,7 @@
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/reasons.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -99,7 +100,7 @@ private:
 
     const AxisPin* pinOn(int axis) const
     {
-        const auto pin = std::find_if(m_pins.begin(), m_pins.end(), [&](const AxisPin& p) { return p.axis == axis; });
+        const auto pin = std::ranges::find_if(m_pins, [&](const AxisPin& p) { return p.axis == axis; });
         return pin == m_pins.end() ? nullptr : &*pin;
     }
 
@@ -187,7 +188,7 @@ private:
             shapes.push_back(it.shape);
         for (const Row& row : ruleOf(m_op.kind).rows(shapes, result, PickerProfile::Shardboard)) {
             const std::string text = rowText(row);
-            if (std::any_of(axis.rows.begin(), axis.rows.end(), [&](const RankedRow& known) { return known.row == text; }))
+            if (std::ranges::any_of(axis.rows, [&](const RankedRow& known) { return known.row == text; }))
                 continue;
             RankedRow out;
             out.axis = axis.axis;
@@ -203,12 +204,12 @@ private:
 
     void decide(AxisExplanation& axis) const
     {
-        const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(),
-                                         [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
+        const auto picked =
+            std::ranges::find_if(axis.rows, [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
         if (picked == axis.rows.end())
             return;
         const AxisPin* pin = pinOn(axis.axis);
-        const bool unmet = std::find(m_planned.unmet.begin(), m_planned.unmet.end(), axis.axis) != m_planned.unmet.end();
+        const bool unmet = contains(m_planned.unmet, axis.axis);
         if (pin != nullptr && unmet) {
             axis.unmet = pin->why + ", which no row that is possible does";
             axis.unmetPin = pin->pin;

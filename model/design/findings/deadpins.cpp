@@ -5,9 +5,9 @@
 #include "model/ops/opdefinition.h"
 #include "model/ops/shardingrule.h"
 #include "model/plan/planner/pinning.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace shardboard {
@@ -50,7 +50,7 @@ std::optional<Dead> unknownAxes(const FinderInput& input, const Pin& pin)
     const auto isUnknown = [&](const std::string& name) {
         if (input.mesh().find(name) >= 0)
             return false;
-        if (std::find(unknown.begin(), unknown.end(), name) == unknown.end())
+        if (!contains(unknown, name))
             unknown.push_back(name);
         return true;
     };
@@ -80,7 +80,7 @@ std::optional<Dead> matchesNothing(const FinderInput& input, const Pin& pin)
     if (!pin.row.empty()) {
         for (const OpId op : ops) {
             const auto rows = rowsOf(input, op);
-            if (std::find(rows.begin(), rows.end(), pin.row) != rows.end())
+            if (contains(rows, pin.row))
                 return std::nullopt;
         }
         return Dead { graph.op(ops.front()).name + " has no row " + pin.row, "its rows are " + joined(rowsOf(input, ops.front())),
@@ -93,7 +93,7 @@ std::optional<Dead> matchesNothing(const FinderInput& input, const Pin& pin)
         labels.push_back(dim.label);
         for (const OpId op : ops) {
             const auto& known = graph.tensor(graph.op(op).result).dimLabels;
-            if (std::find(known.begin(), known.end(), dim.label) != known.end())
+            if (contains(known, dim.label))
                 return std::nullopt;
         }
     }

@@ -44,9 +44,9 @@ void findUnmetPins(const FinderInput& input, FindingList& out)
 {
     const Evaluation& evaluation = input.evaluation;
     const auto anyUnmet = [](const PlannedSegment& segment) {
-        return std::any_of(segment.ops.begin(), segment.ops.end(), [](const PlannedOp& op) { return !op.unmet.empty(); });
+        return std::ranges::any_of(segment.ops, [](const PlannedOp& op) { return !op.unmet.empty(); });
     };
-    if (std::none_of(evaluation.plan.segments.begin(), evaluation.plan.segments.end(), anyUnmet))
+    if (std::ranges::none_of(evaluation.plan.segments, anyUnmet))
         return;
     const Pinning pinning(evaluation.graph, input.mesh(), input.design.pins, input.design.picker.profile);
     std::map<int, Unmet> byPin;

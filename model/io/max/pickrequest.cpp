@@ -3,6 +3,7 @@
 
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -125,7 +126,7 @@ private:
                                      { "allowed_transitions", "it is of auto_reshard, in G2, G3 and shardboard" } };
         const auto mine = policyOf(m_question.profile, m_question.picker);
         for (const Known& known : kKnown)
-            if (fields.find(known.key) != nullptr && std::find(mine.begin(), mine.end(), known.key) == mine.end())
+            if (fields.find(known.key) != nullptr && !contains(mine, known.key))
                 fields.fail(known.key,
                             profileName(m_question.profile) + " with " + kPickerNames[static_cast<std::size_t>(m_question.picker)]
                                 + " does not have it: " + known.whose,
@@ -136,14 +137,13 @@ private:
     {
         const std::string profile = m_top.text("profile", std::string("G1"));
         const auto same = [&](std::string_view name) { return lowered(name) == lowered(profile); };
-        const auto found = std::find_if(kProfileNames.begin(), kProfileNames.end(), same);
+        const auto found = std::ranges::find_if(kProfileNames, same);
         if (found == kProfileNames.end())
             return fail("profile", "there is no profile '" + profile + "'", "profiles are G0, G1, G2, G3 and shardboard");
         m_question.profile = static_cast<PickerProfile>(found - kProfileNames.begin());
         const bool regions = m_question.profile == PickerProfile::G2 || m_question.profile == PickerProfile::G3;
         const std::string picker = m_top.text("picker", std::string(regions ? "auto_reshard" : "GreedyReshard"));
-        const auto kind = std::find_if(kPickerNames.begin(), kPickerNames.end(),
-                                       [&](const char* name) { return lowered(name) == lowered(picker); });
+        const auto kind = std::ranges::find_if(kPickerNames, [&](const char* name) { return lowered(name) == lowered(picker); });
         const bool greedy = lowered(picker) == "greedy";
         if (kind == kPickerNames.end() && !greedy)
             return fail("picker", "there is no picker '" + picker + "'",
@@ -426,8 +426,7 @@ private:
             break;
         case AttributeKind::Choice: {
             const std::string word = value.is_string() ? value.get<std::string>() : std::string();
-            const auto found =
-                std::find_if(spec.choices.begin(), spec.choices.end(), [&](const char* c) { return lowered(c) == lowered(word); });
+            const auto found = std::ranges::find_if(spec.choices, [&](const char* c) { return lowered(c) == lowered(word); });
             if (found == spec.choices.end())
                 fail(UpstreamError::ValueError, key, "cannot be " + shortened(jsonText(value), 40),
                      "use " + joined({ spec.choices.begin(), spec.choices.end() }));

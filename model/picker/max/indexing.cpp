@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kCross = "the output is cut in two ways at once, and is told to be cut in one";
 constexpr const char* kSizes = "the dims differ in size, so that their parts do not lie side by side";
 
-const AttributeSpec kAxis { "axis", AttributeKind::Axis, "0" };
+const AttributeSpec kIndexedAxis { "axis", AttributeKind::Axis, "0" };
 
 } // namespace
 
@@ -22,7 +22,7 @@ std::span<const OpFamily> indexFamilies()
           .aliases = { "embedding", "take" },
           .fewest = 2,
           .most = 2,
-          .attributes = { kAxis },
+          .attributes = { kIndexedAxis },
           .rule = "R R -> R ; "
                   "S(k) R -> S(k < axis ? k : k+r1-1) for k in 0..r0 if k != axis ; "
                   "R S(j) -> S(axis+j) for j in 0..r1 ; "
@@ -43,7 +43,7 @@ std::span<const OpFamily> indexFamilies()
           .aliases = { "scatter_add", "scatter_max", "scatter_min", "scatter_mul" },
           .fewest = 3,
           .most = 3,
-          .attributes = { kAxis },
+          .attributes = { kIndexedAxis },
           .checks = { { "r0 == r1 && r1 == r2", UpstreamError::ValueError, "inputs",
                         "the operands of a scatter differ in how many dims they have", "give operands of as many dims" } },
           .rule = "R R R -> R ; "

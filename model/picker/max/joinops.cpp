@@ -14,7 +14,7 @@ constexpr const char* kOwnTile = "every device repeats its own part, so that the
 constexpr const char* kRenumbered =
     "dims that are added or dropped change the numbers of those behind them, and the output is cut along the wrong one";
 
-const AttributeSpec kAxis { "axis", AttributeKind::Axis, "0" };
+const AttributeSpec kJoinedAxis { "axis", AttributeKind::Axis, "0" };
 
 /// Dims with a full slice. G0 to G2 forget that dims which are dropped or added before them change their numbers.
 std::optional<Refusal> sliceRows(const RuleQuestion& question, Menu& menu)
@@ -51,7 +51,7 @@ std::span<const OpFamily> joinFamilies()
         { .name = "concat",
           .aliases = { "concatenate" },
           .most = -1,
-          .attributes = { kAxis },
+          .attributes = { kJoinedAxis },
           .checks = { { "alike(axis)", UpstreamError::ValueError, "inputs",
                         "the operands differ in another dim than the one they are joined along",
                         "give operands that differ in dim 'axis' alone" } },
@@ -67,12 +67,12 @@ std::span<const OpFamily> joinFamilies()
                         "give operands of one shape" } },
           .rule = "R* -> R ; S(k)* -> S(k < axis ? k : k+1) for k in 0..r ; P* -> P" },
         { .name = "chunk",
-          .attributes = { kAxis, { "chunks", AttributeKind::Integer, "1" } },
+          .attributes = { kJoinedAxis, { "chunks", AttributeKind::Integer, "1" } },
           .checks = { { "chunks >= 1", UpstreamError::ValueError, "attrs.chunks", "there must be at least one chunk",
                         "give 1 or more" } },
           .rule = "R -> R ; S(k) -> S(k) for k in 0..r if k != axis ; P -> P" },
         { .name = "split",
-          .attributes = { kAxis, { "split_sizes", AttributeKind::Sizes, "none" } },
+          .attributes = { kJoinedAxis, { "split_sizes", AttributeKind::Sizes, "none" } },
           .checks = { { "none(split_sizes) || size(0,axis) < 0 || sum(split_sizes) < 0 || sum(split_sizes) == size(0,axis)",
                         UpstreamError::ValueError, "attrs.split_sizes", "the sizes do not add up to the dim that is split",
                         "give sizes whose sum is that of dim 'axis'" } },

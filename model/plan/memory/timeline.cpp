@@ -56,8 +56,7 @@ public:
         , m_parts(stageParts(graph, plan, stage))
     {
         m_steady.runtime = runtime;
-        m_trains = std::any_of(plan.segments.begin(), plan.segments.end(),
-                               [](const PlannedSegment& s) { return s.phase == Phase::Update; });
+        m_trains = std::ranges::any_of(plan.segments, [](const PlannedSegment& s) { return s.phase == Phase::Update; });
         for (const StagePart& part : m_parts)
             addSteady(part);
         // Micro-batches in flight beside the one that is worked on.
@@ -242,7 +241,7 @@ std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
 void fillMemory(const Graph& graph, Plan& plan)
 {
     std::vector<MemoryByCause> peaks = memoryPeaks(graph, plan);
-    const auto fullest = std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.peak < b.peak; });
+    const auto fullest = std::ranges::max_element(peaks, [](const auto& a, const auto& b) { return a.peak < b.peak; });
     plan.memory = *fullest;
     if (plan.pipeline) {
         plan.pipeline->fullestStage = fullest - peaks.begin();

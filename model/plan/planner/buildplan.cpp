@@ -15,6 +15,7 @@
 #include "model/plan/planner/reasons.h"
 #include "model/plan/time/kernelworkof.h"
 #include "model/plan/time/steptime.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <map>
@@ -121,7 +122,7 @@ private:
             for (const OpId id : segment.ops)
                 for (const TensorId tensor : graph.op(id).operands) {
                     const bool kept = madeIn[static_cast<std::size_t>(tensor)] == segment.of || tensor == entering;
-                    if (kept && std::find(needed[of].begin(), needed[of].end(), tensor) == needed[of].end())
+                    if (kept && !contains(needed[of], tensor))
                         needed[of].push_back(tensor);
                 }
         }
@@ -285,7 +286,7 @@ private:
         planned.op = id;
         planned.unmet = picked->unmet;
         for (const AxisPin& pin : pins)
-            if (!pin.tieOnly && std::find(planned.unmet.begin(), planned.unmet.end(), pin.axis) == planned.unmet.end())
+            if (!pin.tieOnly && !contains(planned.unmet, pin.axis))
                 m_decided.push_back(pin);
         planned.result = picked->result;
         return finish(segment, std::move(planned), picked->operands, picked->rings);
@@ -313,7 +314,7 @@ private:
 
     void noteRefusal(OpId id, const Error& refused, const std::vector<Layout>& targets)
     {
-        if (std::any_of(m_plan.refused.begin(), m_plan.refused.end(), [&](const auto& refusal) { return refusal.first == id; }))
+        if (std::ranges::any_of(m_plan.refused, [&](const auto& refusal) { return refusal.first == id; }))
             return;
         std::string moves;
         const Op& op = m_graph.op(id);
@@ -346,10 +347,9 @@ private:
             cutForOptimizer(weight, planned.result);
         if (reduce)
             for (const AxisRef& ref : layout(gradient).partial)
-                if ((m_plan.microBatches > 1 || waits(ref.axis))
-                    && std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
-                           return std::any_of(dim.begin(), dim.end(), [&](const AxisRef& cut) { return cut.axis == ref.axis; });
-                       }))
+                if ((m_plan.microBatches > 1 || waits(ref.axis)) && std::ranges::none_of(planned.result.dims, [&](const auto& dim) {
+                        return std::ranges::any_of(dim, [&](const AxisRef& cut) { return cut.axis == ref.axis; });
+                    }))
                     planned.result.partial.push_back(ref);
         Layout whole = planned.result;
         if (reduce || gather)
@@ -371,18 +371,15 @@ private:
     }
 
     /// Whether a gradient's sum over the axis waits for the optimizer's step.
-    bool waits(int axis) const
-    {
-        return !m_optimizer.gradients && std::find(m_optimizerAxes.begin(), m_optimizerAxes.end(), axis) != m_optimizerAxes.end();
-    }
+    bool waits(int axis) const { return !m_optimizer.gradients && contains(m_optimizerAxes, axis); }
 
     /// The axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
     void cutForOptimizer(TensorId weight, Layout& layout) const
     {
         std::vector<int> axes = m_optimizerAxes;
         std::erase_if(axes, [&](int axis) {
-            return std::any_of(layout.dims.begin(), layout.dims.end(), [axis](const std::vector<AxisRef>& dim) {
-                return std::any_of(dim.begin(), dim.end(), [axis](const AxisRef& ref) { return ref.axis == axis; });
+            return std::ranges::any_of(layout.dims, [axis](const std::vector<AxisRef>& dim) {
+                return std::ranges::any_of(dim, [axis](const AxisRef& ref) { return ref.axis == axis; });
             });
         });
         const Shape& shape = m_graph.tensor(weight).shape;

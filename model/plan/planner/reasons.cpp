@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/planner/reasons.h"
 
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
-#include <algorithm>
 #include <string_view>
 
 namespace shardboard {
@@ -65,11 +65,6 @@ std::string partialBecause(const Graph& graph, const Mesh& mesh, const Collectiv
                 + dimText(graph.tensor(use.tensor), dim) + ": every device holds partial sums";
     }
     return "the result of " + op.name + " is partial" + over;
-}
-
-bool isPartialOver(const Layout& layout, int axis)
-{
-    return std::find(layout.partial.begin(), layout.partial.end(), AxisRef { axis }) != layout.partial.end();
 }
 
 /// `28 heads do not divide by 8: whole heads must lie on each device`, or nothing.
@@ -149,7 +144,7 @@ std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collect
             + (passing ? ", which are summed in shards first, so that the steps that follow move less"
                        : ", and " + op.name + " takes a shard of the sum");
     case CollectiveKind::AllGather:
-        if (isPartialOver(route.before, axis))
+        if (contains(route.before.partial, AxisRef { axis }))
             return "the shards of the sum over " + over + " are joined again: " + op.name + " needs whole values";
         return gatherBecause(graph, mesh, collective, pinned);
     case CollectiveKind::AllToAll:

@@ -229,9 +229,8 @@ private Q_SLOTS:
     {
         const auto quick = [](const Outcome& out) {
             const QJsonArray rows = out.json()["benchmarks"].toArray();
-            return std::all_of(rows.begin(), rows.end(), [](const QJsonValue& row) {
-                return row["of_8_devices"].toDouble() < 4 && row["seconds"].toDouble() < 0.5;
-            });
+            return std::ranges::all_of(
+                rows, [](const QJsonValue& row) { return row["of_8_devices"].toDouble() < 4 && row["seconds"].toDouble() < 0.5; });
         };
         Outcome bench = shardctl({ "bench", "resolve", "--json" });
         for (int again = 0; again < 4 && !quick(bench); ++again) // something else may have had the core

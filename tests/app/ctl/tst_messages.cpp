@@ -492,8 +492,7 @@ void TestMessages::enoughAreLookedAt()
     QVERIFY(kWrong.size() >= 100);
     for (const char* command : { "plan", "new", "explain", "check", "run", "export", "dump", "diff", "bench", "calibrate",
                                  "hardware", "tiles", "cuts", "notation", "module", "pick", "rules" })
-        QVERIFY2(std::any_of(kWrong.begin(), kWrong.end(),
-                             [&](const Wrong& it) { return it.arguments.front() == QLatin1String(command); }),
+        QVERIFY2(std::ranges::any_of(kWrong, [&](const Wrong& it) { return it.arguments.front() == QLatin1String(command); }),
                  command);
 }
 
