@@ -6,6 +6,8 @@
 #include "engine/conformance/seen.h"
 #include "engine/run/record/tolerance.h"
 #include "engine/run/step/runvalues.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "model/text/contains.h"
 
 #include <algorithm>
@@ -181,8 +183,9 @@ void tryOp(Trial& trial, const OpCase& of)
     for (const TensorId id : op.operands)
         operands.push_back(of.graph.tensor(id).shape);
     const Shape& shape = of.graph.tensor(op.result).shape;
-    const auto rows = rowsFor(op.kind, operands, shape, PickerProfile::Shardboard);
-    const double tolerance = engine::toleranceOf(isGradient(op.kind) ? Phase::Backward : Phase::Forward, trial.rounded());
+    const auto rows = ruleOf(op.kind).rows(operands, shape, PickerProfile::Shardboard);
+    const bool backward = ruleOf(op.kind).shapes().operands().front().name == "dy";
+    const double tolerance = engine::toleranceOf(backward ? Phase::Backward : Phase::Forward, trial.rounded());
     const auto attempt = [&](const Mesh& mesh, const std::vector<std::size_t>& byAxis) {
         RowChoice choice = chooseRows(rows, byAxis, operands, shape, mesh);
         if (op.kind == OpKind::LogitMax && !choice.result.partial.empty())

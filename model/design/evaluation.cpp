@@ -110,8 +110,8 @@ private:
     Status pickerAgrees() const
     {
         if (!m_out->plan.refused.empty()) {
-            const RefusedPick& first = m_out->plan.refused.front();
-            return inputError(first.where, first.why + andMore(m_out->plan.refused.size()), first.fix);
+            const Refusal& first = m_out->plan.refused.front().second;
+            return inputError(first.where, first.reason + andMore(m_out->plan.refused.size()), first.fix);
         }
         if (m_design.picker.onReshard != OnReshard::Raise)
             return done();

@@ -43,6 +43,9 @@ public:
     const Op& producer(TensorId tensor) const { return m_graph.op(m_producer[static_cast<std::size_t>(tensor)]); }
     const Graph& graph() const { return m_graph; }
 
+    /// Of a graph with one segment: the operations for the gradients of the operands of one operation, of whose result `dy` is
+    /// the gradient. GraphTensor::addendOf tells of which operand each result is.
+    std::vector<Op> gradientsOf(OpId id, TensorId dy);
     void backward(int segment, Recompute recompute);
     void update(int segment, bool gather);
 

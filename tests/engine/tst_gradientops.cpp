@@ -7,7 +7,8 @@
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "model/picker/rules.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "tests/engine/numeric.h"
 #include "tests/support/runner.h"
 
@@ -181,7 +182,7 @@ Sharded laidOut(Machine& machine, const Single& single, const RowChoice& choice,
 void tryLayouts(Machine& machine, Single single, int trials, unsigned seed)
 {
     const Sharded expected = single.run();
-    const auto rows = rowsFor(single.kind, single.shapes(), single.shape, PickerProfile::Shardboard);
+    const auto rows = ruleOf(single.kind).rows(single.shapes(), single.shape, PickerProfile::Shardboard);
     std::mt19937 random(seed);
     std::set<std::size_t> used;
     for (int trial = 0; trial < trials; ++trial) {
@@ -299,7 +300,7 @@ private Q_SLOTS:
             }
             return false;
         };
-        const auto rows = rowsFor(single.kind, single.shapes(), single.shape, PickerProfile::Shardboard);
+        const auto rows = ruleOf(single.kind).rows(single.shapes(), single.shape, PickerProfile::Shardboard);
         RowChoice choice = chooseRows(rows, { 0 }, single.shapes(), single.shape, mesh);
         choice.result.dims[0].push_back(AxisRef { 0 });
         QVERIFY(refused(choice));

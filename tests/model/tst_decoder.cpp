@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/families/buildgraph.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "tests/support/datarow.h"
 #include "tests/support/families.h"
 #include "tests/support/models.h"
@@ -147,6 +150,32 @@ private Q_SLOTS:
                 QVERIFY2(graph.ok(), family.c_str());
                 QCOMPARE(graph.value().parameterCount(), modelSize(model)->total);
             }
+    }
+
+    /// What the builders and gradients make is what the operations' own rules say, and where those tell a result, the same.
+    void operationsHaveTheShapesOfTheirRules()
+    {
+        std::set<OpKind> derived;
+        for (const std::string& family : test::familyNames())
+            for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train }) {
+                Workload workload;
+                workload.kind = kind;
+                const Graph graph = buildGraph(test::familyModel(family), workload).value();
+                for (const Op& op : graph.ops) {
+                    const Status fits = verifyOp(graph, op);
+                    QVERIFY2(fits.ok(), fits.ok() ? "" : (family + ", " + op.name + ": " + fits.error().text()).c_str());
+                    std::vector<Shape> operands;
+                    for (const TensorId id : op.operands)
+                        operands.push_back(graph.tensor(id).shape);
+                    const auto told = ruleOf(op.kind).shapes().resultOf(operands, op.attributes);
+                    QVERIFY2(!told || *told == graph.tensor(op.result).shape, (family + ", " + op.name).c_str());
+                    if (told)
+                        derived.insert(op.kind);
+                }
+            }
+        for (const OpKind kind : { OpKind::Linear, OpKind::SplitHeads, OpKind::SplitGroups, OpKind::JoinKeys, OpKind::Dispatch,
+                                   OpKind::MergeHeads, OpKind::EveryOther, OpKind::LogitMax, OpKind::ExpertLinearT })
+            QVERIFY2(derived.contains(kind), opKindName(kind).c_str());
     }
 
     void expertsArePiecesAndTheirTokensAreFew()

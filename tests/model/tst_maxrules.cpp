@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of MAX's rule families for concrete shapes, typed from the tables of rules by hand: which rows, in which order, and
 // which of them are known to compute the wrong thing.
-#include "model/picker/max/expression.h"
+#include "model/ops/rows/expression.h"
 #include "tests/support/datarow.h"
 #include "tests/support/menutext.h"
 #include "tests/support/runner.h"

@@ -3,6 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
+#include "model/picker/greedy.h"
 #include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
@@ -159,15 +160,28 @@ private Q_SLOTS:
              { std::pair { PickerProfile::G1, 0.0 }, std::pair { PickerProfile::G3, 4096.0 * 14336 * 2 / 4 / 64 } }) {
             design.picker.profile = profile;
             const auto evaluation = evaluated(design);
+            const auto& ops = evaluation->plan.segments[1].ops;
+            const auto down = std::find_if(
+                ops.begin(), ops.end(), [&](const PlannedOp& op) { return evaluation->graph.op(op.op).name == "mlp.down_proj"; });
+            QVERIFY(down != ops.end());
+            std::vector<PickOperand> operands;
+            for (const OperandUse& use : down->operands)
+                operands.push_back(pickOperand(evaluation->graph.entry(use.tensor), use.before, evaluation->plan.mesh));
+            const Op& op = evaluation->graph.op(down->op);
+            const auto rows = judgeRows({ op.kind,
+                                          operands,
+                                          evaluation->graph.tensor(op.result).shape,
+                                          evaluation->plan.mesh,
+                                          design.picker,
+                                          {},
+                                          op.name });
             int seen = 0;
-            for (const PlannedOp& op : evaluation->plan.segments[1].ops)
-                for (const Candidate& candidate : op.candidates ? *op.candidates : std::vector<Candidate>())
-                    if (evaluation->graph.op(op.op).name == "mlp.down_proj" && candidate.axis == 1 && candidate.picked) {
-                        QCOMPARE(candidate.operands, (std::vector<std::string> { "S2", "S1" }));
-                        QCOMPARE(candidate.cost, cost);
-                        QVERIFY(candidate.sound);
-                        ++seen;
-                    }
+            for (const JudgedRow& row : rows.value())
+                if (row.axis == 1 && row.picked) {
+                    QCOMPARE(rowText(row.row), std::string("S2 S1 -> P"));
+                    QCOMPARE(row.cost, cost);
+                    ++seen;
+                }
             QCOMPARE(seen, 1);
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What views compute without a window: numbers as text, colours, zoom, the grid of a mesh, tiles, the flow.
+#include "tests/support/families.h"
 #include "tests/support/runner.h"
 #include "tests/widgets/widgets_support.h"
 
@@ -51,6 +52,8 @@ private Q_SLOTS:
     void filterRules_data();
     void filterRules();
     void flowHasTwoAllReducesInALayer();
+    void flowGroupsOperationsOfEveryFamily_data();
+    void flowGroupsOperationsOfEveryFamily();
     void renamedAxisIsFollowedByStrategies();
     void removedAxisLeavesStrategies();
 };
@@ -438,6 +441,40 @@ void TestWidgetsPure::flowHasTwoAllReducesInALayer()
              QStringLiteral("rms norm|q · k · v|attention|o_proj|all-reduce|add|rms norm|gate · up|silu · "
                             "mul|down_proj|all-reduce|add"));
     QVERIFY(makeFlowScene(*evaluation, 99).items.empty());
+}
+
+void TestWidgetsPure::flowGroupsOperationsOfEveryFamily_data()
+{
+    QTest::addColumn<QString>("family");
+    QTest::addColumn<int>("phase");
+    QTest::addColumn<QString>("titles");
+    QTest::newRow("sinks and clamped swiglu") << "gpt_oss" << static_cast<int>(Phase::Forward) << "?";
+    QTest::newRow("sinks and clamped swiglu, backward") << "gpt_oss" << static_cast<int>(Phase::Backward) << "?";
+    QTest::newRow("gelu by tanh") << "gemma" << static_cast<int>(Phase::Forward) << "?";
+    QTest::newRow("gelu by tanh, backward") << "gemma" << static_cast<int>(Phase::Backward) << "?";
+    QTest::newRow("layer norms") << "falcon" << static_cast<int>(Phase::Backward) << "?";
+}
+
+void TestWidgetsPure::flowGroupsOperationsOfEveryFamily()
+{
+    QFETCH(QString, family);
+    QFETCH(int, phase);
+    Design design = knownDesign();
+    design.model = test::familyModel(family.toStdString());
+    design.workload.kind = WorkloadKind::Train;
+    design.strategies.clear();
+    const auto evaluation = evaluate(design);
+    QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
+    const auto& segments = evaluation.value()->plan.segments;
+    const auto block = std::find_if(segments.begin(), segments.end(), [phase](const PlannedSegment& segment) {
+        return segment.count > 1 && segment.phase == static_cast<Phase>(phase);
+    });
+    QVERIFY(block != segments.end());
+    QStringList titles;
+    for (const FlowItem& item : makeFlowScene(*evaluation.value(), static_cast<int>(block - segments.begin())).items)
+        if (item.kind != FlowItem::CollectivePill)
+            titles << item.title;
+    QTEST(titles.join(QLatin1Char('|')), "titles");
 }
 
 void TestWidgetsPure::renamedAxisIsFollowedByStrategies()

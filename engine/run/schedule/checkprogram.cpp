@@ -2,13 +2,10 @@
 #include "engine/run/schedule/checkprogram.h"
 
 #include "engine/machine/failure.h"
-#include "engine/ops/checkgradients.h"
-#include "engine/ops/checkparts.h"
 #include "engine/values/rounding.h"
 #include "model/ops/opdefinition.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 namespace shardboard::engine {
@@ -122,106 +119,8 @@ private:
                     "it takes largest logits of which every device has only its own");
         }
         checkLayout(planned.result, op.result, m_where);
-        checkOp(op);
-    }
-
-    void checkOp(const Op& op)
-    {
-        const std::size_t wanted = definitionOf(op.kind).operands;
-        require(op.operands.size() == wanted, "a " + opKindName(op.kind) + " has " + std::to_string(wanted) + " operands");
-        const Shape& x = shape(op.operands.front());
-        const Shape& y = shape(op.result);
-        if (const auto fits = gradientFits(op, y))
-            return require(*fits, "the shapes of its operands and its result do not fit");
-        std::vector<Shape> operands;
-        for (const TensorId operand : op.operands)
-            operands.push_back(shape(operand));
-        if (const std::string error = shapeErrorOfParts(op, operands, y); !error.empty())
-            failPlan(error, m_where);
-        if (const std::string error = shapeErrorOfGradients(op, operands, y); !error.empty())
-            failPlan(error, m_where);
-        if (wanted >= 2)
-            require(fits(op, x, shape(op.operands[1]), y), "the shapes of its operands do not fit");
-        switch (op.kind) {
-        case OpKind::Silu:
-        case OpKind::Gelu:
-        case OpKind::Output:
-        case OpKind::GatherLast:
-        case OpKind::ReduceGrad:
-            return require(x == y, "operand and result differ in shape");
-        case OpKind::SplitHeads:
-            return require(y.size() == 4 && x == Shape { y[0], y[1], y[2] * y[3] }, "the shapes do not fit");
-        case OpKind::MergeHeads:
-            return require(x.size() == 4 && y == Shape { x[0], x[1], x[2] * x[3] }, "the shapes do not fit");
-        case OpKind::KvAppend:
-            return require(x.size() == 4 && y.size() == 4 && y[0] == x[0] && y[1] >= x[1] && y[2] == x[2] && y[3] == x[3],
-                           "the cache does not fit the new tokens");
-        default:
-            return;
-        }
-    }
-
-    /// Whether the shapes of an operation of the loss, the backward pass or the update fit; nothing for other operations.
-    std::optional<bool> gradientFits(const Op& op, const Shape& y) const
-    {
-        const auto operand = [&](std::size_t i) -> const Shape& { return shape(op.operands[i]); };
-        const Shape& x = operand(0);
-        const Shape rows(x.begin(), x.end() - 1);
-        const auto with = [](Shape leading, std::int64_t last) {
-            leading.push_back(last);
-            return leading;
-        };
-        const std::int64_t last = x.back();
-        switch (op.kind) {
-        case OpKind::LogitMax:
-            return y == rows;
-        case OpKind::SumExp:
-        case OpKind::TargetLogit:
-            return y == rows && operand(1) == rows && last <= (std::int64_t { 1 } << 24);
-        case OpKind::TokenLoss:
-            return y == x && operand(1) == x && operand(2) == x;
-        case OpKind::LogitGrad:
-            return y == x && operand(1) == rows && operand(2) == rows && operand(3) == rows && last <= (std::int64_t { 1 } << 24);
-        case OpKind::LinearGradX:
-            return operand(1).size() == 2 && operand(1)[0] == last && y == with(rows, operand(1)[1]);
-        case OpKind::LinearGradW:
-            return operand(1) == with(rows, operand(1).back()) && y == Shape { last, operand(1).back() };
-        case OpKind::EmbeddingGrad:
-            return operand(1) == rows && y.size() == 2 && y[1] == last && y[0] <= (std::int64_t { 1 } << 24);
-        case OpKind::RmsNormGradX:
-            return y == x && operand(1) == x && operand(2) == Shape { last };
-        case OpKind::RmsNormGradW:
-            return operand(1) == x && y == Shape { last };
-        case OpKind::SumLeading:
-            return y == Shape { last };
-        case OpKind::SiluGrad:
-        case OpKind::GeluGrad:
-        case OpKind::AdamStep:
-            return y == x && operand(1) == x;
-        default:
-            return std::nullopt;
-        }
-    }
-
-    bool fits(const Op& op, const Shape& x, const Shape& w, const Shape& y) const
-    {
-        Shape rows = x;
-        switch (op.kind) {
-        case OpKind::Embedding:
-            rows.push_back(w.size() == 2 ? w[1] : 0);
-            return w.size() == 2 && rows == y && w[0] <= (std::int64_t { 1 } << 24);
-        case OpKind::RmsNorm:
-            return x == y && w == Shape { x.back() };
-        case OpKind::Linear:
-            rows.back() = w[0];
-            return w.size() == 2 && w[1] == x.back() && rows == y;
-        case OpKind::Add:
-        case OpKind::Mul:
-            return x == y && w.size() <= x.size()
-                && std::equal(w.rbegin(), w.rend(), x.rbegin(), [](auto b, auto a) { return b == a || b == 1; });
-        default:
-            return true;
-        }
+        if (const Status fits = verifyOp(m_graph, op); !fits.ok())
+            failPlan(fits.error().text(), m_where);
     }
 
     void checkHook()

@@ -2,7 +2,8 @@
 // Pins that do nothing: they name a mesh axis, a label, an activation, an operation or a row that is not there. Presets pin
 // more than every workload has, so of theirs only mesh axes count.
 #include "model/design/findings/finders.h"
-#include "model/picker/rules.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "model/plan/planner/pinning.h"
 #include "model/text/contains.h"
 #include "model/text/text.h"
@@ -32,7 +33,7 @@ std::vector<std::string> rowsOf(const FinderInput& input, OpId id)
     for (const TensorId operand : op.operands)
         shapes.push_back(graph.tensor(operand).shape);
     std::vector<std::string> rows;
-    for (const Row& row : rowsFor(op.kind, shapes, graph.tensor(op.result).shape, input.design.picker.profile))
+    for (const Row& row : ruleOf(op.kind).rows(shapes, graph.tensor(op.result).shape, input.design.picker.profile))
         rows.push_back(rowText(row));
     return rows;
 }

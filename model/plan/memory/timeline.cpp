@@ -2,6 +2,7 @@
 #include "model/plan/memory/timeline.h"
 
 #include "model/cost/closedforms/adambytes.h"
+#include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/stagelayers.h"
@@ -22,7 +23,7 @@ std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegm
     for (const PlannedOp& op : segment.ops) {
         if (stays(graph.op(op.op).result))
             layouts[graph.op(op.op).result] = op.result;
-        if (const OpKind kind = graph.op(op.op).kind; kind == OpKind::Attention || kind == OpKind::SinkAttention)
+        if (definitionOf(graph.op(op.op).kind).statistics != nullptr)
             for (const OperandUse& use : op.operands)
                 if (stays(use.tensor))
                     layouts[use.tensor] = use.layout;

@@ -168,17 +168,17 @@ std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collect
     return op.name + " needs " + spec.name + " elsewhere";
 }
 
-std::string obstacleText(const Graph& graph, const Mesh& mesh, OpId op, const JudgedRow& row)
+std::string refusalText(const Graph& graph, const Mesh& mesh, OpId op, const JudgedRow& row)
 {
-    const Obstacle& it = *row.obstacle;
+    const Refusal& it = *row.refusal;
     const TensorSpec& spec = graph.tensor(graph.op(op).operands[static_cast<std::size_t>(it.operand)]);
-    if (it.kind == Obstacle::Kind::Policy || it.kind == Obstacle::Kind::Profile)
-        return it.what;
-    const std::string beside = it.kind == Obstacle::Kind::Together ? ", with what the other mesh axes take" : "";
-    if (it.kind == Obstacle::Kind::NotPartial)
+    if (it.kind == Refusal::Kind::Policy || it.kind == Refusal::Kind::Profile)
+        return it.reason;
+    const std::string beside = it.kind == Refusal::Kind::Together ? ", with what the other mesh axes take" : "";
+    if (it.kind == Refusal::Kind::NotPartial)
         return spec.name + " is not partial over " + mesh.axis(row.axis).name;
-    if (!it.what.empty())
-        return it.what + (it.have == 1 ? " does" : " do") + " not divide by " + countText(it.parts) + beside;
+    if (!it.units.empty())
+        return it.units + (it.have == 1 ? " does" : " do") + " not divide by " + countText(it.parts) + beside;
     const auto dim = static_cast<std::size_t>(it.dim);
     const std::string label = dim < spec.dimLabels.size() ? " (" + spec.dimLabels[dim] + ")" : std::string();
     return "dim " + std::to_string(it.dim) + label + " of " + spec.name + " has " + countText(it.have)

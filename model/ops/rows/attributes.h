@@ -2,7 +2,7 @@
 // Arguments of an operation that are not tensors: what a family takes, and values of one question.
 #pragma once
 
-#include "model/picker/menu/symbols.h"
+#include "model/ops/rows/symbols.h"
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/picker/max/expression.h"
+#include "model/ops/rows/expression.h"
 
 #include "model/text/text.h"
 

@@ -18,7 +18,8 @@
 #pragma once
 
 #include "model/core/result.h"
-#include "model/picker/max/attributes.h"
+#include "model/ops/rows/attributes.h"
+#include "model/ops/rows/pickerprofile.h"
 
 #include <array>
 #include <span>
@@ -28,10 +29,13 @@ namespace shardboard {
 
 inline constexpr std::size_t kMostVariables = 2;
 
-/// What an expression can see.
+/// What a rule is read for.
 struct PatternScope {
-    std::vector<const Shape*> shapes;
+    PickerProfile profile = PickerProfile::G1;
+    std::vector<const Shape*> shapes {}; ///< of the operands
+    const Shape* result = nullptr; ///< where it is known
     const std::vector<AttributeValue>* attributes = nullptr; ///< in the order of the family's specs
+    std::span<const char* const> reasons {}; ///< why rows that are marked `unsound` are
     std::int64_t largestMeshAxis = 1;
     std::array<std::int64_t, kMostVariables> variables {};
 };
