@@ -19,7 +19,7 @@ public:
         : m_kind(kind)
         , m_rule(ruleOf(kind).shapes())
         , m_most(most)
-        , m_random(static_cast<unsigned>(kind) + 1)
+        , m_random(static_cast<unsigned>(kind) * 1'000 + static_cast<unsigned>(most))
     {
     }
 
