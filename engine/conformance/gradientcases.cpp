@@ -31,6 +31,8 @@ void addCases(const OpDefinition& definition, std::int64_t most, std::vector<Gra
         return tensor == dy ? kGradient : static_cast<int>(found - operands.begin());
     };
     for (const Op& op : GradientBuilder(graph).gradientsOf(0, dy)) {
+        if (definitionOf(op.kind).gradient != nullptr)
+            continue; // an operation of the forward pass as well
         GradientCase one;
         one.of = operandOf(graph.entry(op.result).addendOf);
         one.name = std::string(definition.name) + ", " + sides[static_cast<std::size_t>(one.of)].name + " of "
