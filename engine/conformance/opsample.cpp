@@ -51,7 +51,7 @@ private:
         if (name == "@rope_theta")
             return one({ 100.0, 10000.0 });
         if (name == "@scale" || name == "@cap")
-            return one({ 0.4, 1.3 });
+            return one({ 0.6, 1.3 });
         return static_cast<double>(m_random() % (name == "@offset" || name == "@sigmoid" || name == "@normalized" ? 2 : 8));
     }
 
