@@ -13,11 +13,9 @@ namespace shardboard::conformance {
 
 namespace {
 
-constexpr std::int64_t kMostElements = 700;
-
-void addCases(const OpDefinition& definition, std::vector<GradientCase>& all)
+void addCases(const OpDefinition& definition, std::int64_t most, std::vector<GradientCase>& all)
 {
-    const auto sample = sampleOf(definition.kind, kMostElements);
+    const auto sample = sampleOf(definition.kind, most);
     if (!sample)
         return;
     GraphMaker maker;
@@ -33,9 +31,12 @@ void addCases(const OpDefinition& definition, std::vector<GradientCase>& all)
         return tensor == dy ? kGradient : static_cast<int>(found - operands.begin());
     };
     for (const Op& op : GradientBuilder(graph).gradientsOf(0, dy)) {
+        if (definitionOf(op.kind).gradient != nullptr)
+            continue; // an operation of the forward pass as well
         GradientCase one;
         one.of = operandOf(graph.entry(op.result).addendOf);
-        one.name = std::string(definition.name) + ", " + sides[static_cast<std::size_t>(one.of)].name;
+        one.name = std::string(definition.name) + ", " + sides[static_cast<std::size_t>(one.of)].name + " of "
+            + shapeText(sample->operands.front());
         one.gradient = op.kind;
         one.forward = definition.kind;
         one.operands = sample->operands;
@@ -64,7 +65,8 @@ const std::vector<GradientCase>& gradientCases()
         std::vector<GradientCase> out;
         for (const OpDefinition* definition : allDefinitions())
             if (definition->gradient != nullptr)
-                addCases(*definition, out);
+                for (const std::int64_t most : { 300, 700 })
+                    addCases(*definition, most, out);
         return out;
     }();
     return all;

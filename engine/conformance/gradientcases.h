@@ -24,7 +24,7 @@ struct GradientCase {
     int ofExperts = -1; ///< operand [E,B,S,n] of which most rows are zeros, and the same rows of the gradient where that has them
 };
 
-/// One for every operand of every operation that can have a gradient, but for those that take tokens.
+/// Two for every operation that only makes a gradient, but for those that take tokens.
 const std::vector<GradientCase>& gradientCases();
 
 } // namespace shardboard::conformance

@@ -19,7 +19,7 @@ public:
         : m_kind(kind)
         , m_rule(ruleOf(kind).shapes())
         , m_most(most)
-        , m_random(static_cast<unsigned>(kind) + 1)
+        , m_random(static_cast<unsigned>(kind) * 1'000 + static_cast<unsigned>(most))
     {
     }
 
@@ -51,7 +51,7 @@ private:
         if (name == "@rope_theta")
             return one({ 100.0, 10000.0 });
         if (name == "@scale" || name == "@cap")
-            return one({ 0.4, 1.3, 2.5 });
+            return one({ 0.6, 1.3 });
         return static_cast<double>(m_random() % (name == "@offset" || name == "@sigmoid" || name == "@normalized" ? 2 : 8));
     }
 

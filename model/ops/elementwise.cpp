@@ -62,6 +62,35 @@ double clampedSwiglu(const double* x, const OpAttributes& attributes)
     return gate / (1 + std::exp(-1.702 * gate)) * (std::clamp(x[1], -attributes.cap, attributes.cap) + 1);
 }
 
+/// A function of one element between two products.
+constexpr OpDefinition activation(OpKind kind, const char* name, decltype(OpDefinition::value) value,
+                                  decltype(OpDefinition::gradient) gradient)
+{
+    return { .kind = kind,
+             .name = name,
+             .rule = "x [...] -> [...]",
+             .group = OpGroup::Activation,
+             .value = value,
+             .gradient = gradient,
+             .cheap = true };
+}
+
+/// The gradient of a function of one element.
+constexpr OpDefinition slope(OpKind kind, const char* name, const char* where = "")
+{
+    return { .kind = kind, .name = name, .rule = "dy [...], x [...] -> [...] ; P R -> P", .where = where };
+}
+
+/// One of those of a gated activation.
+constexpr OpDefinition gatedSlope(OpKind kind, const char* name, const char* where)
+{
+    return { .kind = kind,
+             .name = name,
+             .rule = "dy [...], gate [...], up [...] -> [...] ; P R R -> P",
+             .where = where,
+             .group = OpGroup::Gradient };
+}
+
 const std::array kElementwiseOps {
     OpDefinition { .kind = OpKind::Add,
                    .name = "add",
@@ -75,30 +104,13 @@ const std::array kElementwiseOps {
                    .group = OpGroup::Activation,
                    .gradient = mulGradient,
                    .cheap = true },
-    OpDefinition { .kind = OpKind::Silu,
-                   .name = "silu",
-                   .rule = "x [...] -> [...]",
-                   .group = OpGroup::Activation,
-                   .value = silu,
-                   .gradient = unaryGradient<OpKind::SiluGrad>,
-                   .cheap = true },
-    OpDefinition { .kind = OpKind::Gelu,
-                   .name = "gelu",
-                   .rule = "x [...] -> [...]",
-                   .group = OpGroup::Activation,
-                   .value = gelu,
-                   .gradient = unaryGradient<OpKind::GeluGrad>,
-                   .cheap = true },
     OpDefinition { .kind = OpKind::SumLeading, .name = "sum_leading", .rule = "dy [... n] -> [n] ; P -> P", .contracts = true },
-    OpDefinition { .kind = OpKind::SiluGrad, .name = "silu_grad", .rule = "dy [...], x [...] -> [...] ; P R -> P" },
-    OpDefinition { .kind = OpKind::GeluGrad, .name = "gelu_grad", .rule = "dy [...], x [...] -> [...] ; P R -> P" },
-    OpDefinition { .kind = OpKind::GeluTanh,
-                   .name = "gelu_tanh",
-                   .rule = "x [...] -> [...]",
-                   .group = OpGroup::Activation,
-                   .value = geluTanh,
-                   .gradient = unaryGradient<OpKind::GeluTanhGrad>,
-                   .cheap = true },
+    activation(OpKind::Silu, "silu", silu, unaryGradient<OpKind::SiluGrad>),
+    slope(OpKind::SiluGrad, "silu_grad"),
+    activation(OpKind::Gelu, "gelu", gelu, unaryGradient<OpKind::GeluGrad>),
+    slope(OpKind::GeluGrad, "gelu_grad"),
+    activation(OpKind::GeluTanh, "gelu_tanh", geluTanh, unaryGradient<OpKind::GeluTanhGrad>),
+    slope(OpKind::GeluTanhGrad, "gelu_tanh_grad"),
     OpDefinition { .kind = OpKind::SoftCap,
                    .name = "soft_cap",
                    .rule = "x [...] -> [...]",
@@ -106,6 +118,7 @@ const std::array kElementwiseOps {
                    .value = softCap,
                    .gradient = unaryGradient<OpKind::SoftCapGrad>,
                    .cheap = true },
+    slope(OpKind::SoftCapGrad, "soft_cap_grad", "0 < @cap"),
     OpDefinition { .kind = OpKind::Scale,
                    .name = "scale",
                    .rule = "x [...] -> [...] ; P -> P",
@@ -121,21 +134,8 @@ const std::array kElementwiseOps {
                    .value = clampedSwiglu,
                    .gradient = swigluGradient,
                    .cheap = true },
-    OpDefinition { .kind = OpKind::GeluTanhGrad, .name = "gelu_tanh_grad", .rule = "dy [...], x [...] -> [...] ; P R -> P" },
-    OpDefinition { .kind = OpKind::SoftCapGrad,
-                   .name = "soft_cap_grad",
-                   .rule = "dy [...], x [...] -> [...] ; P R -> P",
-                   .where = "0 < @cap" },
-    OpDefinition { .kind = OpKind::ClampedSwigluGradGate,
-                   .name = "clamped_swiglu_grad_gate",
-                   .rule = "dy [...], gate [...], up [...] -> [...] ; P R R -> P",
-                   .where = "0 < @cap",
-                   .group = OpGroup::Gradient },
-    OpDefinition { .kind = OpKind::ClampedSwigluGradUp,
-                   .name = "clamped_swiglu_grad_up",
-                   .rule = "dy [...], gate [...], up [...] -> [...] ; P R R -> P",
-                   .where = "0 < @cap",
-                   .group = OpGroup::Gradient },
+    gatedSlope(OpKind::ClampedSwigluGradGate, "clamped_swiglu_grad_gate", "0 < @cap"),
+    gatedSlope(OpKind::ClampedSwigluGradUp, "clamped_swiglu_grad_up", "0 < @cap"),
 };
 
 } // namespace
