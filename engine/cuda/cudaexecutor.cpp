@@ -4,6 +4,7 @@
 #include "engine/cuda/launches.h"
 #include "engine/devices/compare.h"
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
 #include "engine/machine/measure.h"
 #include "engine/ops/kernels/rows.h"
 #include "model/io/wire/messages.h"
@@ -19,8 +20,6 @@ namespace shardboard::engine::cuda {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// What a launch does for the operation.
 void launchOp(Launches& launches, const OpCall& call, Sharded& result)

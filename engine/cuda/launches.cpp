@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cuda/launches.h"
+#include "engine/machine/index.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,8 +9,6 @@
 namespace shardboard::engine::cuda {
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 auto keyOf(const Gemm& g)
 {

@@ -63,8 +63,6 @@ BoxMap broadcastMap(const Box& a, const Box& b)
     return mapOf(sizes, strides, 0);
 }
 
-std::int64_t rowsOf(const Box& box) { return box.back().size() == 0 ? 0 : volumeOf(box) / box.back().size(); }
-
 NormRule ruleOf(const OpCall& call, std::int64_t n)
 {
     NormRule rule;

@@ -11,12 +11,12 @@ namespace shardboard::engine::nccl {
 
 using nlohmann::json;
 
-namespace {
-
 std::string counted(std::int64_t count, const std::string& what)
 {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
+
+namespace {
 
 /// For `each` ranks in every process. Empty where there are none; `lacks` is the process that has too few then, `found` how many.
 std::vector<std::vector<int>> taken(std::size_t each, const std::vector<ProcessGpus>& processes, std::size_t& lacks,

@@ -43,6 +43,8 @@ struct GpuAssignment {
 nlohmann::json toJson(const GpuAssignment& assignment);
 GpuAssignment gpuAssignmentFromJson(const nlohmann::json& json); ///< throws nlohmann::json::exception
 
+/// "1 GPU", "2 GPUs".
+std::string counted(std::int64_t count, const std::string& what);
 /// Of each host every process takes the first GPUs that no process before it has: as well where all see all of them as where the
 /// launcher has given each its own. Or what is in the way, and what to do about it.
 std::variant<GpuAssignment, std::string> assignGpus(std::int64_t devices, const std::vector<ProcessGpus>& processes);

@@ -4,6 +4,8 @@
 #include "engine/devices/compare.h"
 #include "engine/devices/team.h"
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
+#include "engine/nccl/gpuassignment.h"
 #include "engine/ops/ringexchange.h"
 #include "model/plan/memorysettings.h"
 #include "model/plan/program.h"
@@ -14,17 +16,6 @@
 #include <thread>
 
 namespace shardboard::engine::nccl {
-
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-std::string counted(std::int64_t count, const std::string& what)
-{
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-} // namespace
 
 std::string whyTooFew(std::int64_t devices, std::int64_t gpus)
 {

@@ -3,6 +3,7 @@
 
 #include "engine/devices/executor.h"
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
 #include "engine/ops/kernels/activations.h"
 #include "engine/ops/kernels/capped.h"
 #include "engine/ops/kernels/norms.h"
@@ -15,10 +16,6 @@
 namespace shardboard::engine {
 
 namespace {
-
-constexpr std::int64_t kPieceElements = 1 << 18;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 std::string text(const Range& range) { return "[" + std::to_string(range.lo) + ", " + std::to_string(range.hi) + ")"; }
 

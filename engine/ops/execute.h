@@ -17,6 +17,9 @@ namespace shardboard::engine {
 /// of 1 / sqrt(16384), by less than the tolerance of gradients, while a wrong gradient still shows in a norm's weight around 1.
 inline constexpr AdamSettings kAdam { .rate = 2e-4 };
 
+/// Of a weight, that a worker makes up at once.
+inline constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22;
+
 /// An operand that goes around the rings of devices over these mesh axes while the operation runs.
 struct RingTransfer {
     std::size_t operand = 0;

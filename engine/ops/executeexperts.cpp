@@ -2,6 +2,7 @@
 // Mixtures of experts in the dense form: tensors [experts, batch, sequence, n] whose rows are zeros where the router did not
 // choose the expert. Such rows are skipped.
 #include "engine/machine/gemm.h"
+#include "engine/machine/index.h"
 #include "engine/ops/expertwork.h"
 #include "engine/ops/kernels/dispatch.h"
 #include "engine/ops/kernels/rows.h"
@@ -12,12 +13,6 @@
 namespace shardboard::engine {
 
 namespace {
-
-constexpr std::int64_t kPieceElements = 1 << 18;
-constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22; ///< of a weight, for each worker
-constexpr std::int64_t kRowsAtOnce = 256; ///< tokens of an expert that are multiplied at once
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// y = x W (or x Wt) for the rows of x [rows, k] that hold data; the others become zeros. `y` has rows of `stride` elements.
 struct Product {

@@ -3,17 +3,8 @@
 #include "engine/ops/execute.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
-
-namespace {
-
-constexpr std::int64_t kPieceElements = 1 << 18;
-
-void copyRow(const float* from, std::int64_t n, float* to) { std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(float)); }
-
-} // namespace
 
 Timing executePad(Context& context, const OpCall& call, Sharded& result)
 {
@@ -44,7 +35,7 @@ Timing executePad(Context& context, const OpCall& call, Sharded& result)
             float* out = result.data(piece.device) + row * width;
             std::fill_n(out, width, 0.0f);
             if (!everyOther)
-                copyRow(in, n, out + first);
+                std::copy_n(in, n, out + first);
             for (std::int64_t i = 0; everyOther && i < n; ++i)
                 out[2 * i + first] = in[i];
         }
@@ -73,8 +64,8 @@ Timing executeMergeGroups(Context& context, const OpCall& call, Sharded& result)
     // The same elements in the same order.
     return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
         const std::int64_t n = result.box(piece.device).back().size();
-        copyRow(dy.data(piece.device) + piece.first * n, (piece.last - piece.first) * n,
-                result.data(piece.device) + piece.first * n);
+        std::copy_n(dy.data(piece.device) + piece.first * n, (piece.last - piece.first) * n,
+                    result.data(piece.device) + piece.first * n);
         return 0.0;
     });
 }

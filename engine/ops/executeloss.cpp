@@ -9,8 +9,6 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
-
 void checkLoss(const OpCall& call, const Sharded& result, std::int64_t device)
 {
     const Box& first = call.operands.front()->box(device);

@@ -5,19 +5,8 @@
 #include "engine/ops/execute.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
-
-namespace {
-
-constexpr std::int64_t kPieceElements = 1 << 18;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-void copyRow(const float* from, std::int64_t n, float* to) { std::memcpy(to, from, at(n) * sizeof(float)); }
-
-} // namespace
 
 Timing executeSlice(Context& context, const OpCall& call, Sharded& result)
 {
@@ -47,7 +36,7 @@ Timing executeSlice(Context& context, const OpCall& call, Sharded& result)
             const float* in = x.data(piece.device) + row * width + first;
             float* out = result.data(piece.device) + row * n;
             if (!everyOther)
-                copyRow(in, n, out);
+                std::copy_n(in, n, out);
             for (std::int64_t i = 0; everyOther && i < n; ++i)
                 out[i] = in[2 * i];
         }
@@ -75,8 +64,8 @@ Timing executeSplitGroups(Context& context, const OpCall& call, Sharded& result)
         return {};
     return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
         const std::int64_t n = result.box(piece.device).back().size();
-        copyRow(x.data(piece.device) + piece.first * n, (piece.last - piece.first) * n,
-                result.data(piece.device) + piece.first * n);
+        std::copy_n(x.data(piece.device) + piece.first * n, (piece.last - piece.first) * n,
+                    result.data(piece.device) + piece.first * n);
         return 0.0;
     });
 }
@@ -106,8 +95,8 @@ Timing executeJoin(Context& context, const OpCall& call, Sharded& result)
         const std::int64_t heads = repeated ? result.box(piece.device)[2].size() : 1;
         for (std::int64_t row = piece.first; row < piece.last; ++row) {
             float* out = result.data(piece.device) + row * (n + m);
-            copyRow(a.data(piece.device) + row * n, n, out);
-            copyRow(b.data(piece.device) + row / heads * m, m, out + n);
+            std::copy_n(a.data(piece.device) + row * n, n, out);
+            std::copy_n(b.data(piece.device) + row / heads * m, m, out + n);
         }
         return 0.0;
     });

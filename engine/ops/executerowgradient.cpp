@@ -12,8 +12,6 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
-
 bool isNormGradient(OpKind kind) { return kind == OpKind::RmsNormGradX || kind == OpKind::LayerNormGradX; }
 bool isSwigluGradient(OpKind kind) { return kind == OpKind::ClampedSwigluGradGate || kind == OpKind::ClampedSwigluGradUp; }
 

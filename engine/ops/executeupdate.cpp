@@ -9,7 +9,7 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 16;
+constexpr std::int64_t kUpdateElements = 1 << 16;
 
 struct Piece {
     std::int64_t device = 0;
@@ -31,11 +31,11 @@ Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result)
         requireSameBox(gradient.box(device), result.box(device), call, "gradient and result");
         if (result.elements(device) == 0)
             continue;
-        largest = std::max(largest, countPieces(result.box(device), kPieceElements).largest);
+        largest = std::max(largest, countPieces(result.box(device), kUpdateElements).largest);
         if (context.planning())
             continue;
         std::int64_t offset = 0;
-        for (Box& box : piecesOf(result.box(device), kPieceElements)) {
+        for (Box& box : piecesOf(result.box(device), kUpdateElements)) {
             const std::int64_t volume = volumeOf(box);
             pieces.push_back({ device, offset, std::move(box) });
             devices.push_back(device);

@@ -17,6 +17,8 @@ void requireSameTokens(const Box& tokens, const Box& ofExperts, const OpCall& ca
 /// that the tokens have its columns, too.
 void requireSameExperts(const OpCall& call, const Box& tokens, const Box& gates, const Box& ofExperts, bool columns);
 std::int64_t tokensOf(const Box& ofExperts);
+/// Tokens of an expert that are multiplied at once.
+inline constexpr std::int64_t kRowsAtOnce = 256;
 
 GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts);
 

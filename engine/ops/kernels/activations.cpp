@@ -17,8 +17,6 @@ constexpr float kCubic = 0.044715f;
 /// Beyond it the gate is 0 or 1; keeps the cube finite.
 inline float tanhArgument(float x) { return std::min(std::max(x, -20.0f), 20.0f); }
 
-inline float sigmoid(float x) { return 1.0f / (1.0f + fastExp(-x)); }
-
 } // namespace
 
 SHARDBOARD_CLONES void geluTanhRow(const float* x, std::int64_t n, float* out)

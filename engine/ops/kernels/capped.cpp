@@ -12,8 +12,6 @@ namespace {
 
 constexpr float kSlope = 1.702f;
 
-inline float sigmoid(float x) { return 1.0f / (1.0f + fastExp(-x)); }
-
 /// tanh by the exponential; beyond 20 it is 1 in float. Small arguments by their series, where the difference would lose digits.
 inline float tanhOf(float x)
 {

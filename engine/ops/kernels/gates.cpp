@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row has few experts, so scores are worked out in double.
 #include "engine/ops/kernels/gates.h"
+#include "engine/machine/index.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,6 @@ namespace shardboard::engine {
 namespace {
 
 using Scores = std::vector<double>;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// One row of the router and the memory it needs.
 struct Row {

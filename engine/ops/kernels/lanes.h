@@ -32,6 +32,8 @@ inline float fastExp(float x)
     return x < -87.0f ? 0.0f : (x != x ? x : e * power);
 }
 
+inline float sigmoid(float x) { return 1.0f / (1.0f + fastExp(-x)); }
+
 inline double sumLanes(const float* lanes)
 {
     double sum = 0;
