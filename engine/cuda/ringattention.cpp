@@ -6,7 +6,7 @@
 #include "engine/cuda/attentionunits.h"
 #include "engine/cuda/preparedop.h"
 #include "engine/machine/index.h"
-#include "engine/ops/ringexchange.h"
+#include "engine/ops/attention/ringexchange.h"
 
 #include <algorithm>
 #include <functional>

@@ -6,7 +6,7 @@
 #include "engine/machine/failure.h"
 #include "engine/machine/index.h"
 #include "engine/nccl/gpuassignment.h"
-#include "engine/ops/ringexchange.h"
+#include "engine/ops/attention/ringexchange.h"
 #include "model/plan/memorysettings.h"
 #include "model/plan/program.h"
 

@@ -4,9 +4,9 @@
 // sums over tokens.
 #include "engine/machine/gemm.h"
 #include "engine/machine/index.h"
-#include "engine/ops/execute.h"
+#include "engine/ops/bodywork.h"
 #include "engine/ops/expertwork.h"
-#include "engine/ops/kernels/dispatch.h"
+#include "engine/ops/kernels/packedrows.h"
 #include "engine/ops/kernels/reduce.h"
 
 #include <algorithm>
@@ -86,10 +86,7 @@ Timing executeDispatchGrad(Context& context, const OpCall& call, Sharded& result
     });
 }
 
-Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result)
-{
-    return spreadToExperts(context, call, result, combineBackwardRows);
-}
+Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result) { return spreadToExperts(context, call, result); }
 
 /// Of a token that an expert did not get the rows are zeros, and so is the product.
 Timing executeCombineGradGates(Context& context, const OpCall& call, Sharded& result)
@@ -100,19 +97,7 @@ Timing executeCombineGradGates(Context& context, const OpCall& call, Sharded& re
         if (result.elements(device) > 0)
             requireSameExperts(call, dy.box(device), result.box(device), y.box(device), true);
     context.work.touched += static_cast<double>(y.totalElements()) + static_cast<double>(dy.totalElements());
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, 1 << 10), [&](const RowPiece& piece, int) {
-        const Box& box = y.box(piece.device);
-        const std::int64_t experts = box[0].size();
-        const std::int64_t tokens = tokensOf(box);
-        const std::int64_t n = box[3].size();
-        for (std::int64_t row = piece.first; row < piece.last; ++row)
-            for (std::int64_t expert = 0; expert < experts; ++expert)
-                rowDots(dy.data(piece.device) + row * n, y.data(piece.device) + (expert * tokens + row) * n, 1, n,
-                        result.data(piece.device) + row * experts + expert);
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, gateDotWork(call, result));
 }
 
 Timing executeExpertBiasGrad(Context& context, const OpCall& call, Sharded& result)

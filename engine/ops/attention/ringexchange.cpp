@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/ringexchange.h"
+#include "engine/ops/attention/ringexchange.h"
 
 #include "engine/machine/failure.h"
 #include "engine/machine/index.h"
