@@ -35,19 +35,20 @@ struct MoveBody {
         const auto write = [&](const auto& ends, auto rowOf) {
             writeRows(lanes, lanes.view(e.out), item * kTile, e.count, n, ends, rowOf);
         };
-        const Ends<1> whole { { n } };
+        const RowEnds<1> whole { { n } };
         switch (kind) {
         case Move::Slice:
-            return write(whole,
-                         [=](std::int64_t row) { return [=](std::int64_t i, Part<0>) { return a.at(row * width + from + i); }; });
-        case Move::EveryOther:
             return write(
-                whole, [=](std::int64_t row) { return [=](std::int64_t i, Part<0>) { return a.at(row * width + from + 2 * i); }; });
+                whole, [=](std::int64_t row) { return [=](std::int64_t i, RowPart<0>) { return a.at(row * width + from + i); }; });
+        case Move::EveryOther:
+            return write(whole, [=](std::int64_t row) {
+                return [=](std::int64_t i, RowPart<0>) { return a.at(row * width + from + 2 * i); };
+            });
         case Move::Join:
         case Move::JoinKeys: {
             const std::int64_t widthB = e.widthB;
             const std::int64_t heads = e.heads;
-            return write(Ends<2> { { width, n } }, [=](std::int64_t row) {
+            return write(RowEnds<2> { { width, n } }, [=](std::int64_t row) {
                 const std::int64_t second = divided(row, heads).quotient * widthB - width;
                 return [=](std::int64_t i, auto part) {
                     return decltype(part)::value == 0 ? a.at(row * width + i) : b.at(second + i);
@@ -55,19 +56,19 @@ struct MoveBody {
             });
         }
         case Move::Pad:
-            return write(Ends<3> { { from, from + width, n } }, [=](std::int64_t row) {
+            return write(RowEnds<3> { { from, from + width, n } }, [=](std::int64_t row) {
                 return [=](std::int64_t i, auto part) { return decltype(part)::value == 1 ? a.at(row * width + i - from) : 0.0f; };
             });
         case Move::Spread:
             return write(whole, [=](std::int64_t row) {
-                return [=](std::int64_t i, Part<0>) {
+                return [=](std::int64_t i, RowPart<0>) {
                     return i >= from && ((i - from) & 1) == 0 ? a.at(row * width + ((i - from) >> 1)) : 0.0f;
                 };
             });
         case Move::SumHeads: {
             const std::int64_t heads = e.heads;
             return write(whole, [=](std::int64_t row) {
-                return [=](std::int64_t i, Part<0>) {
+                return [=](std::int64_t i, RowPart<0>) {
                     float sum = 0;
                     for (std::int64_t head = 0; head < heads; ++head)
                         sum += a.at((row * heads + head) * width + from + i);

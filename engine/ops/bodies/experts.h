@@ -195,7 +195,7 @@ struct RouteBody {
         const std::int64_t rows = e.rows;
         const std::int64_t experts = e.experts;
         const auto write = [&](auto rowOf) {
-            writeRows(lanes, lanes.view(e.out), item * kTile, e.count, n, Ends<1> { { n } }, rowOf);
+            writeRows(lanes, lanes.view(e.out), item * kTile, e.count, n, RowEnds<1> { { n } }, rowOf);
         };
         if (kind == Route::Dispatch || kind == Route::CombineGradient) {
             const bool scaled = kind == Route::CombineGradient;
@@ -203,12 +203,12 @@ struct RouteBody {
                 const Divided token = divided(row, rows);
                 const float gate = gates.at(token.rest * experts + token.quotient);
                 const float factor = scaled ? gate : 1.0f;
-                return [=](std::int64_t i, Part<0>) { return gate != 0 ? factor * x.at(token.rest * n + i) : 0.0f; };
+                return [=](std::int64_t i, RowPart<0>) { return gate != 0 ? factor * x.at(token.rest * n + i) : 0.0f; };
             });
         }
         const bool weighted = kind == Route::Combine;
         write([=](std::int64_t row) {
-            return [=](std::int64_t i, Part<0>) {
+            return [=](std::int64_t i, RowPart<0>) {
                 float sum = 0;
                 for (std::int64_t expert = 0; expert < experts; ++expert) {
                     const float gate = gates.at(row * experts + expert);

@@ -11,34 +11,34 @@ constexpr std::int64_t kTile = std::int64_t { kAll } * kPack; ///< elements of a
 
 /// A part of a row, by number.
 template <int P>
-struct Part {
+struct RowPart {
     static constexpr int value = P;
 };
 
 /// Where the parts of a row end but the last, which ends with the row; in order.
 template <int Parts>
-struct Ends {
+struct RowEnds {
     std::int64_t of[static_cast<unsigned>(Parts)];
 };
 
 template <int P, int Parts, class Value>
-SHARDBOARD_BOTH float valueAt(const Ends<Parts>& ends, std::int64_t i, const Value& value)
+SHARDBOARD_BOTH float valueAt(const RowEnds<Parts>& ends, std::int64_t i, const Value& value)
 {
     if constexpr (P + 1 < Parts) {
         if (i >= ends.of[P])
             return valueAt<P + 1>(ends, i, value);
     }
-    return value(i, Part<P>());
+    return value(i, RowPart<P>());
 }
 
 template <int P, int Parts, class Out, class Value>
-SHARDBOARD_BOTH void writeParts(const Out& out, const Ends<Parts>& ends, std::int64_t row, std::int64_t i, std::int64_t stop,
+SHARDBOARD_BOTH void writeParts(const Out& out, const RowEnds<Parts>& ends, std::int64_t row, std::int64_t i, std::int64_t stop,
                                 const Value& value)
 {
     const std::int64_t end = P + 1 < Parts ? smaller(ends.of[P], stop) : stop;
     SHARDBOARD_INDEPENDENT
     for (; i < end; ++i)
-        out.set(row + i, value(i, Part<P>()));
+        out.set(row + i, value(i, RowPart<P>()));
     if constexpr (P + 1 < Parts)
         writeParts<P + 1>(out, ends, row, i, stop, value);
 }
@@ -47,7 +47,7 @@ SHARDBOARD_BOTH void writeParts(const Out& out, const Ends<Parts>& ends, std::in
 /// number of its part. What is the same for a row or a part is worked out once where rows are written whole.
 template <int Parts, class Lanes, class Out, class RowOf>
 SHARDBOARD_BOTH void writeRows(const Lanes& lanes, const Out& out, std::int64_t first, std::int64_t count, std::int64_t n,
-                               const Ends<Parts>& ends, RowOf rowOf)
+                               const RowEnds<Parts>& ends, RowOf rowOf)
 {
     const std::int64_t end = smaller(count, first + kTile);
     if constexpr (Lanes::kVectorLoops) {
