@@ -6,6 +6,7 @@
 #include "engine/devices/regions.h"
 #include "engine/devices/team.h"
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
 #include "model/text/contains.h"
 
 #include <algorithm>
@@ -14,10 +15,6 @@
 namespace shardboard::engine {
 
 namespace {
-
-constexpr std::int64_t kPieceElements = 1 << 18;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 Combine combineOf(const Layout& layout) { return layout.op == ReduceOp::Max ? Combine::Max : Combine::Add; }
 

@@ -24,6 +24,8 @@ using Box = std::vector<Range>;
 /// What the device at a mesh position holds, over the axes of each dim in the layout's order.
 Box boxAt(const Shape& shape, const Layout& layout, const Mesh& mesh, std::int64_t position);
 std::int64_t volumeOf(const Box& box);
+/// The product of all dims but the last.
+std::int64_t rowsOf(const Box& box);
 /// Common part; a dim without common elements has size 0.
 Box intersection(const Box& a, const Box& b);
 

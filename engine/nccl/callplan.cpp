@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/callplan.h"
+#include "engine/machine/index.h"
 
 #include "model/text/contains.h"
 
@@ -9,8 +10,6 @@
 namespace shardboard::engine::nccl {
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Mesh axes over which the step sums.
 std::vector<int> summedAxes(const ReshardStep& step)

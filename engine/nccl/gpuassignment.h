@@ -63,6 +63,7 @@ void jsonMembers(Each& each, Assignment& assignment)
     each.value("sharing", assignment.sharing, { 1 });
 }
 
+/// "1 GPU", "2 GPUs".
 /// Of each host every process takes the first GPUs that no process before it has: as well where all see all of them as where the
 /// launcher has given each its own. Or what is in the way, and what to do about it.
 std::variant<GpuAssignment, std::string> assignGpus(std::int64_t devices, const std::vector<ProcessGpus>& processes);

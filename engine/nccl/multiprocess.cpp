@@ -2,6 +2,7 @@
 #include "engine/nccl/multiprocess.h"
 
 #include "engine/cuda/absentruntime.h"
+#include "engine/machine/index.h"
 #include "engine/mpi/mpibackend.h"
 #include "engine/mpi/mpiteam.h"
 #include "engine/nccl/ncclexecutor.h"
@@ -16,8 +17,6 @@ namespace shardboard::engine::nccl {
 using nlohmann::json;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// All ranks as this process sees them.
 struct Machine {

@@ -4,7 +4,9 @@
 #include "engine/devices/compare.h"
 #include "engine/devices/team.h"
 #include "engine/machine/failure.h"
-#include "engine/ops/ringexchange.h"
+#include "engine/machine/index.h"
+#include "engine/nccl/gpuassignment.h"
+#include "engine/ops/attention/ringexchange.h"
 #include "model/plan/memorysettings.h"
 #include "model/plan/program.h"
 #include "model/text/contains.h"
@@ -16,12 +18,6 @@
 #include <thread>
 
 namespace shardboard::engine::nccl {
-
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-} // namespace
 
 std::string whyTooFew(std::int64_t devices, std::int64_t gpus)
 {

@@ -13,8 +13,6 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
-
 /// The devices of a mesh whose coordinate on the axis is `stage`, in order.
 Mesh meshOfStage(const Mesh& mesh, int axis, std::int64_t stage)
 {

@@ -11,8 +11,6 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
-
 struct Slice {
     std::int64_t device = 0;
     std::int64_t offset = 0;

@@ -2,11 +2,9 @@
 // Cross-entropy in its pieces, row by row: a row are the columns of the logits that a device has.
 #pragma once
 
-#include "engine/cuda/bodies/fill.h"
+#include "engine/ops/bodies/fill.h"
 
-#include <math.h>
-
-namespace shardboard::engine::cuda {
+namespace shardboard::engine::bodies {
 
 enum class Loss : std::int32_t { Highest, Sum, Target, Token, Gradient };
 
@@ -25,22 +23,21 @@ struct LossBody {
     template <class Lanes>
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t row, std::int64_t device) const
     {
+        using Math = typename Lanes::Math;
         const Entry& e = entries[device];
         if (row >= e.rows)
             return;
+        const auto logits = lanes.view(e.logits);
         const std::int64_t at = row * e.n;
         if (kind == Loss::Highest) {
-            float highest = -INFINITY;
-            for (std::int64_t i = lanes.lane(); i < e.n; i += lanes.count())
-                highest = largerOf(highest, e.logits.at(at + i));
-            highest = lanes.highest(highest);
+            const float highest = highestOf(lanes, e.n, [&](std::int64_t i) { return logits.at(at + i); });
             if (lanes.lane() == 0)
                 e.out.set(row, highest);
         } else if (kind == Loss::Sum) {
             const float highest = e.first.at(row);
             typename Lanes::Sum sum = 0;
-            for (std::int64_t i = lanes.lane(); i < e.n; i += lanes.count())
-                sum += expf(e.logits.at(at + i) - highest);
+            addUp<1, 8192>(lanes, e.n, false, &sum,
+                           [&](std::int64_t i, auto, auto* values) { values[0][0] = Math::exp(logits.at(at + i) - highest); });
             sum = lanes.sum(sum);
             if (lanes.lane() == 0)
                 e.out.set(row, static_cast<float>(sum));
@@ -56,14 +53,20 @@ struct LossBody {
                 e.out.set(row, static_cast<float>(value * static_cast<double>(scale)));
             }
         } else {
+            const auto out = lanes.view(e.out);
             const float target = e.third.at(row);
             const float highest = e.first.at(row);
+            if (target < 0)
+                return forEachOf(lanes, e.n, false, [&](std::int64_t i, auto) { out.set(at + i, 0.0f); });
             const float factor = scale / e.second.at(row);
             const std::int64_t column = columnOf(e, target);
-            for (std::int64_t i = lanes.lane(); i < e.n; i += lanes.count()) {
-                const float p = target < 0 ? 0.0f : expf(e.logits.at(at + i) - highest) * factor;
-                e.out.set(at + i, i == column ? p - scale : p);
-            }
+            const float one = scale;
+            forEachOf(lanes, e.n, false, [&](std::int64_t i, auto) {
+                const float p = Math::exp(logits.at(at + i) - highest) * factor;
+                out.set(at + i, !Lanes::kVectorLoops && i == column ? p - one : p); // a vector loop leaves it for later
+            });
+            if (Lanes::kVectorLoops && column >= 0)
+                out.set(at + column, out.at(at + column) - one);
         }
     }
 
@@ -76,4 +79,4 @@ private:
     }
 };
 
-} // namespace shardboard::engine::cuda
+} // namespace shardboard::engine::bodies

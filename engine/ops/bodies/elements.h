@@ -6,8 +6,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <math.h>
 
-namespace shardboard::engine::cuda {
+namespace shardboard::engine::bodies {
 
 constexpr int kPack = 8; ///< values that a lane reads and writes at once
 constexpr int kAll = 256; ///< lanes of a block
@@ -195,6 +196,15 @@ SHARDBOARD_BOTH Divided divided(std::int64_t a, std::int64_t b)
 SHARDBOARD_BOTH std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 SHARDBOARD_BOTH std::int64_t larger(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
 SHARDBOARD_BOTH float largerOf(float a, float b) { return a < b ? b : a; }
+SHARDBOARD_BOTH float smallerOf(float a, float b) { return b < a ? b : a; }
+
+/// The functions of formulas to the last bits.
+struct ExactMath {
+    static SHARDBOARD_BOTH float exp(float x) { return expf(x); }
+    static SHARDBOARD_BOTH float tanh(float x) { return tanhf(x); }
+    /// The share of the standard normal distribution below x, for who has e^(-x^2/2) at hand.
+    static SHARDBOARD_BOTH float normalBelow(float x, float) { return 0.5f * erfcf(-0.70710678118654752f * x); }
+};
 
 constexpr int kMostDims = 6;
 
@@ -236,6 +246,31 @@ SHARDBOARD_BOTH void forEachOf(const Lanes& lanes, std::int64_t n, bool packed, 
         visit(i, Width<1>());
 }
 
+/// Adds up, for each lane, what `addends(i, Width, values)` gives for packs of [0, n) or for its elements one by one: Count sums,
+/// whose addends of element i + j are values[…][j]. `Piece`: elements that the vector loops of the CPU sum in float.
+template <int Count, std::int64_t Piece = 0, class Lanes, class Addends>
+SHARDBOARD_BOTH void addUp(const Lanes& lanes, std::int64_t n, bool packed, typename Lanes::Sum* sums, Addends addends)
+{
+    forEachOf(lanes, n, packed, [&](std::int64_t i, auto w) {
+        constexpr int W = decltype(w)::value;
+        Floats<W> values[static_cast<unsigned>(Count)];
+        addends(i, w, values);
+        for (int c = 0; c < Count; ++c)
+            for (int j = 0; j < W; ++j)
+                sums[c] += values[c][j];
+    });
+}
+
+/// The highest of value(0 … n - 1), for all lanes.
+template <class Lanes, class Value>
+SHARDBOARD_BOTH float highestOf(const Lanes& lanes, std::int64_t n, Value value)
+{
+    float highest = -INFINITY;
+    for (std::int64_t i = lanes.lane(); i < n; i += lanes.count())
+        highest = largerOf(highest, value(i));
+    return lanes.highest(highest);
+}
+
 /// The highest value and whose it is; of equal ones the lower index.
 struct Best {
     float value;
@@ -246,8 +281,16 @@ SHARDBOARD_BOTH Best betterOf(const Best& a, const Best& b)
     return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
 }
 
+/// What lanes that work on packs have in common; the others are those of cpulanes.h.
+class PackedLanes {
+public:
+    using Math = ExactMath;
+    static constexpr bool kVectorLoops = false;
+    SHARDBOARD_BOTH const Elements& view(const Elements& elements) const { return elements; }
+};
+
 /// The lanes of the stand-in on the CPU: one, which sums in double, because it alone sums what many lanes would share.
-class HostLanes {
+class HostLanes : public PackedLanes {
 public:
     using Sum = double;
     int lane() const { return 0; }
@@ -263,4 +306,4 @@ public:
     void hostBarrier() const { }
 };
 
-} // namespace shardboard::engine::cuda
+} // namespace shardboard::engine::bodies

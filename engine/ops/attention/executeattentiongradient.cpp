@@ -2,9 +2,9 @@
 // The gradients of attention for its queries, keys, values and sinks, where every device has all keys that its queries see. A
 // device that has all KV heads but only some query heads, or all keys but only some queries, makes a part of the sums for keys
 // and values.
-#include "engine/ops/attentionwork.h"
+#include "engine/ops/attention/attentionwork.h"
+#include "engine/ops/attention/ringstates.h"
 #include "engine/ops/kernels/attention.h"
-#include "engine/ops/ringstates.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/attentionwork.h"
+#include "engine/ops/attention/attentionwork.h"
 
 #include "engine/machine/failure.h"
 

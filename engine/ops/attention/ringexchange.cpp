@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/ringexchange.h"
+#include "engine/ops/attention/ringexchange.h"
 
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +12,6 @@ namespace shardboard::engine {
 namespace {
 
 constexpr std::int64_t kPieceFloats = 1 << 18;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 } // namespace
 

@@ -3,9 +3,9 @@
 // that makes them.
 #pragma once
 
-#include "engine/ops/attentionwork.h"
+#include "engine/ops/attention/attentionwork.h"
+#include "engine/ops/attention/ringexchange.h"
 #include "engine/ops/kernels/ringattention.h"
-#include "engine/ops/ringexchange.h"
 
 #include <cstdint>
 #include <functional>

@@ -2,11 +2,9 @@
 // Operations that only move elements, and the rotation of heads.
 #pragma once
 
-#include "engine/cuda/bodies/fill.h"
+#include "engine/ops/bodies/fill.h"
 
-#include <math.h>
-
-namespace shardboard::engine::cuda {
+namespace shardboard::engine::bodies {
 
 enum class Move : std::int32_t { Slice, EveryOther, Join, JoinKeys, Pad, Spread, SumHeads };
 
@@ -14,12 +12,11 @@ enum class Move : std::int32_t { Slice, EveryOther, Join, JoinKeys, Pad, Spread,
 struct MoveBody {
     struct Entry {
         Elements a, b, out;
-        std::int64_t rows = 0;
         std::int64_t n = 0;
         std::int64_t widthA = 0;
         std::int64_t widthB = 0;
         std::int64_t heads = 1;
-        std::int64_t count = 0; ///< rows * n
+        std::int64_t count = 0; ///< of the result
     };
     static constexpr int kLanes = kAll;
     const Entry* entries = nullptr;
@@ -30,36 +27,56 @@ struct MoveBody {
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t item, std::int64_t device) const
     {
         const Entry& e = entries[device];
-        const std::int64_t end = smaller(e.count, (item + 1) * kTile);
-        for (std::int64_t at = item * kTile + lanes.lane(); at < end; at += lanes.count()) {
-            const Divided where = divided(at, e.n);
-            e.out.set(at, value(e, where.quotient, where.rest));
-        }
-    }
-
-private:
-    SHARDBOARD_BOTH float value(const Entry& e, std::int64_t row, std::int64_t i) const
-    {
+        const auto a = lanes.view(e.a);
+        const auto b = lanes.view(e.b);
+        const std::int64_t from = first;
+        const std::int64_t width = e.widthA;
+        const std::int64_t n = e.n;
+        const auto write = [&](const auto& ends, auto rowOf) {
+            writeRows(lanes, lanes.view(e.out), item * kTile, e.count, n, ends, rowOf);
+        };
+        const RowEnds<1> whole { { n } };
         switch (kind) {
         case Move::Slice:
-            return e.a.at(row * e.widthA + first + i);
+            return write(
+                whole, [=](std::int64_t row) { return [=](std::int64_t i, RowPart<0>) { return a.at(row * width + from + i); }; });
         case Move::EveryOther:
-            return e.a.at(row * e.widthA + first + 2 * i);
+            return write(whole, [=](std::int64_t row) {
+                return [=](std::int64_t i, RowPart<0>) { return a.at(row * width + from + 2 * i); };
+            });
         case Move::Join:
-        case Move::JoinKeys:
-            return i < e.widthA ? e.a.at(row * e.widthA + i) : e.b.at(row / e.heads * e.widthB + i - e.widthA);
+        case Move::JoinKeys: {
+            const std::int64_t widthB = e.widthB;
+            const std::int64_t heads = e.heads;
+            return write(RowEnds<2> { { width, n } }, [=](std::int64_t row) {
+                const std::int64_t second = divided(row, heads).quotient * widthB - width;
+                return [=](std::int64_t i, auto part) {
+                    return decltype(part)::value == 0 ? a.at(row * width + i) : b.at(second + i);
+                };
+            });
+        }
         case Move::Pad:
-            return i >= first && i < first + e.widthA ? e.a.at(row * e.widthA + i - first) : 0.0f;
+            return write(RowEnds<3> { { from, from + width, n } }, [=](std::int64_t row) {
+                return [=](std::int64_t i, auto part) { return decltype(part)::value == 1 ? a.at(row * width + i - from) : 0.0f; };
+            });
         case Move::Spread:
-            return i >= first && (i - first) % 2 == 0 ? e.a.at(row * e.widthA + (i - first) / 2) : 0.0f;
+            return write(whole, [=](std::int64_t row) {
+                return [=](std::int64_t i, RowPart<0>) {
+                    return i >= from && ((i - from) & 1) == 0 ? a.at(row * width + ((i - from) >> 1)) : 0.0f;
+                };
+            });
         case Move::SumHeads: {
-            float sum = 0;
-            for (std::int64_t head = 0; head < e.heads; ++head)
-                sum += e.a.at((row * e.heads + head) * e.widthA + first + i);
-            return sum;
+            const std::int64_t heads = e.heads;
+            return write(whole, [=](std::int64_t row) {
+                return [=](std::int64_t i, RowPart<0>) {
+                    float sum = 0;
+                    for (std::int64_t head = 0; head < heads; ++head)
+                        sum += a.at((row * heads + head) * width + from + i);
+                    return sum;
+                };
+            });
         }
         }
-        return 0.0f;
     }
 };
 
@@ -164,35 +181,4 @@ struct EmbeddingGradientBody {
     }
 };
 
-struct AdamFactors {
-    float keepM = 0, newM = 0, keepV = 0, newV = 0, correctV = 0, epsilon = 0, rate = 0, keepW = 0;
-};
-
-/// The first step of Adam on every element; the result may lie where the gradient is.
-struct AdamBody {
-    struct Entry {
-        Elements weight, gradient, out; ///< a weight without memory is made
-        BoxMap map;
-        std::int64_t count = 0;
-    };
-    static constexpr int kLanes = kAll;
-    const Entry* entries = nullptr;
-    AdamFactors f;
-    MadeValue made;
-
-    template <class Lanes>
-    SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t item, std::int64_t device) const
-    {
-        const Entry& e = entries[device];
-        const std::int64_t end = smaller(e.count, (item + 1) * kTile);
-        for (std::int64_t i = item * kTile + lanes.lane(); i < end; i += lanes.count()) {
-            const float w = e.weight.data != nullptr ? e.weight.at(i) : made.at(e.map.at(i));
-            const float g = e.gradient.at(i);
-            const float m = f.newM * g;
-            const float v = f.newV * g * g;
-            e.out.set(i, f.keepW * w - f.rate * m / (sqrtf(v) * f.correctV + f.epsilon));
-        }
-    }
-};
-
-} // namespace shardboard::engine::cuda
+} // namespace shardboard::engine::bodies

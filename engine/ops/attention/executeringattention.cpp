@@ -3,8 +3,8 @@
 // sinks the keys and values of the other devices come around the ring, and a running softmax stands for those that were there
 // already; for the gradients of keys and values the queries come, with the gradients of their results.
 #include "engine/machine/failure.h"
-#include "engine/ops/attentionwork.h"
-#include "engine/ops/ringstates.h"
+#include "engine/ops/attention/attentionwork.h"
+#include "engine/ops/attention/ringstates.h"
 
 #include <algorithm>
 

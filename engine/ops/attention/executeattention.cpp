@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rope with its gradient, KvAppend and Attention.
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
 #include "engine/ops/execute.h"
 #include "engine/ops/kernels/attention.h"
 #include "engine/ops/kernels/rotary.h"
@@ -13,10 +14,7 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
 constexpr std::int64_t kScoreFloats = std::int64_t { 1 } << 20; ///< scores that exist at once, for each worker
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// A block of queries of one head of one sequence on one device; indices are local to the device's shard.
 struct HeadBlock {

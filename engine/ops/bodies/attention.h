@@ -3,11 +3,11 @@
 // on a device, with some of its queries.
 #pragma once
 
-#include "engine/cuda/bodies/fill.h"
+#include "engine/ops/bodies/fill.h"
 
 #include <math.h>
 
-namespace shardboard::engine::cuda {
+namespace shardboard::engine::bodies {
 
 struct AttentionRows {
     float* scores = nullptr; ///< [rows, ld], of which the first n columns are
@@ -262,4 +262,4 @@ struct StateBody {
     }
 };
 
-} // namespace shardboard::engine::cuda
+} // namespace shardboard::engine::bodies

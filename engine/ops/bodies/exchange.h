@@ -4,11 +4,11 @@
 // written once, whatever the size of a group. All sources of a region are read before the first sum.
 #pragma once
 
-#include "engine/cuda/bodies/fill.h"
+#include "engine/ops/bodies/fill.h"
 
 #include <math.h>
 
-namespace shardboard::engine::cuda {
+namespace shardboard::engine::bodies {
 
 struct ExchangeEntry {
     std::int64_t firstItem = 0; ///< of the launch
@@ -130,4 +130,4 @@ private:
     }
 };
 
-} // namespace shardboard::engine::cuda
+} // namespace shardboard::engine::bodies

@@ -2,9 +2,9 @@
 // Sums of squares of what a device holds and of what it should hold.
 #pragma once
 
-#include "engine/cuda/bodies/fill.h"
+#include "engine/ops/bodies/fill.h"
 
-namespace shardboard::engine::cuda {
+namespace shardboard::engine::bodies {
 
 constexpr std::int64_t kCompareTile = 16 * kTile;
 
@@ -58,4 +58,4 @@ struct CompareBody {
     }
 };
 
-} // namespace shardboard::engine::cuda
+} // namespace shardboard::engine::bodies

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/ringstates.h"
+#include "engine/ops/attention/ringstates.h"
 
 #include "engine/machine/failure.h"
 

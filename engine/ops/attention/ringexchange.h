@@ -6,7 +6,7 @@
 #include "engine/devices/context.h"
 #include "engine/devices/deviceparts.h"
 #include "engine/devices/team.h"
-#include "engine/ops/attentionwork.h"
+#include "engine/ops/attention/attentionwork.h"
 
 #include <cstdint>
 #include <vector>

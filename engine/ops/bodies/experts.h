@@ -3,11 +3,11 @@
 // get the expert.
 #pragma once
 
-#include "engine/cuda/bodies/fill.h"
+#include "engine/ops/bodies/fill.h"
 
 #include <math.h>
 
-namespace shardboard::engine::cuda {
+namespace shardboard::engine::bodies {
 
 constexpr int kMostExperts = 1024;
 constexpr int kMostChosen = 32;
@@ -189,24 +189,35 @@ struct RouteBody {
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t item, std::int64_t device) const
     {
         const Entry& e = entries[device];
-        const std::int64_t end = smaller(e.count, (item + 1) * kTile);
-        for (std::int64_t at = item * kTile + lanes.lane(); at < end; at += lanes.count()) {
-            const Divided where = divided(at, e.n);
-            if (kind == Route::Dispatch || kind == Route::CombineGradient) {
-                const Divided token = divided(where.quotient, e.rows);
-                const float gate = e.gates.at(token.rest * e.experts + token.quotient);
-                const float factor = kind == Route::Dispatch && gate != 0 ? 1.0f : gate;
-                e.out.set(at, gate != 0 ? factor * e.x.at(token.rest * e.n + where.rest) : 0.0f);
-                continue;
-            }
-            float sum = 0;
-            for (std::int64_t x = 0; x < e.experts; ++x) {
-                const float gate = e.gates.at(where.quotient * e.experts + x);
-                if (gate != 0)
-                    sum += (kind == Route::Combine ? gate : 1.0f) * e.x.at((x * e.rows + where.quotient) * e.n + where.rest);
-            }
-            e.out.set(at, sum);
+        const auto x = lanes.view(e.x);
+        const auto gates = lanes.view(e.gates);
+        const std::int64_t n = e.n;
+        const std::int64_t rows = e.rows;
+        const std::int64_t experts = e.experts;
+        const auto write = [&](auto rowOf) {
+            writeRows(lanes, lanes.view(e.out), item * kTile, e.count, n, RowEnds<1> { { n } }, rowOf);
+        };
+        if (kind == Route::Dispatch || kind == Route::CombineGradient) {
+            const bool scaled = kind == Route::CombineGradient;
+            return write([=](std::int64_t row) {
+                const Divided token = divided(row, rows);
+                const float gate = gates.at(token.rest * experts + token.quotient);
+                const float factor = scaled ? gate : 1.0f;
+                return [=](std::int64_t i, RowPart<0>) { return gate != 0 ? factor * x.at(token.rest * n + i) : 0.0f; };
+            });
         }
+        const bool weighted = kind == Route::Combine;
+        write([=](std::int64_t row) {
+            return [=](std::int64_t i, RowPart<0>) {
+                float sum = 0;
+                for (std::int64_t expert = 0; expert < experts; ++expert) {
+                    const float gate = gates.at(row * experts + expert);
+                    if (gate != 0)
+                        sum += (weighted ? gate : 1.0f) * x.at((expert * rows + row) * n + i);
+                }
+                return sum;
+            };
+        });
     }
 };
 
@@ -228,10 +239,13 @@ struct GateDotBody {
         if (item >= e.rows * e.experts)
             return;
         const Divided where = divided(item, e.experts);
+        const auto dy = lanes.view(e.dy);
+        const auto y = lanes.view(e.y);
+        const std::int64_t row = where.quotient * e.n;
+        const std::int64_t ofExpert = (where.rest * e.rows + where.quotient) * e.n;
         typename Lanes::Sum sum = 0;
-        for (std::int64_t i = lanes.lane(); i < e.n; i += lanes.count())
-            sum += static_cast<typename Lanes::Sum>(e.dy.at(where.quotient * e.n + i)
-                                                    * e.y.at((where.rest * e.rows + where.quotient) * e.n + i));
+        addUp<1>(lanes, e.n, false, &sum,
+                 [&](std::int64_t i, auto, auto* values) { values[0][0] = dy.at(row + i) * y.at(ofExpert + i); });
         sum = lanes.sum(sum);
         if (lanes.lane() == 0)
             e.out.set(item, static_cast<float>(sum));
@@ -256,14 +270,14 @@ struct ExpertBiasBody {
         if (item >= e.rows * e.experts)
             return;
         const std::int64_t expert = divided(item, e.rows).quotient;
-        float any = 0;
-        for (std::int64_t i = lanes.lane(); i < e.n; i += lanes.count())
-            if (e.x.at(item * e.n + i) != 0)
-                any = 1;
-        any = lanes.highest(any);
-        for (std::int64_t i = lanes.lane(); i < e.n; i += lanes.count())
-            e.out.set(item * e.n + i, any > 0 ? e.x.at(item * e.n + i) + e.bias.at(expert * e.n + i) : 0.0f);
+        const auto x = lanes.view(e.x);
+        const auto bias = lanes.view(e.bias);
+        const auto out = lanes.view(e.out);
+        const float any = highestOf(lanes, e.n, [&](std::int64_t i) { return x.at(item * e.n + i) != 0 ? 1.0f : 0.0f; });
+        forEachOf(lanes, e.n, false, [&](std::int64_t i, auto) {
+            out.set(item * e.n + i, any > 0 ? x.at(item * e.n + i) + bias.at(expert * e.n + i) : 0.0f);
+        });
     }
 };
 
-} // namespace shardboard::engine::cuda
+} // namespace shardboard::engine::bodies

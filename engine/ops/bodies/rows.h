@@ -2,15 +2,13 @@
 // Norms with their gradients, row by row, and sums over rows.
 #pragma once
 
-#include "engine/cuda/bodies/fill.h"
+#include "engine/ops/bodies/fill.h"
 
-#include <math.h>
-
-namespace shardboard::engine::cuda {
+namespace shardboard::engine::bodies {
 
 /// Both norms are out = (x - mean) * inverse * (weight + offset) + bias; RMSNorm has mean 0 and no bias.
 struct NormRule {
-    float epsilon = 0;
+    double epsilon = 0;
     float offset = 0; ///< added to the weight
     std::int32_t centred = 0; ///< 1: LayerNorm
     std::int64_t n = 0; ///< elements of a row
@@ -21,34 +19,38 @@ struct RowScale {
     float inverse;
 };
 
-template <class Lanes>
-SHARDBOARD_BOTH RowScale rowScaleOf(const Lanes& lanes, const NormRule& rule, const Elements& x, std::int64_t row)
+template <bool Centred, class Lanes>
+SHARDBOARD_BOTH RowScale rowScaleOf(const Lanes& lanes, const NormRule& rule, const Elements& of, std::int64_t row)
 {
     using Sum = typename Lanes::Sum;
+    const auto x = lanes.view(of);
+    const std::int64_t first = row * rule.n;
     const bool packed = rule.n % kPack == 0;
     const Sum size = static_cast<Sum>(rule.n);
     float mean = 0;
-    if (rule.centred != 0) {
+    if (Centred) {
         Sum sum = 0;
-        forEachOf(lanes, rule.n, packed, [&](std::int64_t i, auto w) {
-            constexpr int W = decltype(w)::value;
-            Floats<W> values;
-            x.load<W>(row * rule.n + i, values);
-            for (int j = 0; j < W; ++j)
-                sum += values[j];
-        });
+        addUp<1>(lanes, rule.n, packed, &sum,
+                 [&](std::int64_t i, auto w, auto* values) { x.template load<decltype(w)::value>(first + i, values[0]); });
         mean = static_cast<float>(lanes.sum(sum) / size);
     }
     Sum squares = 0;
-    forEachOf(lanes, rule.n, packed, [&](std::int64_t i, auto w) {
+    addUp<1>(lanes, rule.n, packed, &squares, [&](std::int64_t i, auto w, auto* values) {
         constexpr int W = decltype(w)::value;
-        Floats<W> values;
-        x.load<W>(row * rule.n + i, values);
-        for (int j = 0; j < W; ++j)
-            squares += static_cast<Sum>((values[j] - mean) * (values[j] - mean));
+        x.template load<W>(first + i, values[0]);
+        for (int j = 0; j < W; ++j) {
+            const float distance = values[0][j] - (Centred ? mean : 0.0f);
+            values[0][j] = distance * distance;
+        }
     });
     const Sum variance = lanes.sum(squares) / size;
-    return { mean, static_cast<float>(1.0 / sqrt(static_cast<double>(variance) + static_cast<double>(rule.epsilon))) };
+    return { mean, static_cast<float>(1.0 / sqrt(static_cast<double>(variance) + rule.epsilon)) };
+}
+
+template <class Lanes>
+SHARDBOARD_BOTH RowScale rowScaleOf(const Lanes& lanes, const NormRule& rule, const Elements& x, std::int64_t row)
+{
+    return rule.centred != 0 ? rowScaleOf<true>(lanes, rule, x, row) : rowScaleOf<false>(lanes, rule, x, row);
 }
 
 struct NormBody {
@@ -66,20 +68,44 @@ struct NormBody {
         const Entry& e = entries[device];
         if (row >= e.rows)
             return;
-        const RowScale scale = rowScaleOf(lanes, rule, e.x, row);
+        if (rule.centred != 0)
+            run<true>(lanes, e, row);
+        else
+            run<false>(lanes, e, row);
+    }
+
+private:
+    /// Of the two norms one has a mean and a bias. Vector loops add the bias later, so that no instruction set fuses it.
+    template <bool Centred, class Lanes>
+    SHARDBOARD_BOTH void run(const Lanes& lanes, const Entry& e, std::int64_t row) const
+    {
+        constexpr bool kBiased = Centred && !Lanes::kVectorLoops;
+        const RowScale scale = rowScaleOf<Centred>(lanes, rule, e.x, row);
+        const std::int64_t first = row * rule.n;
+        const auto x = lanes.view(e.x);
+        const auto weight = lanes.view(e.weight);
+        const auto bias = lanes.view(e.bias);
+        const auto out = lanes.view(e.out);
+        const float offset = rule.offset;
+        const float mean = Centred ? scale.mean : 0.0f;
         forEachOf(lanes, rule.n, rule.n % kPack == 0, [&](std::int64_t i, auto w) {
             constexpr int W = decltype(w)::value;
             Floats<W> values;
             Floats<W> weights;
             Floats<W> biases = {};
-            e.x.template load<W>(row * rule.n + i, values);
-            e.weight.template load<W>(i, weights);
-            if (e.bias.data != nullptr)
-                e.bias.template load<W>(i, biases);
-            for (int j = 0; j < W; ++j)
-                values[j] = (values[j] - scale.mean) * scale.inverse * (weights[j] + rule.offset) + biases[j];
-            e.out.template store<W>(row * rule.n + i, values);
+            x.template load<W>(first + i, values);
+            weight.template load<W>(i, weights);
+            if (kBiased)
+                bias.template load<W>(i, biases);
+            for (int j = 0; j < W; ++j) {
+                values[j] = (values[j] - mean) * scale.inverse * (weights[j] + offset);
+                if (kBiased)
+                    values[j] += biases[j];
+            }
+            out.template store<W>(first + i, values);
         });
+        if (Centred && !kBiased)
+            forEachOf(lanes, rule.n, false, [&](std::int64_t i, auto) { out.set(first + i, out.at(first + i) + bias.at(i)); });
     }
 };
 
@@ -96,48 +122,48 @@ struct NormGradientBody {
     template <class Lanes>
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t row, std::int64_t device) const
     {
-        using Sum = typename Lanes::Sum;
         const Entry& e = entries[device];
         if (row >= e.rows)
             return;
+        using Sum = typename Lanes::Sum;
         const bool packed = rule.n % kPack == 0;
         const RowScale scale = rowScaleOf(lanes, rule, e.x, row);
-        Sum gradients = 0;
-        Sum products = 0;
-        forEachOf(lanes, rule.n, packed, [&](std::int64_t i, auto w) {
+        const auto dy = lanes.view(e.dy);
+        const auto x = lanes.view(e.x);
+        const auto weight = lanes.view(e.weight);
+        const auto out = lanes.view(e.out);
+        const std::int64_t first = row * rule.n;
+        const float offset = rule.offset;
+        // dy times the weight, and x scaled as in the norm
+        const auto load = [&](std::int64_t i, auto w, float* g, float* scaled) {
             constexpr int W = decltype(w)::value;
-            Floats<W> g;
-            Floats<W> x;
-            gradientOf<W>(e, row * rule.n + i, i, g, x);
+            Floats<W> weights;
+            dy.template load<W>(first + i, g);
+            x.template load<W>(first + i, scaled);
+            weight.template load<W>(i, weights);
             for (int j = 0; j < W; ++j) {
-                gradients += g[j];
-                products += static_cast<Sum>(g[j] * ((x[j] - scale.mean) * scale.inverse));
+                g[j] *= weights[j] + offset;
+                scaled[j] = (scaled[j] - scale.mean) * scale.inverse;
             }
+        };
+        Sum sums[2] = { 0, 0 }; // of the gradients, and of their products with x
+        addUp<2>(lanes, rule.n, packed, sums, [&](std::int64_t i, auto w, auto* values) {
+            load(i, w, values[0], values[1]);
+            for (int j = 0; j < decltype(w)::value; ++j)
+                values[1][j] *= values[0][j];
         });
         const Sum size = static_cast<Sum>(rule.n);
-        const float gradientMean = rule.centred != 0 ? static_cast<float>(lanes.sum(gradients) / size) : 0.0f;
-        const float productMean = static_cast<float>(lanes.sum(products) / size);
+        const float gradientMean = rule.centred != 0 ? static_cast<float>(lanes.sum(sums[0]) / size) : 0.0f;
+        const float productMean = static_cast<float>(lanes.sum(sums[1]) / size);
         forEachOf(lanes, rule.n, packed, [&](std::int64_t i, auto w) {
             constexpr int W = decltype(w)::value;
             Floats<W> g;
-            Floats<W> x;
-            gradientOf<W>(e, row * rule.n + i, i, g, x);
+            Floats<W> scaled;
+            load(i, w, g, scaled);
             for (int j = 0; j < W; ++j)
-                g[j] = scale.inverse * (g[j] - gradientMean - (x[j] - scale.mean) * scale.inverse * productMean);
-            e.out.template store<W>(row * rule.n + i, g);
+                g[j] = scale.inverse * (g[j] - gradientMean - scaled[j] * productMean);
+            out.template store<W>(first + i, g);
         });
-    }
-
-private:
-    template <int W>
-    SHARDBOARD_BOTH void gradientOf(const Entry& e, std::int64_t at, std::int64_t column, float* g, float* x) const
-    {
-        Floats<W> weights;
-        e.dy.template load<W>(at, g);
-        e.x.template load<W>(at, x);
-        e.weight.template load<W>(column, weights);
-        for (int j = 0; j < W; ++j)
-            g[j] *= weights[j] + rule.offset;
     }
 };
 
@@ -226,4 +252,4 @@ struct ColumnTotalBody {
     }
 };
 
-} // namespace shardboard::engine::cuda
+} // namespace shardboard::engine::bodies
