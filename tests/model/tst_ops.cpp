@@ -143,6 +143,23 @@ private Q_SLOTS:
         QTEST(found, "wanted");
     }
 
+    void rowsThatAreWrittenOut()
+    {
+        const auto rule = ShardingRule::parse(
+            "a b -> a b ; S1 -> S1 needs even(0,1):KV_heads ; S(k) -> S(k) ours ring 0 for k in 0..r if k != 1");
+        QVERIFY2(rule.ok(), rule.ok() ? "" : rule.error().text().c_str());
+        const std::vector<Row> all = rule.value().rows({ { 2, 6 } }, { 2, 6 }, PickerProfile::Shardboard);
+        QCOMPARE(text(all), QString("R->R, S0->S0, S1->S1, S1->S1, S0->S0"));
+        QCOMPARE(all[3].conditions.size(), std::size_t(1));
+        QCOMPARE(all[3].conditions[0].what, std::string("6 KV heads"));
+        QVERIFY(all[3].conditions[0].fits(3) && !all[3].conditions[0].fits(4));
+        QCOMPARE(all[4].ring, std::vector<int> { 0 });
+        QCOMPARE(rule.value().rows({ { 2, 6 } }, { 2, 6 }, PickerProfile::G1).size(), std::size_t(4));
+        for (const char* wrong :
+             { "a -> a ; R R -> R", "a -> a ; R -> R unsound", "R* R -> R", "R -> R for k in 0", "R -> R when" })
+            QVERIFY2(!ShardingRule::parse(wrong).ok(), wrong);
+    }
+
     void wholeUnits()
     {
         const auto rule = ShardingRule::parse("b heads*d! -> b heads d!").value();
