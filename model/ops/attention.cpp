@@ -68,8 +68,10 @@ constexpr EagerPasses kEagerRotation { 2, 4, 3 };
 // Causal: query s sees keys 0 … c - s' + s of c keys, s' being the new tokens; head i uses KV head i / (h / k); the first e
 // elements of a value count.
 constexpr const char* kAttended = "s <= c, k | h, e <= w, 0 <= @scale, 0 <= @cap";
-// Of the elements [first, first + count) of a head (all where count is 0), those half of count apart are a pair.
-constexpr const char* kRotation = "2 | d, 2 | @count, 0 <= @first, @first + @count <= d, 0 < @rope_theta, @position";
+// Of the elements [first, first + count) of a head (all where count is 0, and first then is 0), those half of count apart are a
+// pair.
+constexpr const char* kRotation =
+    "2 | d, 2 | @count, 0 <= @first, @first <= @first*@count, @first + @count <= d, 0 < @rope_theta, @position";
 
 const std::array kAttentionOps {
     OpDefinition { .kind = OpKind::SplitHeads,

@@ -14,8 +14,8 @@
 //           than 1
 //   name!   a dim that every device must have whole
 //   h*d!    a dim made of whole units of h (a dim of its own elsewhere in the rule), each as large as d
-// Rows are written out in the language of model/ops/rows/rowpattern.h, which also has loops over dims; a rule may consist of them alone.
-// `first h` instead of a row moves a factor to the front; `reduce max` makes partial results maxima instead of sums.
+// Rows are written out in the language of model/ops/rows/rowpattern.h, which also has loops over dims; a rule may consist of them
+// alone. `first h` instead of a row moves a factor to the front; `reduce max` makes partial results maxima instead of sums.
 #pragma once
 
 #include "model/ops/rows/rowpattern.h"

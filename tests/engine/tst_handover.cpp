@@ -71,7 +71,8 @@ void putAll(StepParts& parts, const SegmentPass& pass, const std::function<float
 {
     for (const Kept& kept : pass.planned->kept)
         put(parts, pass, kept.tensor, kept.layout, value);
-    for (const TensorId tensor : leavingTensors(parts.program.graph)[static_cast<std::size_t>(pass.planned->segment)])
+    const auto leaving = leavingTensors(parts.program.graph);
+    for (const TensorId tensor : leaving[static_cast<std::size_t>(pass.planned->segment)])
         put(parts, pass, tensor, Layout::replicated(parts.program.graph.tensor(tensor).shape.size()), value);
     if (const TensorId out = pass.segment->carryOut; out != kNoTensor && parts.state.current(out) == nullptr)
         put(parts, pass, out, Layout::replicated(parts.program.graph.tensor(out).shape.size()), value);

@@ -490,7 +490,7 @@ private Q_SLOTS:
         QCOMPARE(
             text("ep"),
             QString(
-                "--preset: preset ep cuts experts, and small has none; use megatron-tp, fsdp or another preset for dense models"));
+                "--preset: preset ep cuts experts, and dense has none; use megatron-tp, fsdp or another preset for dense models"));
         design.mesh = Mesh::parse("expert=8").value();
         design.model.moe = {};
         design.model.moe.experts = 4;

@@ -229,7 +229,7 @@ private Q_SLOTS:
     {
         m_row->navigation()->zoomAt(m_row->middle(0), 4);
         QVERIFY(!m_row->currentView().visibleWorld().contains(QPointF(3.5, 0.5)));
-        m_row->bringIntoSight({ 3, 0, 1, 1 }, 4);
+        m_row->bringIntoSight({ 3.4, 0.4, 0.2, 0.2 }, 4);
         QVERIFY(m_row->currentView().visibleWorld().contains(QPointF(3.5, 0.5)));
         const QRectF part = m_row->currentView().visibleWorld();
         m_row->showWhole(true); // for a picture

@@ -30,7 +30,8 @@ ReadFamily readFamily(const OpFamily& family)
         out.extents.push_back(value(Expression::parse(spec.extent, { family.attributes, {} })));
     for (const CheckText& check : family.checks)
         out.checks.push_back(value(Expression::parse(check.holds, { family.attributes, {} })));
-    out.rule = value(ShardingRule::parse(family.rule, {}, family.attributes, family.reasons.size()));
+    if (*family.rule != '\0') // else its rows are code
+        out.rule = value(ShardingRule::parse(family.rule, {}, family.attributes, family.reasons.size()));
     return out;
 }
 

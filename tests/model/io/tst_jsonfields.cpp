@@ -182,8 +182,8 @@ private Q_SLOTS:
             QVERIFY(back == cart);
         }
         QVERIFY(jsonOf(wholeCart()) == json::parse(R"({"name": "hay", "color": "green", "seats": 2, "number": 18446744073709551615,
-            "roof": true, "load": null, "owners": ["a", "b"], "gears": [1, 9], "wheels": [{"radius": 0.5, "spokes": 12},
-            {"radius": 2.0}], "spare": {"radius": 3.0, "spokes": 90}, "size": {"length": 4.5}, "wheel_count": 2})"));
+            "roof": true, "load": null, "owners": ["a", "b"], "gears": [1, 9], "teams": [[0, 9], []],
+            "wheels": [{"radius": 0.5, "spokes": 12}, {"radius": 2.0}], "spare": {"radius": 3.0, "spokes": 90}, "size": {"length": 4.5}, "wheel_count": 2})"));
     }
 
     void whatIsAsUsualIsLeftOut()
