@@ -60,7 +60,7 @@ MisfitKind shardsMisfit(const Layout& layout, const Shape& shape, const Mesh& me
     return kind;
 }
 
-bool axisTwice(const Layout& layout)
+bool namesAxisTwice(const Layout& layout)
 {
     std::set<int> seen;
     for (const auto& dim : layout.dims)
@@ -161,8 +161,8 @@ void Resolver::byRules(WeightLayout& weight)
     }
     weight.resolution = rules.resolution.value();
     weight.strategy.kind = StrategyKind::Spec;
-    weight.strategy.spec = specText(rules.layout, m_design.mesh);
-    if (axisTwice(rules.layout)) {
+    weight.strategy.spec = rules.spec;
+    if (rules.axisTwice) {
         weight.misfit =
             Misfit { MisfitKind::AxisTwice,
                      inputError("rules on " + weight.spec.name, "a rule names a mesh axis twice: " + weight.strategy.spec,
@@ -180,12 +180,16 @@ const Resolver::Resolved& Resolver::resolved(const std::vector<std::string>& nam
     const auto known = m_resolved.find(names);
     if (known != m_resolved.end())
         return known->second;
-    Resolved out { resolveNames(names, m_design.rules.rules, where), Layout::replicated(names.size()) };
-    if (out.resolution.ok())
-        for (std::size_t dim = 0; dim < names.size(); ++dim)
-            for (const std::string& name : out.resolution.value().spec[dim])
-                if (const int axis = m_design.mesh.find(name); axis >= 0)
-                    out.layout.dims[dim].push_back({ axis, 1, 0 });
+    auto resolution = resolveNames(names, m_design.rules.rules, where);
+    if (!resolution.ok())
+        return m_resolved.emplace(names, Resolved { resolution.error(), {}, {}, false }).first->second;
+    Resolved out { std::make_shared<const Resolution>(std::move(resolution).value()), Layout::replicated(names.size()), {}, false };
+    for (std::size_t dim = 0; dim < names.size(); ++dim)
+        for (const std::string& name : out.resolution.value()->spec[dim])
+            if (const int axis = m_design.mesh.find(name); axis >= 0)
+                out.layout.dims[dim].push_back({ axis, 1, 0 });
+    out.spec = specText(out.layout, m_design.mesh);
+    out.axisTwice = namesAxisTwice(out.layout);
     return m_resolved.emplace(names, std::move(out)).first->second;
 }
 

@@ -36,8 +36,10 @@ public:
 
 private:
     struct Resolved {
-        Result<Resolution> resolution;
+        Result<std::shared_ptr<const Resolution>> resolution;
         Layout layout; ///< without the axes that the mesh lacks
+        std::string spec; ///< of the layout
+        bool axisTwice = false; ///< which no layout may
     };
 
     void byEntry(WeightLayout& weight);

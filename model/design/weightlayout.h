@@ -8,6 +8,7 @@
 #include "model/ops/graph.h"
 #include "model/rules/logicalrules.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -45,7 +46,7 @@ struct WeightLayout {
     int entry = -1; ///< index of the StrategyEntry that decided; -1: none says anything
     /// What the logical axis rules say, where no entry decided and the design has rules; its spec may name axes that the mesh
     /// lacks, which the layout then leaves out. Without both the weight is replicated.
-    std::optional<Resolution> resolution;
+    std::shared_ptr<const Resolution> resolution;
     Strategy strategy; ///< the deciding one, be it a misfit; for rules the spec they make; `replicate` when nothing decides
     /// Why the deciding entry or rule was not applied: the weight is replicated instead.
     std::optional<Misfit> misfit;

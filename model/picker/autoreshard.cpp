@@ -79,16 +79,18 @@ public:
             Best byDefault;
             Best chosen;
             static const TransitionSet defaults = TransitionSet::defaults();
+            Refusal why;
             for (std::size_t row = 0; row < m_task.menu->rows.size(); ++row) {
                 const RowUse use { m_task, m_now, row, axis };
-                Refusal why;
                 if (!feasible(use, m_trace ? &why : nullptr)) {
-                    judge(m_trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
+                    if (m_trace)
+                        judge(*m_trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
                     continue;
                 }
                 const double cost = use.cost();
                 if (cost == kInfiniteCost) {
-                    judge(m_trace, axis, row, { RowVerdict::Status::Infeasible, cost, "there is no collective for it", 0 });
+                    if (m_trace)
+                        judge(*m_trace, axis, row, { RowVerdict::Status::Infeasible, cost, "there is no collective for it", 0 });
                     continue;
                 }
                 const int moves = movesOf(use);
@@ -99,7 +101,7 @@ public:
                 if (may)
                     chosen.offer(row, cost, moves);
                 if (m_trace)
-                    judge(m_trace, axis, row,
+                    judge(*m_trace, axis, row,
                           { may ? RowVerdict::Status::Allowed : RowVerdict::Status::Refused, cost,
                             may ? "" : notAllowed(use, m_set), moves });
             }

@@ -120,8 +120,9 @@ const WholeUnits* brokenUnits(const RowUse& use)
 
 bool RowUse::moves() const
 {
+    const Row& asked = wanted();
     for (std::size_t i = 0; i < task.operands.size(); ++i)
-        if (from(i) != to(i))
+        if (!asked.keeps(i) && from(i) != asked.operands[i])
             return true;
     return false;
 }
@@ -129,9 +130,12 @@ bool RowUse::moves() const
 double RowUse::cost() const
 {
     double sum = 0;
+    const Row& asked = wanted();
     const PriceRules rules = task.prices();
+    const std::int64_t parts = devices();
     for (std::size_t i = 0; i < task.operands.size(); ++i)
-        sum += transitionPrice(rules, from(i), to(i), task.bytes[i], devices());
+        if (!asked.keeps(i))
+            sum += transitionPrice(rules, from(i), asked.operands[i], task.bytes[i], parts);
     return sum;
 }
 
@@ -148,7 +152,7 @@ bool feasible(const RowUse& use, Refusal* why)
     for (std::size_t i = 0; i < task.operands.size(); ++i) {
         if (row.keeps(i))
             continue;
-        const Placement& to = use.to(i);
+        const Placement& to = row.operands[i];
         if (!early && task.mesh->deviceCount() == 1 && !to.replicated())
             return infeasible(why, [] { return std::string("an operand on one device is replicated"); });
         if (!early && transitionPrice(rules, use.from(i), to, 0, use.devices()) == kInfiniteCost) {

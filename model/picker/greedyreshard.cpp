@@ -39,19 +39,21 @@ Axes collect(const PickTask& task, PickTrace* trace, Refuse refuse)
     out.candidates.resize(axes);
     for (std::size_t axis = 0; axis < axes; ++axis) {
         out.candidates[axis].reserve(task.menu->rows.size());
+        Refusal why;
         for (std::size_t row = 0; row < task.menu->rows.size(); ++row) {
             const RowUse use { task, out.now, row, axis };
-            Refusal why;
             if (!feasible(use, trace ? &why : nullptr)) {
-                judge(trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
+                if (trace)
+                    judge(*trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
                 continue;
             }
             const char* refusal = refuse(use);
             const double cost = use.cost();
             out.candidates[axis].push_back({ row, cost, refusal != nullptr });
-            judge(
-                trace, axis, row,
-                { refusal ? RowVerdict::Status::Refused : RowVerdict::Status::Allowed, cost, refusal ? refusal : "", use.moves() });
+            if (trace)
+                judge(*trace, axis, row,
+                      { refusal ? RowVerdict::Status::Refused : RowVerdict::Status::Allowed, cost, refusal ? refusal : "",
+                        use.moves() });
         }
     }
     return out;

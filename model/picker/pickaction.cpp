@@ -9,15 +9,19 @@ PickAction actionOf(const PickTask& task, std::span<const Placement> now, std::v
     const std::size_t axes = rows.size();
     action.inputs.assign(now.begin(), now.end());
     action.output.resize(axes);
+    const PriceRules prices = task.prices();
     for (std::size_t i = 0; i < task.operands.size(); ++i)
         for (std::size_t axis = 0; axis < axes; ++axis) {
             if (rows[axis] == PickAction::kNoRow)
                 continue;
             const RowUse use { task, now, static_cast<std::size_t>(rows[axis]), axis };
-            const Placement& to = use.to(i);
+            const Row& row = use.wanted();
+            if (row.keeps(i))
+                continue;
+            const Placement& to = row.operands[i];
             action.inputs[i * axes + axis] = to;
             action.moved = action.moved || to != use.from(i);
-            action.cost += transitionPrice(task.prices(), use.from(i), to, task.bytes[i], use.devices());
+            action.cost += transitionPrice(prices, use.from(i), to, task.bytes[i], use.devices());
         }
     for (std::size_t axis = 0; axis < axes; ++axis)
         action.output[axis] = rows[axis] == PickAction::kNoRow
@@ -41,11 +45,7 @@ void startTrace(PickTrace* trace, const PickTask& task)
     }
 }
 
-void judge(PickTrace* trace, std::size_t axis, std::size_t row, RowVerdict verdict)
-{
-    if (trace != nullptr)
-        trace->axes[axis][row] = std::move(verdict);
-}
+void judge(PickTrace& trace, std::size_t axis, std::size_t row, RowVerdict verdict) { trace.axes[axis][row] = std::move(verdict); }
 
 void markPicked(PickTrace* trace, const PickAction& action)
 {

@@ -22,8 +22,8 @@ inline std::vector<Placement> placementsNow(const PickTask& task)
 /// The action of these rows. Costs are added operand by operand, and for each mesh axis by mesh axis.
 PickAction actionOf(const PickTask& task, std::span<const Placement> now, std::vector<int> rows);
 
-/// Whether an axis of a trace belongs to a row, and notes it.
-void judge(PickTrace* trace, std::size_t axis, std::size_t row, RowVerdict verdict);
+/// Notes what was found of a row on a mesh axis. Verdicts have texts, so that none is made where there is no trace.
+void judge(PickTrace& trace, std::size_t axis, std::size_t row, RowVerdict verdict);
 void startTrace(PickTrace* trace, const PickTask& task);
 /// Marks the rows of the action as picked.
 void markPicked(PickTrace* trace, const PickAction& action);

@@ -80,7 +80,7 @@ Uneven describe(const WeightLayout& weight, std::size_t dim, std::int64_t parts,
     const std::int64_t size = weight.spec.shape[dim];
     const std::string what = "dim " + std::to_string(dim) + " of size " + countText(size);
     const std::string over = countText(parts) + " devices of " + axesText(weight.layout.dims[dim], mesh);
-    const bool byRules = weight.resolution.has_value();
+    const bool byRules = weight.resolution != nullptr;
     if (parts > size)
         return { "overflow", Severity::Warning,
                  what + " is cut over " + over + ": " + countText(parts - size) + " of " + countText(parts) + " shards are empty"
