@@ -77,7 +77,7 @@ private:
         if (!steps.ok())
             return std::nullopt;
         for (const ReshardStep& step : steps.value())
-            addCollective(step, static_cast<OpId>(&op - m_program.graph.ops.data()), index, use);
+            addCollective(step, OpId(&op - m_program.graph.ops.data()), index, use);
         return use;
     }
 
@@ -135,7 +135,7 @@ Layout randomLayout(std::mt19937& random, const Mesh& mesh, std::size_t rank, bo
 std::optional<Program> programOf(const OpCase& of, const Mesh& mesh, const RowChoice& choice, DType dtype, std::mt19937& random)
 {
     Planner planner(of.graph, mesh, dtype, random);
-    const auto last = static_cast<OpId>(of.graph.ops.size()) - 1;
+    const auto last = lastId(of.graph.ops);
     for (OpId id = 0; id < last; ++id) {
         const Op& op = of.graph.op(id);
         if (!planner.add(id, wholeOperands(of.graph, op), Layout::replicated(of.graph.tensor(op.result).shape.size()), {}))

@@ -66,7 +66,7 @@ const Collective* Stages::streamSend(Phase phase) const
 {
     const auto& collectives = m_program.plan.collectives;
     const auto found = std::find_if(collectives.begin(), collectives.end(), [&](const Collective& collective) {
-        const PlannedSegment& planned = m_program.plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+        const PlannedSegment& planned = m_program.plan.segment(collective.plannedSegment);
         return isSend(collective) && planned.phase == phase
             && m_program.graph.segments[static_cast<std::size_t>(planned.segment)].carryIn == collective.tensor;
     });

@@ -17,7 +17,7 @@ std::optional<Sharded> WaitingValues::take(const Key& key)
     return node.empty() ? std::nullopt : std::optional<Sharded>(std::move(node.mapped()));
 }
 
-std::vector<std::pair<TensorId, Sharded>> WaitingValues::takeKept(int segment, std::int64_t layer)
+std::vector<std::pair<TensorId, Sharded>> WaitingValues::takeKept(SegmentId segment, std::int64_t layer)
 {
     std::vector<std::pair<TensorId, Sharded>> out;
     auto next = m_values.lower_bound({ kNoTensor, layer, segment });

@@ -30,7 +30,7 @@ public:
     Sharded* find(const Key& key);
     std::optional<Sharded> take(const Key& key);
     /// Everything that a forward segment kept of a layer.
-    std::vector<std::pair<TensorId, Sharded>> takeKept(int segment, std::int64_t layer);
+    std::vector<std::pair<TensorId, Sharded>> takeKept(SegmentId segment, std::int64_t layer);
     void clear() { m_values.clear(); }
 
 private:

@@ -61,7 +61,7 @@ NamedSelection namesOf(const Selection& selection, const Evaluation& evaluation)
     const auto& segments = evaluation.plan.segments;
     if (const auto segment = static_cast<std::size_t>(selection.segment()); selection.operation() >= 0 && segment < segments.size()
         && static_cast<std::size_t>(selection.operation()) < segments[segment].ops.size())
-        names.operation = operationId(evaluation, selection.segment(), selection.operation());
+        names.operation = operationId(evaluation, PlannedSegmentId(selection.segment()), PlannedOpId(selection.operation()));
     if (selection.meshAxis() >= 0 && selection.meshAxis() < evaluation.plan.mesh.axisCount())
         names.meshAxis = evaluation.plan.mesh.axis(selection.meshAxis()).name;
     names.device = selection.device();

@@ -74,7 +74,7 @@ void Selection::setCollective(int collective)
 void Selection::setOperation(int segment, int operation)
 {
     if (!m_evaluation || !isIndex(segment, m_evaluation->plan.segments.size())
-        || !isIndex(operation, m_evaluation->plan.segment(segment).ops.size()))
+        || !isIndex(operation, m_evaluation->plan.segment(PlannedSegmentId(segment)).ops.size()))
         segment = operation = -1;
     if (m_segment == segment && m_operation == operation)
         return;
