@@ -46,7 +46,7 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const 
         }
         const auto equals = word.starts_with("--") ? word.find('=') : std::string::npos;
         const std::string name = word.substr(0, equals);
-        const auto spec = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == name; });
+        const auto spec = std::ranges::find_if(options, [&](const OptionSpec& o) { return o.name == name; });
         if (spec == options.end())
             return usageError("shardctl " + command, "there is no option " + name, help);
         if (!spec->repeats && out.m_values.contains(name))

@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/visibleoutput.h"
 #include "model/core/memoryreserve.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <csignal>
@@ -53,12 +54,11 @@ int dispatch(const std::vector<std::string>& words)
         std::cout << "shardctl " SHARDBOARD_VERSION "\n";
         return kDone;
     }
-    const auto command =
-        std::find_if(commands().begin(), commands().end(), [&](const Command& c) { return c.name == words.front(); });
+    const auto command = std::ranges::find_if(commands(), [&](const Command& c) { return c.name == words.front(); });
     if (command == commands().end())
         return report(usageError("shardctl", "there is no command '" + words.front() + "'", "see shardctl --help"));
     const std::vector<std::string> rest(words.begin() + 1, words.end());
-    if (std::find(rest.begin(), rest.end(), "--help") != rest.end()) {
+    if (contains(rest, "--help")) {
         printHelp(*command);
         return kDone;
     }

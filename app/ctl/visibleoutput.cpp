@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/visibleoutput.h"
 
+#include "model/text/numbers.h"
+
 #include "model/text/visibletext.h"
 
 #include <algorithm>
@@ -73,16 +75,9 @@ bool VisibleOutput::pass(std::string_view text)
 void print(const char* format, ...)
 {
     std::va_list arguments;
-    std::va_list again;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    const int size = std::vsnprintf(nullptr, 0, format, arguments);
+    std::cout << formattedList(format, arguments);
     va_end(arguments);
-    std::string text(static_cast<std::size_t>(size < 0 ? 0 : size) + 1, '\0');
-    std::vsnprintf(text.data(), text.size(), format, again);
-    va_end(again);
-    text.pop_back();
-    std::cout << text;
 }
 
 } // namespace shardboard

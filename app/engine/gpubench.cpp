@@ -13,7 +13,7 @@
 #include "engine/machine/failure.h"
 #include "engine/machine/measure.h"
 #include "engine/ops/execute.h"
-#include "engine/run/runvalues.h"
+#include "engine/run/step/runvalues.h"
 
 #include <nlohmann/json.hpp>
 

@@ -57,7 +57,7 @@ mpi::ProcessBackends processBackends()
 std::variant<const Backend*, Failure> backendNamed(const std::string& name, const std::string& where)
 {
     const auto& all = backends();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Backend& backend) { return backend.name == name; });
+    const auto found = std::ranges::find_if(all, [&](const Backend& backend) { return backend.name == name; });
     if (found == all.end()) {
         std::string known;
         for (const Backend& backend : all)

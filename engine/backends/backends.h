@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends of this build. To add one, write a function that makes it beside its own sources (engine/run/backend.h) and name it
-// in backends.cpp under the definition that its build sets; protocol, hello message, `run --backend` and the conformance suite then
-// know it.
+// The backends of this build; engine/run/backend.h says how to add one.
 #pragma once
 
 #include "engine/run/backend.h"

@@ -9,7 +9,7 @@
 #include "engine/machine/machine.h"
 #include "engine/machine/measure.h"
 #include "engine/ops/execute.h"
-#include "engine/run/stages.h"
+#include "engine/run/schedule/stages.h"
 #include "engine/simd/fusedrun.h"
 #include "model/core/statistics.h"
 #include "model/io/measured/profiledocument.h"

@@ -4,7 +4,11 @@
 #include "engine/conformance/modelcases.h"
 #include "engine/conformance/oneprogram.h"
 #include "engine/conformance/seen.h"
-#include "engine/run/runvalues.h"
+#include "engine/run/record/tolerance.h"
+#include "engine/run/step/runvalues.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +36,7 @@ std::vector<Mesh> meshesFor(const Options& options)
     std::vector<Mesh> out;
     for (const std::string& text : texts) {
         Mesh mesh = Mesh::parse(text).value();
-        if ((options.devices == 0 || mesh.deviceCount() == options.devices) && std::find(out.begin(), out.end(), mesh) == out.end())
+        if ((options.devices == 0 || mesh.deviceCount() == options.devices) && !contains(out, mesh))
             out.push_back(std::move(mesh));
     }
     return out;
@@ -179,8 +183,9 @@ void tryOp(Trial& trial, const OpCase& of)
     for (const TensorId id : op.operands)
         operands.push_back(of.graph.tensor(id).shape);
     const Shape& shape = of.graph.tensor(op.result).shape;
-    const auto rows = rowsFor(op.kind, operands, shape, PickerProfile::Shardboard);
-    const double tolerance = engine::toleranceOf(isGradient(op.kind) ? Phase::Backward : Phase::Forward, trial.rounded());
+    const auto rows = ruleOf(op.kind).rows(operands, shape, PickerProfile::Shardboard);
+    const bool backward = ruleOf(op.kind).shapes().operands().front().name == "dy";
+    const double tolerance = engine::toleranceOf(backward ? Phase::Backward : Phase::Forward, trial.rounded());
     const auto attempt = [&](const Mesh& mesh, const std::vector<std::size_t>& byAxis) {
         RowChoice choice = chooseRows(rows, byAxis, operands, shape, mesh);
         if (op.kind == OpKind::LogitMax && !choice.result.partial.empty())
@@ -214,11 +219,13 @@ void tryReshards(Trial& trial, bool execute, std::set<CollectiveKind>& seen)
         const Shape& shape = shapes[trial.random()() % shapes.size()];
         const Layout from = randomLayout(trial.random(), mesh, shape.size(), true);
         Layout to = randomLayout(trial.random(), mesh, shape.size(), true);
-        std::erase_if(to.partial, [&](const AxisRef& ref) {
-            return std::find(from.partial.begin(), from.partial.end(), ref) == from.partial.end();
-        });
-        const auto program = reshardProgram(shape, mesh, from, to, trial.which().dtype, trial.random(), seen);
-        if (program && execute)
+        std::erase_if(to.partial, [&](const AxisRef& ref) { return !contains(from.partial, ref); });
+        const auto program = reshardProgram(shape, mesh, from, to, trial.which().dtype, trial.random());
+        if (!program)
+            continue;
+        for (const Collective& collective : program->plan.collectives)
+            seen.insert(collective.kind);
+        if (execute)
             trial.run(*program, mesh.text() + ": " + specText(from, mesh) + " -> " + specText(to, mesh),
                       engine::toleranceOf(Phase::Forward, trial.rounded()));
     }
@@ -278,7 +285,7 @@ std::vector<Case> casesFor(const Backend& backend, const Options& options)
 {
     std::vector<Case> out;
     for (const DType dtype : { DType::F32, DType::BF16, DType::F16 }) {
-        if (std::find(backend.claims.begin(), backend.claims.end(), dtype) == backend.claims.end())
+        if (!contains(backend.claims, dtype))
             continue;
         const auto add = [&](const std::string& name, std::size_t number) {
             if (name.find(options.filter) != std::string::npos)

@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <set>
 
 namespace shardboard::conformance {
 
@@ -18,9 +17,9 @@ namespace shardboard::conformance {
 std::optional<Program> programOf(const OpCase& of, const Mesh& mesh, const RowChoice& choice, DType dtype, std::mt19937& random);
 
 /// A product whose result lies in `from`, with addends that differ where it is partial, and what brings it to `to`, in which
-/// it is doubled. Nothing where no collectives lead there. `seen` gets their kinds.
+/// it is doubled. Nothing where no collectives lead there.
 std::optional<Program> reshardProgram(const Shape& shape, const Mesh& mesh, const Layout& from, const Layout& to, DType dtype,
-                                      std::mt19937& random, std::set<CollectiveKind>& seen);
+                                      std::mt19937& random);
 
 /// Each mesh axis on a random dim, or nowhere, or (where `mayBePartial`) partial.
 Layout randomLayout(std::mt19937& random, const Mesh& mesh, std::size_t rank, bool mayBePartial);

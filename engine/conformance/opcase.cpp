@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/conformance/opcase.h"
 
-#include "engine/conformance/gradientcases.h"
-#include "engine/conformance/reference.h"
+#include "engine/conformance/opsample.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 
 #include <functional>
 
@@ -17,14 +18,6 @@ OpAttributes with(const std::function<void(OpAttributes&)>& set)
     OpAttributes out;
     set(out);
     return out;
-}
-
-std::string shapeText(const Shape& shape)
-{
-    std::string out;
-    for (const std::int64_t size : shape)
-        out += (out.empty() ? "[" : ",") + std::to_string(size);
-    return out + "]";
 }
 
 /// An operation on made-up operands of these shapes; operand 1 of rank 1 lies around 1, as a norm's weight.
@@ -47,66 +40,56 @@ OpCase weighted(OpKind kind, const Shape& x, const Shape& weight, const Shape& r
     return maker.done(opKindName(kind) + " " + shapeText(x) + " " + shapeText(weight));
 }
 
-void addElementwise(Cases& all)
+/// What the rule of every operation makes, small and, but for gradients, large.
+void addSamples(Cases& all)
+{
+    for (const OpDefinition* definition : allDefinitions())
+        for (const std::int64_t most : { 400, 20'000 }) {
+            const auto& operands = ruleOf(definition->kind).shapes().operands();
+            const auto sample = sampleOf(definition->kind, most);
+            if (!sample || (most > 1000 && operands.front().name == "dy"))
+                continue;
+            GraphMaker maker;
+            std::vector<TensorId> ids;
+            for (std::size_t i = 0; i < operands.size(); ++i) {
+                const Shape& shape = sample->operands[i];
+                const double mean = i == 1 && shape.size() == 1 ? 1 : 0;
+                if (operands[i].name == "gates") // most of them are 0
+                    ids.push_back(maker.op(OpKind::TopKGates, { maker.input(shape) }, shape,
+                                           with([](OpAttributes& a) { a.chosen = 2, a.scale = 1; })));
+                else
+                    ids.push_back(operands[i].name == "weight" ? maker.weight(shape, mean) : maker.input(shape, mean));
+            }
+            maker.op(definition->kind, ids, sample->result, sample->attributes);
+            all.push_back(maker.done(definition->name + (" of " + shapeText(sample->operands.front()))));
+        }
+}
+
+/// Sizes and attributes at which kernels take another way.
+void addLimits(Cases& all)
 {
     const Shape x { 3, 5, 18 };
-    const Shape large { 4, 33, 130 };
+    const Shape wide { 2, 7, 515 };
     for (const OpKind kind : { OpKind::Add, OpKind::Mul }) {
-        all.push_back(plain(kind, { x, x }, x));
-        all.push_back(plain(kind, { large, large }, large));
         all.push_back(plain(kind, { x, { 18 } }, x, {}, "broadcast"));
         all.push_back(plain(kind, { x, { 5, 1 } }, x, {}, "broadcast in the last dim"));
     }
-    for (const OpKind kind :
-         { OpKind::Silu, OpKind::Gelu, OpKind::GeluTanh, OpKind::Output, OpKind::GatherLast, OpKind::ReduceGrad }) {
-        all.push_back(plain(kind, { x }, x));
-        all.push_back(plain(kind, { large }, large));
-    }
-    for (const OpKind kind : { OpKind::SiluGrad, OpKind::GeluGrad })
-        all.push_back(plain(kind, { x, x }, x));
-    all.push_back(plain(OpKind::Scale, { x }, x, with([](OpAttributes& a) { a.scale = 3.5; })));
-    for (const double cap : { 1.25, 0.05 })
-        all.push_back(plain(OpKind::SoftCap, { x }, x, with([&](OpAttributes& a) { a.cap = cap; }), "cap " + std::to_string(cap)));
-    all.push_back(plain(OpKind::ClampedSwiglu, { x, x }, x, with([](OpAttributes& a) { a.cap = 1.1; })));
-    all.push_back(plain(OpKind::SumLeading, { { 3, 50, 18 } }, { 18 }));
-    all.push_back(plain(OpKind::AdamStep, { x, x }, x));
-}
-
-void addNorms(Cases& all)
-{
-    const auto rms = with([](OpAttributes& a) { a.epsilon = 1e-5; });
-    const auto offset = with([](OpAttributes& a) { a.epsilon = 0.01, a.offset = 1; });
-    for (const Shape& x : { Shape { 3, 5, 18 }, Shape { 2, 7, 515 } }) {
-        const Shape n { x.back() };
-        all.push_back(plain(OpKind::RmsNorm, { x, n }, x, rms));
-        all.push_back(plain(OpKind::LayerNorm, { x, n, n }, x, rms));
-    }
-    const Shape x { 3, 5, 18 };
-    const Shape n { 18 };
-    all.push_back(plain(OpKind::RmsNorm, { x, n }, x, offset, "weight offset"));
-    GraphMaker maker;
-    maker.op(OpKind::RmsNormGradX, { maker.input(x), maker.input(x), maker.input(n, 1) }, x, offset);
-    all.push_back(maker.done("rms norm, gradient of x"));
-    all.push_back(plain(OpKind::RmsNormGradW, { x, x }, n, rms));
-    all.push_back(plain(OpKind::RmsNorm, { { 2, 4, 6, 8 }, { 8 } }, { 2, 4, 6, 8 }, rms, "of heads"));
-}
-
-void addProducts(Cases& all)
-{
-    all.push_back(weighted(OpKind::Linear, { 3, 5, 18 }, { 12, 18 }, { 3, 5, 12 }));
+    all.push_back(plain(OpKind::SoftCap, { x }, x, with([](OpAttributes& a) { a.cap = 0.05; }), "low"));
+    const auto norm = with([](OpAttributes& a) { a.epsilon = 1e-5; });
+    all.push_back(plain(OpKind::RmsNorm, { wide, { 515 } }, wide, norm));
+    all.push_back(plain(OpKind::LayerNorm, { wide, { 515 }, { 515 } }, wide, norm));
     all.push_back(weighted(OpKind::Linear, { 2, 37, 130 }, { 75, 130 }, { 2, 37, 75 }));
     all.push_back(weighted(OpKind::Linear, { 1, 1, 200 }, { 300, 200 }, { 1, 1, 300 }));
     all.push_back(weighted(OpKind::Linear, { 1, 3, 64 }, { 1100, 64 }, { 1, 3, 1100 }));
-    all.push_back(weighted(OpKind::LinearGradX, { 3, 5, 12 }, { 12, 18 }, { 3, 5, 18 }));
     all.push_back(weighted(OpKind::LinearGradX, { 2, 37, 75 }, { 75, 130 }, { 2, 37, 130 }));
-    all.push_back(plain(OpKind::LinearGradW, { { 3, 5, 12 }, { 3, 5, 18 } }, { 12, 18 }));
     all.push_back(plain(OpKind::LinearGradW, { { 2, 37, 75 }, { 2, 37, 130 } }, { 75, 130 }));
     for (const std::int64_t tokens : { 3, 40 }) {
         all.push_back(weighted(OpKind::ExpertLinear, { 6, 2, tokens, 10 }, { 6, 14, 10 }, { 6, 2, tokens, 14 }));
         all.push_back(weighted(OpKind::ExpertLinearT, { 6, 2, tokens, 10 }, { 6, 10, 14 }, { 6, 2, tokens, 14 }));
     }
-    all.push_back(plain(OpKind::AbsorbKeys, { { 2, 3, 4, 6 }, { 4 * 11, 9 } }, { 2, 3, 4, 9 }));
-    all.push_back(plain(OpKind::AbsorbValues, { { 2, 3, 4, 9 }, { 4 * 11, 9 } }, { 2, 3, 4, 5 }));
+    const auto rope = with([](OpAttributes& a) { a.ropeTheta = 10000, a.position = 3; });
+    all.push_back(plain(OpKind::Rope, { { 2, 5, 6, 10 } }, { 2, 5, 6, 10 }, rope, "the whole head"));
+    all.push_back(plain(OpKind::KvAppend, { { 3, 7, 4, 6 } }, { 3, 7, 4, 6 }, {}, "nothing before"));
 }
 
 void addAttention(Cases& all)
@@ -129,26 +112,10 @@ void addAttention(Cases& all)
     }
     const Shape x { 2, 6, 12, 4 };
     all.push_back(plain(OpKind::Attention, { x, x, x }, x, with([](OpAttributes& a) { a.unfused = true; }), "unfused"));
-    const auto rope = with([](OpAttributes& a) { a.ropeTheta = 10000, a.position = 3; });
-    const auto part = with([](OpAttributes& a) { a.ropeTheta = 100, a.position = 4, a.first = 6, a.count = 4; });
-    for (const OpKind kind : { OpKind::Rope, OpKind::RopeGrad }) {
-        all.push_back(plain(kind, { { 2, 5, 6, 10 } }, { 2, 5, 6, 10 }, rope));
-        all.push_back(plain(kind, { { 2, 5, 6, 10 } }, { 2, 5, 6, 10 }, part, "a part of the head"));
-    }
-    const auto heads = with([](OpAttributes& a) { a.heads = 6; });
-    all.push_back(plain(OpKind::SplitHeads, { { 2, 5, 48 } }, { 2, 5, 6, 8 }, heads));
-    all.push_back(plain(OpKind::MergeHeads, { { 2, 5, 6, 8 } }, { 2, 5, 48 }, heads));
-    all.push_back(plain(OpKind::KvAppend, { { 3, 2, 4, 6 } }, { 3, 9, 4, 6 }));
-    all.push_back(plain(OpKind::KvAppend, { { 3, 7, 4, 6 } }, { 3, 7, 4, 6 }, {}, "nothing before"));
 }
 
-void addViews(Cases& all)
+void addEmbedding(Cases& all)
 {
-    all.push_back(plain(OpKind::SliceLast, { { 3, 5, 19 } }, { 3, 5, 8 }, with([](OpAttributes& a) { a.first = 3; })));
-    all.push_back(plain(OpKind::EveryOther, { { 3, 5, 24 } }, { 3, 5, 12 }, with([](OpAttributes& a) { a.first = 1; })));
-    all.push_back(plain(OpKind::SplitGroups, { { 2, 5, 6, 8 } }, { 2, 5, 12, 4 }));
-    all.push_back(plain(OpKind::JoinLast, { { 2, 3, 4, 5 }, { 2, 3, 4, 2 } }, { 2, 3, 4, 7 }));
-    all.push_back(plain(OpKind::JoinKeys, { { 2, 5, 6, 4 }, { 2, 5, 1, 3 } }, { 2, 5, 6, 7 }));
     GraphMaker maker;
     maker.op(OpKind::Embedding, { maker.tokens({ 3, 7 }), maker.weight({ 61, 18 }) }, { 3, 7, 18 });
     all.push_back(maker.done("embedding"));
@@ -186,15 +153,8 @@ void addExperts(Cases& all)
 {
     const auto softmax = with([](OpAttributes& a) { a.chosen = 2, a.scale = 1, a.normalized = true; });
     const auto grouped = with([](OpAttributes& a) { a.chosen = 3, a.scale = 4, a.groups = 4, a.chosenGroups = 2; });
-    const auto sigmoid = with(
-        [](OpAttributes& a) { a.chosen = 2, a.scale = 2.5, a.normalized = a.sigmoid = true, a.groups = 4, a.chosenGroups = 2; });
     const Shape logits { 2, 6, 8 }, x { 2, 6, 10 }, spread { 8, 2, 6, 10 }, wide { 8, 2, 6, 14 };
-    all.push_back(plain(OpKind::TopKGates, { logits }, logits, softmax));
     all.push_back(plain(OpKind::TopKGates, { logits }, logits, grouped, "groups"));
-    GraphMaker biased;
-    biased.op(OpKind::BiasedTopKGates, { biased.input(logits), biased.input({ 8 }, 0, 0.3) }, logits, sigmoid);
-    all.push_back(biased.done("biased gates"));
-
     GraphMaker maker;
     const TensorId gates = maker.op(OpKind::TopKGates, { maker.input(logits) }, logits, softmax);
     const TensorId sent = maker.op(OpKind::Dispatch, { maker.input(x), gates }, spread);
@@ -219,21 +179,6 @@ void addExperts(Cases& all)
     all.push_back(ofWeight.done("gradient of the weights of experts"));
     maker.op(OpKind::DispatchGrad, { dy, gates }, back);
     all.push_back(maker.done("gradient of dispatch"));
-}
-
-/// Each gradient, and the operation that it belongs to.
-void addGradients(Cases& all)
-{
-    for (const GradientCase& of : gradientCases()) {
-        GraphMaker maker;
-        std::vector<TensorId> operands;
-        for (const int i : of.gradientOperands)
-            operands.push_back(i == kGradient ? maker.input(of.result)
-                                              : maker.input(of.operands[static_cast<std::size_t>(i)],
-                                                            i == 1 && of.operands[1].size() == 1 ? 1 : 0));
-        maker.op(of.gradient, operands, of.operands[static_cast<std::size_t>(of.of)], of.attributes);
-        all.push_back(maker.done("gradient: " + of.name));
-    }
 }
 
 } // namespace
@@ -278,14 +223,12 @@ OpCase GraphMaker::done(std::string name)
 std::vector<OpCase> opCases()
 {
     Cases all;
-    addElementwise(all);
-    addNorms(all);
-    addProducts(all);
+    addSamples(all);
+    addLimits(all);
     addAttention(all);
-    addViews(all);
+    addEmbedding(all);
     addLoss(all);
     addExperts(all);
-    addGradients(all);
     return all;
 }
 

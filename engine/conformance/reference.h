@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The independent answer of every operation: straight from its definition (model/ops/graph.h), in double, on the whole
+// The independent answer of every operation: straight from its definition (model/ops), in double, on the whole
 // tensor, without anything of the engine. Gradients of what is not linear are slopes by central differences.
 #pragma once
 
@@ -24,8 +24,5 @@ struct ReferenceInputs {
 /// The result of the operation. Throws std::logic_error for a kind that has no reference.
 Value reference(OpKind kind, const OpAttributes& attributes, const std::vector<const Value*>& operands, const Shape& result,
                 const ReferenceInputs& inputs = {});
-
-/// The same for kinds that are gradients; nothing for others.
-bool isGradient(OpKind kind);
 
 } // namespace shardboard::conformance

@@ -6,7 +6,7 @@
 
 namespace shardboard::conformance {
 
-/// For kinds of which isGradient() holds, and AdamStep.
+/// For gradients and AdamStep. Throws std::logic_error for other kinds.
 std::vector<double> gradientReference(OpKind kind, const OpAttributes& attributes, const std::vector<const Value*>& operands,
                                       const Shape& result);
 

@@ -4,7 +4,7 @@
 
 #include "model/core/layout.h"
 #include "model/core/mesh.h"
-#include "model/picker/rules.h"
+#include "model/ops/rows/row.h"
 
 #include <string>
 #include <vector>

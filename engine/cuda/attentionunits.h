@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/cuda/launches.h"
-#include "engine/ops/attentionwork.h"
+#include "engine/ops/attention/attentionwork.h"
 
 #include <optional>
 #include <vector>

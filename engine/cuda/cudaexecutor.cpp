@@ -4,8 +4,10 @@
 #include "engine/cuda/launches.h"
 #include "engine/devices/compare.h"
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
 #include "engine/machine/measure.h"
 #include "engine/ops/kernels/rows.h"
+#include "engine/ops/opbody.h"
 #include "model/io/wire/messages.h"
 #include "model/plan/program.h"
 
@@ -20,81 +22,19 @@ namespace {
 
 constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+using Launch = void (*)(Launches&, const OpCall&, Sharded&);
 
-/// What a launch does for the operation.
-void launchOp(Launches& launches, const OpCall& call, Sharded& result)
-{
-    switch (call.kind) {
-    case OpKind::RmsNorm:
-    case OpKind::LayerNorm:
-    case OpKind::RmsNormGradX:
-    case OpKind::LayerNormGradX:
-        return launchNorm(launches, call, result);
-    case OpKind::RmsNormGradW:
-    case OpKind::LayerNormGradW:
-    case OpKind::SumLeading:
-        return launchRowSum(launches, call, result);
-    case OpKind::SliceLast:
-    case OpKind::EveryOther:
-    case OpKind::JoinLast:
-    case OpKind::JoinKeys:
-    case OpKind::PadLast:
-    case OpKind::SpreadOther:
-    case OpKind::SumHeads:
-        return launchMove(launches, call, result);
-    case OpKind::Linear:
-    case OpKind::LinearGradX:
-    case OpKind::LinearGradW:
-        return launchLinear(launches, call, result);
-    case OpKind::AbsorbKeys:
-    case OpKind::AbsorbValues:
-        return launchAbsorb(launches, call, result);
-    case OpKind::ExpertLinear:
-    case OpKind::ExpertLinearT:
-    case OpKind::ExpertLinearGradW:
-        return launchExpertLinear(launches, call, result);
-    case OpKind::Embedding:
-        return launchEmbedding(launches, call, result);
-    case OpKind::EmbeddingGrad:
-        return launchEmbeddingGradient(launches, call, result);
-    case OpKind::LogitMax:
-    case OpKind::SumExp:
-    case OpKind::TargetLogit:
-    case OpKind::TokenLoss:
-    case OpKind::LogitGrad:
-        return launchLoss(launches, call, result);
-    case OpKind::AdamStep:
-        return launchAdam(launches, call, result);
-    case OpKind::TopKGates:
-    case OpKind::BiasedTopKGates:
-    case OpKind::TopKGatesGrad:
-    case OpKind::BiasedTopKGatesGrad:
-        return launchGates(launches, call, result);
-    case OpKind::Dispatch:
-    case OpKind::Combine:
-    case OpKind::DispatchGrad:
-    case OpKind::CombineGradY:
-    case OpKind::CombineGradGates:
-        return launchRoute(launches, call, result);
-    case OpKind::ExpertBias:
-    case OpKind::ExpertBiasGrad:
-        return launchExpertBias(launches, call, result);
-    case OpKind::Attention:
-    case OpKind::SinkAttention:
-        return launchAttention(launches, call, result);
-    case OpKind::AttentionGradQ:
-    case OpKind::AttentionGradK:
-    case OpKind::AttentionGradV:
-    case OpKind::SinkAttentionGradQ:
-    case OpKind::SinkAttentionGradK:
-    case OpKind::SinkAttentionGradV:
-    case OpKind::SinkAttentionGradS:
-        return launchAttentionGradient(launches, call, result);
-    default:
-        return launchElementwise(launches, call, result);
-    }
-}
+// One launch for several bodies of the CPU.
+constexpr Launch launchOutput = launchElementwise, launchHeads = launchElementwise, launchGroups = launchElementwise;
+constexpr Launch launchSlice = launchMove, launchJoin = launchMove, launchPad = launchMove, launchSumHeads = launchMove;
+constexpr Launch launchLinearGradX = launchLinear, launchLinearGradW = launchLinear, launchExpertLinearGradW = launchExpertLinear;
+constexpr Launch launchGatesGrad = launchGates;
+constexpr Launch launchDispatch = launchRoute, launchDispatchGrad = launchRoute, launchCombine = launchRoute,
+                 launchCombineGradY = launchRoute;
+
+#define SHARDBOARD_OP_BODY(Body) launch##Body,
+constexpr Launch kLaunches[] = { SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY) };
+#undef SHARDBOARD_OP_BODY
 
 } // namespace
 
@@ -108,7 +48,7 @@ void planHere(Context& context, const OpCall& call, Sharded& result)
     context.work.touched += here.work.touched;
 }
 
-bool onlyNames(OpKind kind) { return kind == OpKind::Output || kind == OpKind::GatherLast || kind == OpKind::ReduceGrad; }
+bool onlyNames(OpKind kind) { return bodyOf(kind) == OpBody::Output; }
 
 CudaExecutor::CudaExecutor(Runtime& runtime, int rank)
     : m_runtime(runtime)
@@ -130,7 +70,7 @@ void checkForKernels(const Program& program)
         for (const PlannedOp& planned : segment.ops) {
             const Op& op = program.graph.op(planned.op);
             const std::string where = segment.name + "/" + op.name;
-            const bool gates = op.kind == OpKind::TopKGates || op.kind == OpKind::BiasedTopKGates;
+            const bool gates = bodyOf(op.kind) == OpBody::Gates;
             if (gates
                 && (program.graph.tensor(op.result).shape.back() > kMostExperts || op.attributes.chosen > kMostChosen
                     || op.attributes.groups > kMostGroups))
@@ -207,20 +147,10 @@ std::unique_ptr<PreparedOp> CudaExecutor::prepare(Context& context, const OpCall
         return prepareRingAttention(m_runtime, context, m_rank, call, result, part);
     auto out = std::make_unique<SinglePrepared>(m_runtime, context, m_rank);
     Launches& launches = out->round(0);
-    if (call.kind == OpKind::Rope || call.kind == OpKind::RopeGrad) {
-        if (context.planning())
-            return out;
-        const std::int64_t d = call.attributes.count > 0 ? call.attributes.count : result.shape()[3];
-        launchRope(launches, call, result, anglesOf(call, result.shape()[1], d));
-    } else if (call.kind == OpKind::KvAppend) {
-        if (context.planning())
-            return out;
-        if (result.shape()[1] > call.operands[0]->shape()[1]) // the old tokens are made, untimed
-            fillShards(m_runtime, *result.source, result);
-        launchKvAppend(launches, call, result);
-    } else {
-        launchOp(launches, call, result);
-    }
+    const OpBody body = bodyOf(call.kind);
+    if (body == OpBody::Rope && !context.planning())
+        launches.angles = anglesOf(call, result.shape()[1], call.attributes.count > 0 ? call.attributes.count : result.shape()[3]);
+    kLaunches[static_cast<std::size_t>(body)](launches, call, result);
     return out;
 }
 

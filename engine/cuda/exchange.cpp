@@ -2,6 +2,7 @@
 #include "engine/cuda/exchange.h"
 
 #include "engine/cuda/launches.h"
+#include "engine/machine/index.h"
 
 #include <algorithm>
 #include <map>
@@ -10,8 +11,6 @@
 namespace shardboard::engine::cuda {
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 std::vector<std::int64_t> key(const Box& box)
 {

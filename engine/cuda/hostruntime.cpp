@@ -4,6 +4,7 @@
 #include "engine/devices/context.h"
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
+#include "engine/machine/index.h"
 
 #include <cstdint>
 #include <cstring>
@@ -18,8 +19,6 @@ struct HostRuntime::Work {
 namespace {
 
 constexpr std::int64_t kAlignment = 256;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// With room to begin where a vector may begin.
 std::unique_ptr<std::byte[]> room(std::int64_t bytes) { return std::make_unique<std::byte[]>(at(bytes + kAlignment)); }

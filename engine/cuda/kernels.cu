@@ -38,7 +38,7 @@ __device__ Best exchanged<Best>(const Best& value, int distance)
 
 /// N threads of a block, which is kAll: all of them, or those of a warp.
 template <int N>
-class DeviceLanes {
+class DeviceLanes : public PackedLanes {
 public:
     using Sum = float;
 

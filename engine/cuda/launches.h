@@ -4,41 +4,13 @@
 #pragma once
 
 #include "engine/cuda/runtime.h"
-#include "engine/ops/execute.h"
+#include "engine/ops/bodywork.h"
 
 #include <functional>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 namespace shardboard::engine::cuda {
-
-/// Elements of a device's shard.
-Elements elementsOf(const Sharded& tensor, std::int64_t device);
-/// From a box to a buffer that holds `whole` row by row.
-BoxMap mapOf(const Box& box, const Box& whole);
-/// From a box to a tensor of this shape.
-BoxMap mapOf(const Box& box, const Shape& shape);
-/// From indices that count through `sizes` to offsets of these strides.
-BoxMap mapOf(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides, std::int64_t base);
-MadeValue madeOf(const Source& source);
-std::int64_t tilesOf(std::int64_t count, std::int64_t tile = kTile);
-
-/// Entries of a launch, in order of the devices that they work for.
-template <class Entry>
-struct Table {
-    static_assert(std::has_unique_object_representations_v<Entry>, "entries are compared byte by byte");
-    std::vector<Entry> entries;
-    std::vector<std::int64_t> first { 0 }; ///< of each device, and behind the last
-    std::int64_t items = 0; ///< of the entry that has most
-
-    void add(const Entry& entry, std::int64_t itemsOfEntry)
-    {
-        entries.push_back(entry);
-        items = items < itemsOfEntry ? itemsOfEntry : items;
-    }
-    void endDevice() { first.push_back(static_cast<std::int64_t>(entries.size())); }
-};
 
 /// Products of some devices; those of one shape are done at once.
 class Products {
@@ -100,8 +72,16 @@ public:
                 m_runtime.launch(body, Grid { items, lo, hi - lo });
         });
     }
+    template <class Body>
+    void launch(BodyWork<Body> work)
+    {
+        launch(work.body, std::move(work.table));
+    }
     void multiply(Products products);
     void convert(const Sharded& from, Sharded& to);
+
+    /// For Rope: cosines and sines of the tokens' positions.
+    const float* angles = nullptr;
 
     /// Does it all: for all devices at once, or in a serial context for one after the other.
     Timing run(std::int64_t devices);
@@ -129,22 +109,25 @@ void fillShards(Runtime& runtime, const Source& source, Sharded& tensor);
 void eachOfShards(Runtime& runtime, Each kind, float number, const Sharded& a, const Sharded* b, Sharded& out);
 
 // The operations, by file.
-void launchElementwise(Launches& launches, const OpCall& call, Sharded& result);
+void launchElementwise(Launches& launches, const OpCall& call, Sharded& result); ///< with what only copies
 void launchNorm(Launches& launches, const OpCall& call, Sharded& result);
+void launchNormGradient(Launches& launches, const OpCall& call, Sharded& result);
 void launchRowSum(Launches& launches, const OpCall& call, Sharded& result);
 void launchMove(Launches& launches, const OpCall& call, Sharded& result);
-void launchRope(Launches& launches, const OpCall& call, Sharded& result, const float* angles);
+void launchRope(Launches& launches, const OpCall& call, Sharded& result);
 void launchKvAppend(Launches& launches, const OpCall& call, Sharded& result);
 void launchEmbedding(Launches& launches, const OpCall& call, Sharded& result);
-void launchEmbeddingGradient(Launches& launches, const OpCall& call, Sharded& result);
+void launchEmbeddingGrad(Launches& launches, const OpCall& call, Sharded& result);
 void launchLoss(Launches& launches, const OpCall& call, Sharded& result);
-void launchAdam(Launches& launches, const OpCall& call, Sharded& result);
+void launchAdamStep(Launches& launches, const OpCall& call, Sharded& result);
 void launchLinear(Launches& launches, const OpCall& call, Sharded& result); ///< with its gradients
 void launchAbsorb(Launches& launches, const OpCall& call, Sharded& result);
 void launchExpertLinear(Launches& launches, const OpCall& call, Sharded& result); ///< with its gradient
 void launchGates(Launches& launches, const OpCall& call, Sharded& result);
-void launchRoute(Launches& launches, const OpCall& call, Sharded& result); ///< Dispatch, Combine and their gradients
-void launchExpertBias(Launches& launches, const OpCall& call, Sharded& result); ///< with its gradient
+void launchRoute(Launches& launches, const OpCall& call, Sharded& result); ///< Dispatch, Combine and gradients of tokens
+void launchCombineGradGates(Launches& launches, const OpCall& call, Sharded& result);
+void launchExpertBias(Launches& launches, const OpCall& call, Sharded& result);
+void launchExpertBiasGrad(Launches& launches, const OpCall& call, Sharded& result);
 void launchAttention(Launches& launches, const OpCall& call, Sharded& result);
 void launchAttentionGradient(Launches& launches, const OpCall& call, Sharded& result);
 } // namespace shardboard::engine::cuda

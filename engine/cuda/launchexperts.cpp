@@ -17,7 +17,7 @@ void launchGates(Launches& launches, const OpCall& call, Sharded& result)
     body.k = static_cast<std::int32_t>(rule.k);
     body.groups = static_cast<std::int32_t>(rule.groups);
     body.groupsKept = static_cast<std::int32_t>(rule.groupsKept);
-    body.sigmoid = rule.scoring == GateScoring::SigmoidThenTopK ? 1 : 0;
+    body.sigmoid = rule.sigmoid ? 1 : 0;
     body.normalized = rule.renormalise ? 1 : 0;
     body.scale = static_cast<float>(rule.scale);
     Table<GateBody::Entry> table;
@@ -38,68 +38,25 @@ void launchGates(Launches& launches, const OpCall& call, Sharded& result)
 
 void launchRoute(Launches& launches, const OpCall& call, Sharded& result)
 {
-    if (launches.planning())
-        return;
-    if (call.kind == OpKind::CombineGradGates) {
-        Table<GateDotBody::Entry> table;
-        for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-            const Box& box = call.operands[1]->box(device);
-            GateDotBody::Entry entry;
-            entry.dy = elementsOf(*call.operands[0], device);
-            entry.y = elementsOf(*call.operands[1], device);
-            entry.out = elementsOf(result, device);
-            entry.experts = box[0].size();
-            entry.rows = tokensOf(box);
-            entry.n = box[3].size();
-            table.add(entry, entry.rows * entry.experts);
-            table.endDevice();
-        }
-        return launches.launch(GateDotBody {}, std::move(table));
-    }
-    RouteBody body;
-    body.kind = call.kind == OpKind::Dispatch ? Route::Dispatch
-        : call.kind == OpKind::CombineGradY   ? Route::CombineGradient
-        : call.kind == OpKind::Combine        ? Route::Combine
-                                              : Route::DispatchGradient;
-    const bool spreads = body.kind == Route::Dispatch || body.kind == Route::CombineGradient;
-    Table<RouteBody::Entry> table;
-    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-        const Box& box = spreads ? result.box(device) : call.operands[0]->box(device); // [experts, batch, sequence, n]
-        RouteBody::Entry entry;
-        entry.x = elementsOf(*call.operands[0], device);
-        entry.gates = elementsOf(*call.operands[1], device);
-        entry.out = elementsOf(result, device);
-        entry.experts = box[0].size();
-        entry.rows = tokensOf(box);
-        entry.n = box[3].size();
-        entry.count = result.elements(device);
-        table.add(entry, tilesOf(entry.count));
-        table.endDevice();
-    }
-    launches.launch(body, std::move(table));
+    if (!launches.planning())
+        launches.launch(routeWork(call, result));
+}
+
+void launchCombineGradGates(Launches& launches, const OpCall& call, Sharded& result)
+{
+    if (!launches.planning())
+        launches.launch(gateDotWork(call, result));
 }
 
 void launchExpertBias(Launches& launches, const OpCall& call, Sharded& result)
 {
-    if (call.kind == OpKind::ExpertBias) {
-        if (launches.planning())
-            return;
-        Table<ExpertBiasBody::Entry> table;
-        for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-            const Box& box = result.box(device);
-            ExpertBiasBody::Entry entry;
-            entry.x = elementsOf(*call.operands[0], device);
-            entry.bias = elementsOf(*call.operands[1], device);
-            entry.out = elementsOf(result, device);
-            entry.experts = box[0].size();
-            entry.rows = tokensOf(box);
-            entry.n = box[3].size();
-            table.add(entry, entry.rows * entry.experts);
-            table.endDevice();
-        }
-        return launches.launch(ExpertBiasBody {}, std::move(table));
-    }
-    // The gradient: for every expert the sums over its tokens.
+    if (!launches.planning())
+        launches.launch(expertBiasWork(call, result));
+}
+
+/// For every expert the sums over its tokens.
+void launchExpertBiasGrad(Launches& launches, const OpCall& call, Sharded& result)
+{
     const Sharded& dy = *call.operands[0];
     Table<ColumnSumBody::Entry> sums;
     Table<ColumnTotalBody::Entry> totals;

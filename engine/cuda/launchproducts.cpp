@@ -57,14 +57,6 @@ struct Typed {
     Products products;
 };
 
-std::int64_t rowsOf(const Box& box)
-{
-    std::int64_t rows = 1;
-    for (std::size_t d = 0; d + 1 < box.size(); ++d)
-        rows *= box[d].size();
-    return rows;
-}
-
 } // namespace
 
 void launchLinear(Launches& launches, const OpCall& call, Sharded& result)

@@ -5,7 +5,8 @@
 // round.
 #include "engine/cuda/attentionunits.h"
 #include "engine/cuda/preparedop.h"
-#include "engine/ops/ringexchange.h"
+#include "engine/machine/index.h"
+#include "engine/ops/attention/ringexchange.h"
 
 #include <algorithm>
 #include <functional>
@@ -14,8 +15,6 @@
 namespace shardboard::engine::cuda {
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 class Ring : public PreparedOp {
 public:

@@ -13,6 +13,8 @@
 
 namespace shardboard::engine::cuda {
 
+using namespace bodies;
+
 struct Grid {
     std::int64_t items = 0; ///< of the entry that has most
     std::int64_t firstEntry = 0;

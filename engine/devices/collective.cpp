@@ -6,6 +6,8 @@
 #include "engine/devices/regions.h"
 #include "engine/devices/team.h"
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,16 +16,7 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 Combine combineOf(const Layout& layout) { return layout.op == ReduceOp::Max ? Combine::Max : Combine::Add; }
-
-bool isPartialOver(const Layout& layout, const AxisRef& ref)
-{
-    return std::find(layout.partial.begin(), layout.partial.end(), ref) != layout.partial.end();
-}
 
 /// Axes over which the step sums (or takes the maximum). Throws when the step is no reshard.
 std::vector<int> summedAxes(const ReshardStep& step, const std::string& where)
@@ -31,15 +24,15 @@ std::vector<int> summedAxes(const ReshardStep& step, const std::string& where)
     if (step.before.op == ReduceOp::Min)
         failPlan("only sums and maxima are executed", where);
     for (const AxisRef& ref : step.after.partial)
-        if (!isPartialOver(step.before, ref))
+        if (!contains(step.before.partial, ref))
             failPlan("a value cannot become partial", where);
     if (!step.after.partial.empty() && step.after.op != step.before.op)
         failPlan("sums cannot become maxima, nor maxima sums", where);
     std::vector<int> axes;
     for (const AxisRef& ref : step.before.partial) {
-        if (isPartialOver(step.after, ref))
+        if (contains(step.after.partial, ref))
             continue;
-        if (!ref.whole() || std::find(step.axes.begin(), step.axes.end(), ref.axis) == step.axes.end())
+        if (!ref.whole() || !contains(step.axes, ref.axis))
             failPlan("it sums over an axis that its device groups do not span", where);
         axes.push_back(ref.axis);
     }

@@ -12,7 +12,7 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 16;
+constexpr std::int64_t kComparedElements = 1 << 16;
 
 struct Piece {
     std::int64_t device = 0; ///< the first of the devices whose addends make the value
@@ -67,7 +67,7 @@ std::vector<Piece> piecesToCompare(const Sharded& y)
     std::vector<Piece> pieces;
     for (std::int64_t device = 0; device < y.deviceCount(); ++device)
         if (isCompared(y, device))
-            for (Box& box : piecesOf(y.box(device), kPieceElements))
+            for (Box& box : piecesOf(y.box(device), kComparedElements))
                 pieces.push_back({ device, std::move(box) });
     return pieces;
 }
@@ -77,7 +77,7 @@ std::int64_t countToCompare(const Sharded& y)
     std::int64_t count = 0;
     for (std::int64_t device = 0; device < y.deviceCount(); ++device)
         if (isCompared(y, device))
-            count += countPieces(y.box(device), kPieceElements).pieces;
+            count += countPieces(y.box(device), kComparedElements).pieces;
     return count;
 }
 
@@ -129,7 +129,7 @@ double relativeError(Context& context, const Sharded& y, const Sharded& referenc
     context.work.touched += static_cast<double>(y.totalElements()) * 4;
     if (context.executor != nullptr)
         return context.executor->relativeError(context, y, reference, among);
-    const std::int64_t scratchFloats = reference.allocated() ? 0 : 4 * kPieceElements + y.shape().back();
+    const std::int64_t scratchFloats = reference.allocated() ? 0 : 4 * kComparedElements + y.shape().back();
     if (!reference.allocated())
         context.work.generated += static_cast<double>(y.totalElements());
     const Block scratch = context.scratch(scratchFloats);
@@ -170,13 +170,13 @@ double meanSquare(Context& context, const Sharded& reference)
         return context.executor->meanSquare(context, reference);
     if (context.planning() || count == 0)
         return 0;
-    std::vector<double> sums(static_cast<std::size_t>((count + kPieceElements - 1) / kPieceElements), 0.0);
+    std::vector<double> sums(static_cast<std::size_t>((count + kComparedElements - 1) / kComparedElements), 0.0);
     if (context.team != nullptr && context.team->referenceRank() != 0)
         return 0;
     context.pool->run(static_cast<std::int64_t>(sums.size()), [&](std::int64_t piece, int) {
-        const std::int64_t end = std::min(count, (piece + 1) * kPieceElements);
+        const std::int64_t end = std::min(count, (piece + 1) * kComparedElements);
         double sum = 0;
-        for (std::int64_t i = piece * kPieceElements; i < end; ++i)
+        for (std::int64_t i = piece * kComparedElements; i < end; ++i)
             sum += double { reference.data(0)[i] } * double { reference.data(0)[i] };
         sums[static_cast<std::size_t>(piece)] = sum;
     });

@@ -18,6 +18,9 @@ namespace shardboard::engine {
 class Executor;
 class Team;
 
+/// Of a tensor, that one task works on: enough that handing it out takes no time, few enough that all workers have some.
+inline constexpr std::int64_t kPieceElements = 1 << 18;
+
 /// What a run does, summed over all logical devices and the reference.
 struct Work {
     double flops = 0; ///< in matrix products

@@ -2,6 +2,7 @@
 #include "engine/devices/fusions.h"
 
 #include "engine/devices/regions.h"
+#include "engine/machine/index.h"
 
 #include <algorithm>
 #include <map>
@@ -10,11 +11,7 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
-
 using Key = std::vector<std::int64_t>;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 Key keyOf(const Box& region)
 {

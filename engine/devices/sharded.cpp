@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/sharded.h"
 
+#include "engine/machine/index.h"
 #include "engine/simd/vectors.h"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 namespace shardboard::engine {
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Row-major distances between neighbours along each dim of a box.
 std::vector<std::int64_t> stridesOf(const Box& box)
@@ -82,6 +81,14 @@ Box boxAt(const Shape& shape, const Layout& layout, const Mesh& mesh, std::int64
         box[d] = partRange(shape[d], axes, mesh, layout.cuttingOf(d), partIndexOf(axes, mesh, position));
     }
     return box;
+}
+
+std::int64_t rowsOf(const Box& box)
+{
+    std::int64_t rows = 1;
+    for (std::size_t d = 0; d + 1 < box.size(); ++d)
+        rows *= box[d].size();
+    return rows;
 }
 
 std::int64_t volumeOf(const Box& box)

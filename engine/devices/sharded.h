@@ -6,8 +6,8 @@
 #include "engine/devices/arena.h"
 #include "engine/devices/devicememory.h"
 #include "engine/devices/deviceparts.h"
-#include "engine/devices/generator.h"
-#include "engine/devices/rounding.h"
+#include "engine/values/generator.h"
+#include "engine/values/rounding.h"
 #include "model/core/layout.h"
 #include "model/core/shards.h"
 #include "model/core/tensor.h"
@@ -24,6 +24,8 @@ using Box = std::vector<Range>;
 /// What the device at a mesh position holds, over the axes of each dim in the layout's order.
 Box boxAt(const Shape& shape, const Layout& layout, const Mesh& mesh, std::int64_t position);
 std::int64_t volumeOf(const Box& box);
+/// The product of all dims but the last.
+std::int64_t rowsOf(const Box& box);
 /// Common part; a dim without common elements has size 0.
 Box intersection(const Box& a, const Box& b);
 

@@ -38,39 +38,49 @@ std::int64_t PlanningTeam::mostBrought(int rank) const
 
 namespace {
 
-void needRegion(std::vector<Delivery>& deliveries, const Context& context, int from, float* values, const Box& box,
-                const Box& region, int rank)
+bool nobodyIsFar(const Context& context) { return context.team == nullptr || !context.team->spansHosts(); }
+
+/// What the device at a mesh position holds, row-major, at the same address in the memory of every rank.
+struct Held {
+    const Mesh& mesh;
+    std::int64_t position;
+    float* values;
+    Box box;
+};
+
+void needRegion(std::vector<Delivery>& deliveries, const Context& context, const Held& held, const Box& region, int rank)
 {
-    if (volumeOf(region) > 0 && !context.team->sameHost(from, rank))
-        deliveries.push_back({ from, rank, region, box, values, box, values }); // at the same rank in the memory of both
+    if (nobodyIsFar(context) || volumeOf(region) == 0)
+        return;
+    const int from = context.arena.deviceRanks().of(held.mesh, held.position);
+    if (!context.team->sameHost(from, rank))
+        deliveries.push_back({ from, rank, region, held.box, held.values, held.box, held.values });
 }
 
-bool nobodyIsFar(const Context& context) { return context.team == nullptr || !context.team->spansHosts(); }
+Held heldOf(const Sharded& tensor, std::int64_t position, Box box)
+{
+    return { tensor.mesh(), position, reinterpret_cast<float*>(tensor.address(position)), std::move(box) };
+}
 
 } // namespace
 
 void need(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
           const Box& region, int rank)
 {
-    if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.deviceRanks().of(tensor.mesh(), position),
-                   reinterpret_cast<float*>(tensor.address(position)), tensor.box(position), region, rank);
+    needRegion(deliveries, context, heldOf(tensor, position, tensor.box(position)), region, rank);
 }
 
 void needElements(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
                   const Range& elements, int rank)
 {
-    if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.deviceRanks().of(tensor.mesh(), position),
-                   reinterpret_cast<float*>(tensor.address(position)), { { 0, tensor.elements(position) } }, { elements }, rank);
+    needRegion(deliveries, context, heldOf(tensor, position, { { 0, tensor.elements(position) } }), { elements }, rank);
 }
 
-void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position, float* values,
-                std::int64_t count, int rank)
+void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position,
+                std::span<float> values, int rank)
 {
-    if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.deviceRanks().of(mesh, position), values, { { 0, count } }, { { 0, count } },
-                   rank);
+    const Box all { { 0, static_cast<std::int64_t>(values.size()) } };
+    needRegion(deliveries, context, { mesh, position, values.data(), all }, all, rank);
 }
 
 bool sameHost(const Context& context, const Mesh& mesh, std::int64_t a, std::int64_t b)

@@ -8,6 +8,7 @@
 #include "engine/devices/sharded.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace shardboard::engine {
@@ -103,9 +104,9 @@ void need(std::vector<Delivery>& deliveries, const Context& context, const Shard
 /// The same of some elements of it, counted in its row-major order.
 void needElements(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
                   const Range& elements, int rank);
-/// Of other memory of a device, of `count` floats: all of it.
-void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position, float* values,
-                std::int64_t count, int rank);
+/// The same of other memory of a device: all of it.
+void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position,
+                std::span<float> values, int rank);
 /// Between these two, devices may read the shards of others: all on this host are written, and what is needed from other hosts has
 /// arrived. Both do nothing in a process that is alone. The first returns the span of time that this process spent on messages,
 /// empty when it had none.

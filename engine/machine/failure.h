@@ -6,7 +6,8 @@
 
 namespace shardboard::engine {
 
-/// An error of the protocol: `code` is one of the codes listed in model/io/wire/messages.h.
+/// What the worker's message `error` says: data for a client, which makes an Error of it. `code` is one of those in
+/// model/io/wire/messages.h; the fix is part of the message.
 struct Failure {
     std::string code;
     std::string message;

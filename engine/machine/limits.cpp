@@ -3,6 +3,7 @@
 
 #include "engine/machine/clock.h"
 #include "engine/machine/gemm.h"
+#include "engine/machine/index.h"
 #include "engine/machine/machine.h"
 #include "engine/machine/measure.h"
 #include "engine/machine/reservedmemory.h"
@@ -20,8 +21,6 @@ namespace {
 
 constexpr std::int64_t kProduct = 1024; ///< the largest
 constexpr MeasureRules kRules { .trials = 5, .mostRounds = 4, .agree = 0.02, .mostSeconds = 0.2 };
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Of both buffers together, in bytes.
 std::int64_t copyBytes()

@@ -122,9 +122,18 @@ double worstError(const Sharded& result, std::int64_t position, bool summed, std
     return worst;
 }
 
-void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape& shape, int rounds, double copies,
-             std::size_t hosts)
+struct Setting {
+    Context& context;
+    const Mesh& mesh;
+    Shape shape;
+    int rounds;
+    double copies; ///< bytes per second
+    std::size_t hosts;
+};
+
+void runCase(const Case& which, const Setting& setting)
 {
+    const auto& [context, mesh, shape, rounds, copies, hosts] = setting;
     const int rank = context.team->rank();
     const std::int64_t n = mesh.deviceCount();
     const std::vector<float> values { 1, 2, 3, 5, 8, 13, 21 };
@@ -228,7 +237,7 @@ int benchCollectives(int mib, int rounds)
         }
         for (const Case& which : casesFor(n, shape)) {
             context.hostBarrier();
-            runCase(which, context, mesh.value(), shape, rounds, copies, hosts.size());
+            runCase(which, { context, mesh.value(), shape, rounds, copies, hosts.size() });
         }
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Finalize();

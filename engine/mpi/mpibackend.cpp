@@ -241,17 +241,12 @@ Failure causeOf(const World& world, const Failure& own, const std::vector<Report
     return { "internal", "the run was stopped, and no process says why", "" };
 }
 
+/// The part of this process, which ends when the team is stopped.
 RunOutcome runHere(const mpi::ProcessBackend& backend, MpiTeam& team, const RunRequest& request, const json& extra)
 {
-    try {
-        return backend.run(team, request, extra);
-    } catch (const Failure& failure) {
-        return failure;
-    } catch (const Stopped&) {
-        return Failure { "cancelled", "the run was cancelled", "" };
-    } catch (const std::exception& e) {
-        return Failure { "internal", e.what(), "" };
-    }
+    RunRequest mine = request.by(team);
+    mine.hooks.cancel = &team.stopped();
+    return outcomeOf([&] { return backend.run(team, mine, extra); });
 }
 
 /// Has all do what `requestFor` asks of them in the run of that number, `own` is the part of this process.
@@ -306,12 +301,7 @@ RunOutcome lead(Lead& lead, const std::string& name, const mpi::ProcessBackend& 
     request.limits.workers = request.limits.workers > 0 ? request.limits.workers : workersFor(lead.world);
     return leadAll(
         lead, [&](std::int64_t number) { return messageOf(request, number, name, extra); }, static_cast<bool>(request.hooks.value),
-        request.hooks.cancel,
-        [&](MpiTeam& team) {
-            RunRequest mine = request;
-            mine.hooks.cancel = &team.stopped();
-            return runHere(backend, team, mine, extra);
-        });
+        request.hooks.cancel, [&](MpiTeam& team) { return runHere(backend, team, request, extra); });
 }
 
 /// Nothing of it but whether it went well: the first process has measured what the others have.
@@ -459,20 +449,14 @@ private:
     void run(const json& request)
     {
         json report { { "type", "report" }, { "number", m_number.load() } };
-        RunOutcome outcome = Failure { "internal", "it did not begin", "" };
-        try {
+        const RunOutcome outcome = outcomeOf([&] {
             MpiTeam team(m_world, m_number, request.value("shows_values", false));
             const Reachable reachable(*this, team);
-            outcome = runWith(team, request);
-            if (std::holds_alternative<Failure>(outcome))
+            RunOutcome mine = runWith(team, request);
+            if (std::holds_alternative<Failure>(mine))
                 team.stop();
-        } catch (const Failure& failure) {
-            outcome = failure;
-        } catch (const Stopped&) {
-            outcome = Failure { "cancelled", "the run was cancelled", "" };
-        } catch (const std::exception& e) {
-            outcome = Failure { "internal", e.what(), "" };
-        }
+            return mine;
+        });
         const auto* failure = std::get_if<Failure>(&outcome);
         report["ok"] = failure == nullptr;
         if (failure != nullptr) {
@@ -501,8 +485,6 @@ private:
         const auto options = runOptionsFromJson(request["options"]);
         if (!program.ok() || !options.ok())
             return Failure { "internal", "it does not understand what the first process hands on", "" };
-        RunHooks hooks;
-        hooks.cancel = &team.stopped();
         RunLimits limits;
         limits.workers = request.value("workers", 1);
         limits.availableBytes = request.value("available_bytes", std::int64_t { 0 });
@@ -513,7 +495,7 @@ private:
                              "this process was built without the backend '" + request.value("backend", "")
                                  + "'; start the same worker everywhere",
                              "options.backend" };
-        return runHere(backend->second, team, { program.value(), options.value(), hooks, limits }, request.value("extra", json()));
+        return runHere(backend->second, team, { program.value(), options.value(), {}, limits }, request.value("extra", json()));
     }
 
     World& m_world;
@@ -536,7 +518,7 @@ Lead& leadOf(World& world)
 mpi::ProcessBackend mpiProcessBackend()
 {
     mpi::ProcessBackend backend;
-    backend.run = [](MpiTeam& team, const RunRequest& request, const json&) { return runProgramOn(team, request); };
+    backend.run = [](MpiTeam&, const RunRequest& request, const json&) { return runProgram(request); };
     return backend;
 }
 

@@ -2,6 +2,7 @@
 #include "engine/mpi/mpiteam.h"
 
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
 #include "engine/machine/machine.h"
 
 #include <algorithm>
@@ -19,8 +20,6 @@ namespace {
 
 constexpr std::int64_t kChunkFloats = 1 << 18; ///< of a message: 1 MiB
 constexpr std::size_t kAtOnce = 16; ///< messages on their way in each direction
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 } // namespace
 

@@ -15,8 +15,8 @@ namespace shardboard::engine::mpi {
 class MpiTeam;
 
 struct ProcessBackend {
-    /// Called by all processes, with the same arguments but for the hooks, which are set in the first one (`cancel` in all).
-    /// `extra`: what the first process has decided for all of them. May throw Failure and Stopped.
+    /// Called by all processes, with the same arguments but for the hooks, which are set in the first one (`cancel` in all); the
+    /// team is that of the request. `extra`: what the first process has decided for all of them. May throw Failure and Stopped.
     std::function<RunOutcome(MpiTeam& team, const RunRequest& request, const nlohmann::json& extra)> run;
     /// What the first process asks of each before there is a run; empty: nothing.
     std::function<nlohmann::json()> facts;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/callplan.h"
+#include "engine/machine/index.h"
+
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <map>
@@ -8,14 +11,12 @@ namespace shardboard::engine::nccl {
 
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 /// Mesh axes over which the step sums.
 std::vector<int> summedAxes(const ReshardStep& step)
 {
     std::vector<int> axes;
     for (const AxisRef& ref : step.before.partial)
-        if (std::find(step.after.partial.begin(), step.after.partial.end(), ref) == step.after.partial.end())
+        if (!contains(step.after.partial, ref))
             axes.push_back(ref.axis);
     return axes;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/gpuassignment.h"
 
+#include "model/text/numbers.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -9,14 +11,7 @@
 
 namespace shardboard::engine::nccl {
 
-using nlohmann::json;
-
 namespace {
-
-std::string counted(std::int64_t count, const std::string& what)
-{
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// For `each` ranks in every process. Empty where there are none; `lacks` is the process that has too few then, `found` how many.
 std::vector<std::vector<int>> taken(std::size_t each, const std::vector<ProcessGpus>& processes, std::size_t& lacks,
@@ -40,35 +35,6 @@ std::vector<std::vector<int>> taken(std::size_t each, const std::vector<ProcessG
 }
 
 } // namespace
-
-json toJson(const ProcessGpus& seen)
-{
-    json gpus = json::array();
-    for (const GpuInfo& gpu : seen.gpus)
-        gpus.push_back({ { "id", gpu.id },
-                         { "name", gpu.name },
-                         { "multiprocessors", gpu.multiprocessors },
-                         { "memory_bytes", gpu.memoryBytes } });
-    return { { "host", seen.host }, { "missing", seen.missing }, { "gpus", std::move(gpus) } };
-}
-
-ProcessGpus processGpusFromJson(const json& from)
-{
-    ProcessGpus out;
-    out.host = from.at("host").get<std::string>();
-    out.missing = from.at("missing").get<std::string>();
-    for (const json& gpu : from.at("gpus"))
-        out.gpus.push_back({ gpu.at("id").get<std::string>(), gpu.at("name").get<std::string>(),
-                             gpu.at("multiprocessors").get<int>(), gpu.at("memory_bytes").get<std::int64_t>() });
-    return out;
-}
-
-json toJson(const GpuAssignment& assignment) { return { { "gpus", assignment.gpus }, { "sharing", assignment.sharing } }; }
-
-GpuAssignment gpuAssignmentFromJson(const json& from)
-{
-    return { from.at("gpus").get<std::vector<std::vector<int>>>(), from.at("sharing").get<std::vector<int>>() };
-}
 
 std::vector<int> GpuAssignment::processes() const
 {

@@ -3,7 +3,7 @@
 // processes report, so that they are tested without GPUs.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "model/io/json/jsonmembers.h"
 
 #include <cstdint>
 #include <functional>
@@ -28,8 +28,23 @@ struct ProcessGpus {
     std::string missing; ///< why it cannot take part in a run, and what to do about it; empty: it can
     std::vector<GpuInfo> gpus; ///< in the order of their numbers in that process
 };
-nlohmann::json toJson(const ProcessGpus& seen);
-ProcessGpus processGpusFromJson(const nlohmann::json& json); ///< throws nlohmann::json::exception
+
+template <class Each, MembersOf<GpuInfo> Gpu>
+void jsonMembers(Each& each, Gpu& gpu)
+{
+    each.value("id", gpu.id);
+    each.value("name", gpu.name);
+    each.value("multiprocessors", gpu.multiprocessors, { 0 });
+    each.value("memory_bytes", gpu.memoryBytes, { 0 });
+}
+
+template <class Each, MembersOf<ProcessGpus> Process>
+void jsonMembers(Each& each, Process& seen)
+{
+    each.value("host", seen.host);
+    each.value("missing", seen.missing);
+    each.value("gpus", seen.gpus);
+}
 
 /// The ranks of a run: equally many in each process, in the order of the processes.
 struct GpuAssignment {
@@ -40,9 +55,15 @@ struct GpuAssignment {
     int ranksEach() const { return gpus.empty() ? 0 : static_cast<int>(gpus.front().size()); }
     std::vector<int> processes() const; ///< by rank
 };
-nlohmann::json toJson(const GpuAssignment& assignment);
-GpuAssignment gpuAssignmentFromJson(const nlohmann::json& json); ///< throws nlohmann::json::exception
 
+template <class Each, MembersOf<GpuAssignment> Assignment>
+void jsonMembers(Each& each, Assignment& assignment)
+{
+    each.value("gpus", assignment.gpus, { 0 });
+    each.value("sharing", assignment.sharing, { 1 });
+}
+
+/// "1 GPU", "2 GPUs".
 /// Of each host every process takes the first GPUs that no process before it has: as well where all see all of them as where the
 /// launcher has given each its own. Or what is in the way, and what to do about it.
 std::variant<GpuAssignment, std::string> assignGpus(std::int64_t devices, const std::vector<ProcessGpus>& processes);

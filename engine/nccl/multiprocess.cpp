@@ -2,6 +2,7 @@
 #include "engine/nccl/multiprocess.h"
 
 #include "engine/cuda/absentruntime.h"
+#include "engine/machine/index.h"
 #include "engine/mpi/mpibackend.h"
 #include "engine/mpi/mpiteam.h"
 #include "engine/nccl/ncclexecutor.h"
@@ -16,8 +17,6 @@ namespace shardboard::engine::nccl {
 using nlohmann::json;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// All ranks as this process sees them.
 struct Machine {
@@ -55,7 +54,9 @@ public:
     {
         m_stopped = &team.stopped();
         try {
-            RunOutcome outcome = attempt(team, request, gpuAssignmentFromJson(extra));
+            const auto assignment = messageFromJson<GpuAssignment>(extra, "GPUs");
+            RunOutcome outcome = assignment.ok() ? attempt(team, request, assignment.value())
+                                                 : RunOutcome(Failure { "internal", assignment.error().text(), "" });
             if (std::holds_alternative<Failure>(outcome))
                 forget(); // others may wait for calls that this process has not made: nothing of it can be used again
             m_stopped = nullptr;
@@ -83,7 +84,7 @@ private:
             for (const double bytes : one)
                 available.push_back(static_cast<std::int64_t>(bytes));
         m_machine->executor->setOthers({ &team, processes, std::move(available), &team.stopped() });
-        RunOutcome outcome = runProgramOn(*m_machine->executor, team, request);
+        RunOutcome outcome = runProgram(request.by(*m_machine->executor));
         if (std::holds_alternative<RunResult>(outcome))
             m_machine->executor->setOthers({}); // the team goes
         return outcome;
@@ -134,7 +135,7 @@ private:
 mpi::ProcessBackend ncclProcessBackend(std::shared_ptr<LocalGpus> own)
 {
     mpi::ProcessBackend backend;
-    backend.facts = [own] { return toJson(own->visibleGpus()); };
+    backend.facts = [own] { return jsonOf(own->visibleGpus()); };
     backend.run = [member = std::make_shared<Member>(own)](mpi::MpiTeam& team, const RunRequest& request, const json& extra) {
         return member->run(team, request, extra);
     };
@@ -153,12 +154,12 @@ Backend multiProcessBackend(const std::string& name, const mpi::ProcessBackend& 
     }
     std::vector<ProcessGpus> processes;
     for (const auto& [process, said] : std::get<std::vector<ProcessFacts>>(facts)) {
-        try {
-            processes.push_back(processGpusFromJson(said));
-        } catch (const json::exception&) {
+        auto seen = messageFromJson<ProcessGpus>(said, process);
+        if (!seen.ok()) {
             nccl.unusable = process + " does not say what GPUs it has; start the same worker everywhere";
             return nccl;
         }
+        processes.push_back(std::move(seen).value());
         processes.back().process = process;
     }
     const auto count = static_cast<std::int64_t>(processes.size());
@@ -180,7 +181,7 @@ Backend multiProcessBackend(const std::string& name, const mpi::ProcessBackend& 
         const auto assignment = assignGpus(program.plan.mesh.deviceCount(), processes);
         if (const auto* missing = std::get_if<std::string>(&assignment))
             return Failure { "backend", *missing, "options.backend" };
-        return toJson(std::get<GpuAssignment>(assignment));
+        return jsonOf(std::get<GpuAssignment>(assignment));
     });
     return nccl;
 }

@@ -4,9 +4,13 @@
 #include "engine/devices/compare.h"
 #include "engine/devices/team.h"
 #include "engine/machine/failure.h"
-#include "engine/ops/ringexchange.h"
+#include "engine/machine/index.h"
+#include "engine/nccl/gpuassignment.h"
+#include "engine/ops/attention/ringexchange.h"
 #include "model/plan/memorysettings.h"
 #include "model/plan/program.h"
+#include "model/text/contains.h"
+#include "model/text/numbers.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,17 +18,6 @@
 #include <thread>
 
 namespace shardboard::engine::nccl {
-
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-std::string counted(std::int64_t count, const std::string& what)
-{
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-} // namespace
 
 std::string whyTooFew(std::int64_t devices, std::int64_t gpus)
 {
@@ -220,7 +213,7 @@ Communicator NcclExecutor::ringsOf(const OpCall& call, const DeviceRanks& device
     std::vector<int> axes;
     for (const RingTransfer& transfer : *call.rings)
         for (const int axis : transfer.axes)
-            if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+            if (!contains(axes, axis))
                 axes.push_back(axis);
     const Mesh& mesh = call.operands.front()->mesh();
     return onRanks(communicatorOf(mesh, axes), ranksOf(mesh, deviceRanks), m_gpus.size());

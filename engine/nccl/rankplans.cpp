@@ -2,6 +2,7 @@
 #include "engine/nccl/rankplans.h"
 
 #include "engine/machine/failure.h"
+#include "engine/machine/index.h"
 
 #include <numeric>
 
@@ -10,8 +11,6 @@ namespace shardboard::engine::nccl {
 namespace {
 
 constexpr int kNoColor = -1; // NCCL_SPLIT_NOCOLOR
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 Call bracket(What what)
 {

@@ -3,48 +3,16 @@
 
 #include "engine/devices/executor.h"
 #include "engine/machine/failure.h"
-#include "engine/ops/kernels/activations.h"
-#include "engine/ops/kernels/capped.h"
-#include "engine/ops/kernels/norms.h"
-#include "engine/ops/kernels/rows.h"
-#include "engine/simd/vectors.h"
+#include "engine/ops/bodywork.h"
+#include "engine/ops/opbody.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 std::string text(const Range& range) { return "[" + std::to_string(range.lo) + ", " + std::to_string(range.hi) + ")"; }
-
-/// How the second operand runs along the first: its distance for each dim of the first (0 where it is repeated).
-std::vector<std::int64_t> broadcastStrides(const Box& a, const Box& b)
-{
-    std::vector<std::int64_t> strides(a.size(), 0);
-    std::int64_t stride = 1;
-    for (std::size_t i = 0; i < b.size(); ++i) {
-        const Range& range = b[b.size() - 1 - i];
-        strides[a.size() - 1 - i] = range.size() == 1 ? 0 : stride;
-        stride *= range.size();
-    }
-    return strides;
-}
-
-/// Offset in the second operand of row `row` of the first (a row is the last dim).
-std::int64_t broadcastOffset(const Box& a, const std::vector<std::int64_t>& strides, std::int64_t row)
-{
-    std::int64_t offset = 0;
-    for (std::size_t d = a.size() - 1; d-- > 0;) {
-        offset += row % a[d].size() * strides[d];
-        row /= a[d].size();
-    }
-    return offset;
-}
 
 void checkBroadcast(const OpCall& call, const Sharded& a, const Sharded& b, std::int64_t device)
 {
@@ -110,90 +78,39 @@ Timing runRows(Context& context, const Sharded& result, const std::vector<RowPie
 Timing executeElementwise(Context& context, const OpCall& call, Sharded& result)
 {
     const Sharded& a = *call.operands[0];
-    const bool binary = call.operands.size() == 2;
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         requireSameBox(a.box(device), result.box(device), call, "operand and result");
-        if (binary)
-            checkBroadcast(call, a, *call.operands[1], device);
+        for (std::size_t i = 1; i < call.operands.size(); ++i)
+            checkBroadcast(call, a, *call.operands[i], device);
     }
-    context.work.touched += static_cast<double>(result.totalElements()) * (binary ? 3 : 4);
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const Box& box = result.box(piece.device);
-        const std::int64_t n = box.back().size();
-        const float* x = a.data(piece.device) + piece.first * n;
-        float* out = result.data(piece.device) + piece.first * n;
-        const std::int64_t count = (piece.last - piece.first) * n;
-        if (call.kind == OpKind::Silu) {
-            siluRow(x, count, out);
-        } else if (call.kind == OpKind::Gelu) {
-            geluRow(x, count, out);
-        } else if (call.kind == OpKind::GeluTanh) {
-            geluTanhRow(x, count, out);
-        } else if (call.kind == OpKind::Scale) {
-            scaleRow(x, static_cast<float>(call.attributes.scale), count, out);
-        } else if (call.kind == OpKind::SoftCap) {
-            softCapRow(x, static_cast<float>(call.attributes.cap), count, out);
-        } else if (call.kind == OpKind::ClampedSwiglu) {
-            clampedSwigluRow(x, call.operands[1]->data(piece.device) + piece.first * n, static_cast<float>(call.attributes.cap),
-                             count, out);
-        } else {
-            const Sharded& b = *call.operands[1];
-            const auto run = call.kind == OpKind::Add ? addRow : mulRow;
-            if (b.box(piece.device) == box) {
-                run(x, b.data(piece.device) + piece.first * n, false, count, out);
-                return 0.0;
-            }
-            const auto strides = broadcastStrides(box, b.box(piece.device));
-            for (std::int64_t row = piece.first; row < piece.last; ++row, x += n, out += n)
-                run(x, b.data(piece.device) + broadcastOffset(box, strides, row), strides.back() == 0, n, out);
-        }
-        return 0.0;
-    });
+    context.work.touched += static_cast<double>(result.totalElements()) * touchedBy(call.kind);
+    return context.planning() ? Timing {} : runBody(context, result, elementwiseWork(call, result));
 }
 
-Timing executeRmsNorm(Context& context, const OpCall& call, Sharded& result)
+Timing executeNorm(Context& context, const OpCall& call, Sharded& result)
 {
-    const Sharded& x = *call.operands[0];
-    const Sharded& weight = *call.operands[1];
     const std::int64_t n = result.shape().back();
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-        requireSameBox(x.box(device), result.box(device), call, "operand and result");
-        if (result.elements(device) > 0) {
-            requireWhole(x.box(device).back(), n, call, "the normalised dim");
-            requireWhole(weight.box(device).back(), n, call, "the norm's weight");
-        }
-    }
-    context.work.touched += static_cast<double>(result.totalElements()) * 3;
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        rmsNormRows(RmsNorm { call.attributes.epsilon, static_cast<float>(call.attributes.offset) },
-                    x.data(piece.device) + piece.first * n, weight.data(piece.device), piece.last - piece.first, n,
-                    result.data(piece.device) + piece.first * n);
-        return 0.0;
-    });
-}
-
-Timing executeLayerNorm(Context& context, const OpCall& call, Sharded& result)
-{
-    const Sharded& x = *call.operands[0];
-    const std::int64_t n = result.shape().back();
-    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-        requireSameBox(x.box(device), result.box(device), call, "operand and result");
-        for (std::size_t i = 0; i < 3 && result.elements(device) > 0; ++i)
+        requireSameBox(call.operands[0]->box(device), result.box(device), call, "operand and result");
+        for (std::size_t i = 0; i < call.operands.size() && result.elements(device) > 0; ++i)
             requireWhole(call.operands[i]->box(device).back(), n, call, i == 0 ? "the normalised dim" : "the norm's weight");
     }
-    context.work.touched += static_cast<double>(result.totalElements()) * 4;
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        layerNormRows(x.data(piece.device) + piece.first * n, call.operands[1]->data(piece.device),
-                      call.operands[2]->data(piece.device), piece.last - piece.first, n, call.attributes.epsilon,
-                      result.data(piece.device) + piece.first * n);
-        return 0.0;
-    });
+    context.work.touched += static_cast<double>(result.totalElements()) * (call.kind == OpKind::RmsNorm ? 3 : 4);
+    return context.planning() ? Timing {} : runBody(context, result, normWork(call, result));
+}
+
+Timing executeNormGradient(Context& context, const OpCall& call, Sharded& result)
+{
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        requireSameBox(call.operands[0]->box(device), result.box(device), call, "gradient and result");
+        requireSameBox(call.operands[1]->box(device), result.box(device), call, "operand and result");
+        if (result.elements(device) > 0) {
+            requireWhole(result.box(device).back(), result.shape().back(), call, "the normalised dim");
+            requireWhole(call.operands[2]->box(device).back(), result.shape().back(), call, "the norm's weight");
+        }
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 5;
+    return context.planning() ? Timing {} : runBody(context, result, normGradientWork(call, result));
 }
 
 Timing executeHeads(Context& context, const OpCall& call, Sharded& result)
@@ -214,14 +131,28 @@ Timing executeHeads(Context& context, const OpCall& call, Sharded& result)
                     "heads and the shard of the merged dim");
     }
     context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const std::int64_t n = result.box(piece.device).back().size();
-        std::memcpy(result.data(piece.device) + piece.first * n, x.data(piece.device) + piece.first * n,
-                    at((piece.last - piece.first) * n) * sizeof(float));
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, elementwiseWork(call, result));
+}
+
+Timing executeGroups(Context& context, const OpCall& call, Sharded& result)
+{
+    const bool split = call.kind == OpKind::SplitGroups;
+    const Sharded& grouped = split ? *call.operands[0] : result;
+    const Sharded& separate = split ? result : *call.operands[0];
+    const std::int64_t heads = separate.shape()[2] / grouped.shape()[2];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        const Box& of = grouped.box(device);
+        const Box& to = separate.box(device);
+        requireSame(of[0], to[0], call, "sequences");
+        requireSame(of[1], to[1], call, "tokens");
+        requireSame({ of[2].lo * heads, of[2].hi * heads }, to[2], call, "groups and their heads");
+        requireWhole(of[3], grouped.shape()[3], call, "a group");
+        requireWhole(to[3], separate.shape()[3], call, "a head");
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 2;
+    return context.planning() ? Timing {} : runBody(context, result, elementwiseWork(call, result));
 }
 
 Timing executeOutput(Context& context, const OpCall& call, Sharded& result)
@@ -235,12 +166,7 @@ Timing executeOutput(Context& context, const OpCall& call, Sharded& result)
     context.work.touched += static_cast<double>(result.totalElements()) * 2;
     if (context.planning())
         return {};
-    Timing timing = runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const std::int64_t n = result.box(piece.device).back().size();
-        std::memcpy(result.data(piece.device) + piece.first * n, x.data(piece.device) + piece.first * n,
-                    at((piece.last - piece.first) * n) * sizeof(float));
-        return 0.0;
-    });
+    Timing timing = runBody(context, result, elementwiseWork(call, result));
     timing.seconds.assign(timing.seconds.size(), 0.0); // it only names a value; the copy is the engine's own way
     return timing;
 }
@@ -252,119 +178,11 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result)
 
 Timing executeOpHere(Context& context, const OpCall& call, Sharded& result)
 {
-    switch (call.kind) {
-    case OpKind::Add:
-    case OpKind::Mul:
-    case OpKind::Silu:
-    case OpKind::Gelu:
-    case OpKind::GeluTanh:
-    case OpKind::Scale:
-    case OpKind::SoftCap:
-    case OpKind::ClampedSwiglu:
-        return executeElementwise(context, call, result);
-    case OpKind::LayerNorm:
-        return executeLayerNorm(context, call, result);
-    case OpKind::SliceLast:
-    case OpKind::EveryOther:
-        return executeSlice(context, call, result);
-    case OpKind::SplitGroups:
-        return executeSplitGroups(context, call, result);
-    case OpKind::JoinLast:
-    case OpKind::JoinKeys:
-        return executeJoin(context, call, result);
-    case OpKind::AbsorbKeys:
-    case OpKind::AbsorbValues:
-        return executeAbsorb(context, call, result);
-    case OpKind::TopKGates:
-    case OpKind::BiasedTopKGates:
-        return executeGates(context, call, result);
-    case OpKind::Dispatch:
-        return executeDispatch(context, call, result);
-    case OpKind::ExpertLinear:
-    case OpKind::ExpertLinearT:
-        return executeExpertLinear(context, call, result);
-    case OpKind::ExpertBias:
-        return executeExpertBias(context, call, result);
-    case OpKind::Combine:
-        return executeCombine(context, call, result);
-    case OpKind::RmsNorm:
-        return executeRmsNorm(context, call, result);
-    case OpKind::Output:
-    case OpKind::GatherLast:
-    case OpKind::ReduceGrad:
-        return executeOutput(context, call, result);
-    case OpKind::SplitHeads:
-    case OpKind::MergeHeads:
-        return executeHeads(context, call, result);
-    case OpKind::Linear:
-        return executeLinear(context, call, result);
-    case OpKind::Embedding:
-        return executeEmbedding(context, call, result);
-    case OpKind::Rope:
-    case OpKind::RopeGrad:
-        return executeRope(context, call, result);
-    case OpKind::KvAppend:
-        return executeKvAppend(context, call, result);
-    case OpKind::Attention:
-    case OpKind::SinkAttention:
-        return executeAttention(context, call, result);
-    case OpKind::LogitMax:
-    case OpKind::SumExp:
-    case OpKind::TargetLogit:
-    case OpKind::TokenLoss:
-    case OpKind::LogitGrad:
-        return executeLoss(context, call, result);
-    case OpKind::LinearGradX:
-        return executeLinearGradX(context, call, result);
-    case OpKind::LinearGradW:
-        return executeLinearGradW(context, call, result);
-    case OpKind::EmbeddingGrad:
-        return executeEmbeddingGrad(context, call, result);
-    case OpKind::RmsNormGradX:
-    case OpKind::SiluGrad:
-    case OpKind::GeluGrad:
-    case OpKind::LayerNormGradX:
-    case OpKind::GeluTanhGrad:
-    case OpKind::SoftCapGrad:
-    case OpKind::ClampedSwigluGradGate:
-    case OpKind::ClampedSwigluGradUp:
-        return executeRowGradient(context, call, result);
-    case OpKind::RmsNormGradW:
-    case OpKind::LayerNormGradW:
-    case OpKind::SumLeading:
-        return executeRowSum(context, call, result);
-    case OpKind::AttentionGradQ:
-    case OpKind::AttentionGradK:
-    case OpKind::AttentionGradV:
-    case OpKind::SinkAttentionGradQ:
-    case OpKind::SinkAttentionGradK:
-    case OpKind::SinkAttentionGradV:
-    case OpKind::SinkAttentionGradS:
-        return executeAttentionGradient(context, call, result);
-    case OpKind::PadLast:
-    case OpKind::SpreadOther:
-        return executePad(context, call, result);
-    case OpKind::MergeGroups:
-        return executeMergeGroups(context, call, result);
-    case OpKind::SumHeads:
-        return executeSumHeads(context, call, result);
-    case OpKind::TopKGatesGrad:
-    case OpKind::BiasedTopKGatesGrad:
-        return executeGatesGrad(context, call, result);
-    case OpKind::DispatchGrad:
-        return executeDispatchGrad(context, call, result);
-    case OpKind::ExpertLinearGradW:
-        return executeExpertLinearGradW(context, call, result);
-    case OpKind::ExpertBiasGrad:
-        return executeExpertBiasGrad(context, call, result);
-    case OpKind::CombineGradY:
-        return executeCombineGradY(context, call, result);
-    case OpKind::CombineGradGates:
-        return executeCombineGradGates(context, call, result);
-    case OpKind::AdamStep:
-        return executeAdamStep(context, call, result);
-    }
-    failPlan("an operation that the cpu backend does not know", call.where);
+    using Execute = Timing (*)(Context&, const OpCall&, Sharded&);
+#define SHARDBOARD_OP_BODY(Body) execute##Body,
+    constexpr Execute kExecutes[] = { SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY) };
+#undef SHARDBOARD_OP_BODY
+    return kExecutes[static_cast<std::size_t>(bodyOf(call.kind))](context, call, result);
 }
 
 } // namespace shardboard::engine

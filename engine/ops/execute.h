@@ -4,18 +4,28 @@
 
 #include "engine/devices/context.h"
 #include "engine/devices/sharded.h"
-#include "engine/ops/kernels/optimizer.h"
-#include "model/ops/graph.h"
+#include "engine/ops/opbody.h"
 
 #include <string>
 #include <vector>
 
 namespace shardboard::engine {
 
+/// Adam with bias correction and decoupled weight decay (AdamW).
+struct AdamSettings {
+    double rate = 1e-3;
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double epsilon = 1e-8;
+    double weightDecay = 0;
+};
 /// Of every run's AdamStep. Adam's first step is rate times the sign of the gradient, so where a gradient is so near to 0 that
 /// its sign is a matter of rounding, two right results differ by twice the rate: with this rate, in the sum over a weight
 /// of 1 / sqrt(16384), by less than the tolerance of gradients, while a wrong gradient still shows in a norm's weight around 1.
 inline constexpr AdamSettings kAdam { .rate = 2e-4 };
+
+/// Of a weight, that a worker makes up at once.
+inline constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22;
 
 /// An operand that goes around the rings of devices over these mesh axes while the operation runs.
 struct RingTransfer {
@@ -43,47 +53,12 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result);
 /// The same whatever executor the context has.
 Timing executeOpHere(Context& context, const OpCall& call, Sharded& result);
 
-// The parts of it, by kind.
-Timing executeElementwise(Context& context, const OpCall& call, Sharded& result); ///< Add, Mul, activations, Scale, SoftCap
-Timing executeRmsNorm(Context& context, const OpCall& call, Sharded& result);
-Timing executeOutput(Context& context, const OpCall& call, Sharded& result); ///< Output, GatherLast, ReduceGrad; takes no time
-Timing executeHeads(Context& context, const OpCall& call, Sharded& result); ///< SplitHeads, MergeHeads
-Timing executeLinear(Context& context, const OpCall& call, Sharded& result);
-Timing executeEmbedding(Context& context, const OpCall& call, Sharded& result);
-Timing executeRope(Context& context, const OpCall& call, Sharded& result); ///< Rope, RopeGrad
-Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result);
-Timing executeAttention(Context& context, const OpCall& call, Sharded& result); ///< Attention, SinkAttention
-Timing executeLayerNorm(Context& context, const OpCall& call, Sharded& result);
-Timing executeSlice(Context& context, const OpCall& call, Sharded& result); ///< SliceLast, EveryOther
-Timing executeSplitGroups(Context& context, const OpCall& call, Sharded& result);
-Timing executeJoin(Context& context, const OpCall& call, Sharded& result); ///< JoinLast, JoinKeys
-Timing executeAbsorb(Context& context, const OpCall& call, Sharded& result); ///< AbsorbKeys, AbsorbValues
-Timing executeGates(Context& context, const OpCall& call, Sharded& result); ///< TopKGates, BiasedTopKGates
-Timing executeDispatch(Context& context, const OpCall& call, Sharded& result);
-Timing executeExpertLinear(Context& context, const OpCall& call, Sharded& result); ///< ExpertLinear, ExpertLinearT
-Timing executeExpertBias(Context& context, const OpCall& call, Sharded& result);
-Timing executeCombine(Context& context, const OpCall& call, Sharded& result);
-Timing executeLoss(Context& context, const OpCall& call, Sharded& result); ///< LogitMax, SumExp, TargetLogit, TokenLoss, LogitGrad
-Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result);
-Timing executeLinearGradW(Context& context, const OpCall& call, Sharded& result);
-Timing executeEmbeddingGrad(Context& context, const OpCall& call, Sharded& result);
-Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result); ///< of norms' and activations' operands
-Timing executeRowSum(Context& context, const OpCall& call, Sharded& result); ///< RmsNormGradW, LayerNormGradW, SumLeading
-/// AttentionGradQ, -K, -V, SinkAttentionGradQ, -K, -V, -S
-Timing executeAttentionGradient(Context& context, const OpCall& call, Sharded& result);
+#define SHARDBOARD_OP_BODY(Body) Timing execute##Body(Context& context, const OpCall& call, Sharded& result);
+SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY)
+#undef SHARDBOARD_OP_BODY
+/// With operands that go around a ring.
+Timing executeRingAttention(Context& context, const OpCall& call, Sharded& result);
 Timing executeRingAttentionGradient(Context& context, const OpCall& call, Sharded& result);
-Timing executePad(Context& context, const OpCall& call, Sharded& result); ///< PadLast, SpreadOther
-Timing executeMergeGroups(Context& context, const OpCall& call, Sharded& result);
-Timing executeSumHeads(Context& context, const OpCall& call, Sharded& result);
-Timing executeGatesGrad(Context& context, const OpCall& call, Sharded& result); ///< TopKGatesGrad, BiasedTopKGatesGrad
-Timing executeDispatchGrad(Context& context, const OpCall& call, Sharded& result);
-Timing executeExpertLinearGradW(Context& context, const OpCall& call, Sharded& result);
-Timing executeExpertBiasGrad(Context& context, const OpCall& call, Sharded& result);
-Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result);
-Timing executeCombineGradGates(Context& context, const OpCall& call, Sharded& result);
-/// `result` may be the gradient itself. The first step of an optimizer: its moments start at 0.
-Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result);
-Timing executeRingAttention(Context& context, const OpCall& call, Sharded& result); ///< keys and values go around a ring
 
 /// Throws when two ranges of a device differ; `what` says what they are.
 void requireSame(const Range& a, const Range& b, const OpCall& call, const char* what);

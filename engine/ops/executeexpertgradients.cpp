@@ -3,9 +3,10 @@
 // device that has some of the experts makes a part of the sums over experts, one that has some of the tokens a part of the
 // sums over tokens.
 #include "engine/machine/gemm.h"
-#include "engine/ops/execute.h"
+#include "engine/machine/index.h"
+#include "engine/ops/bodywork.h"
 #include "engine/ops/expertwork.h"
-#include "engine/ops/kernels/dispatch.h"
+#include "engine/ops/kernels/packedrows.h"
 #include "engine/ops/kernels/reduce.h"
 
 #include <algorithm>
@@ -15,11 +16,7 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 18;
-constexpr std::int64_t kRowsAtOnce = 256; ///< tokens of an expert that are multiplied at once
-constexpr std::int64_t kColumns = 1024; ///< of the first operand for each task
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+constexpr std::int64_t kColumnsAtOnce = 1024; ///< of the first operand for each task
 
 /// Runs `task` for every device that has a part of the result.
 Timing runDevices(Context& context, const Sharded& result, const std::function<void(std::int64_t device)>& task)
@@ -89,10 +86,7 @@ Timing executeDispatchGrad(Context& context, const OpCall& call, Sharded& result
     });
 }
 
-Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result)
-{
-    return spreadToExperts(context, call, result, combineBackwardRows);
-}
+Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result) { return spreadToExperts(context, call, result); }
 
 /// Of a token that an expert did not get the rows are zeros, and so is the product.
 Timing executeCombineGradGates(Context& context, const OpCall& call, Sharded& result)
@@ -103,19 +97,7 @@ Timing executeCombineGradGates(Context& context, const OpCall& call, Sharded& re
         if (result.elements(device) > 0)
             requireSameExperts(call, dy.box(device), result.box(device), y.box(device), true);
     context.work.touched += static_cast<double>(y.totalElements()) + static_cast<double>(dy.totalElements());
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, 1 << 10), [&](const RowPiece& piece, int) {
-        const Box& box = y.box(piece.device);
-        const std::int64_t experts = box[0].size();
-        const std::int64_t tokens = tokensOf(box);
-        const std::int64_t n = box[3].size();
-        for (std::int64_t row = piece.first; row < piece.last; ++row)
-            for (std::int64_t expert = 0; expert < experts; ++expert)
-                rowDots(dy.data(piece.device) + row * n, y.data(piece.device) + (expert * tokens + row) * n, 1, n,
-                        result.data(piece.device) + row * experts + expert);
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, gateDotWork(call, result));
 }
 
 Timing executeExpertBiasGrad(Context& context, const OpCall& call, Sharded& result)
@@ -158,15 +140,15 @@ Timing executeExpertLinearGradW(Context& context, const OpCall& call, Sharded& r
         context.work.flops += 2.0 * static_cast<double>(result.elements(device)) * static_cast<double>(tokensOf(a.box(device)));
     }
     context.work.touched += static_cast<double>(result.totalElements());
-    const std::int64_t scratchFloats = kRowsAtOnce * (widest + kColumns);
+    const std::int64_t scratchFloats = kRowsAtOnce * (widest + kColumnsAtOnce);
     const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
     std::vector<ExpertTask> tasks;
     for (std::int64_t device = 0; device < result.deviceCount(); ++device)
         for (std::int64_t expert = 0; result.elements(device) > 0 && expert < result.box(device)[0].size(); ++expert)
-            for (std::int64_t first = 0; first < result.box(device)[1].size(); first += kColumns)
-                tasks.push_back({ device, expert, first, std::min(first + kColumns, result.box(device)[1].size()) });
+            for (std::int64_t first = 0; first < result.box(device)[1].size(); first += kColumnsAtOnce)
+                tasks.push_back({ device, expert, first, std::min(first + kColumnsAtOnce, result.box(device)[1].size()) });
     return runExperts(context, result, tasks, [&](const ExpertTask& task, int worker) {
         const std::int64_t tokens = tokensOf(a.box(task.device));
         const std::int64_t out = result.box(task.device)[1].size();

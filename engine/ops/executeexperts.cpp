@@ -2,9 +2,10 @@
 // Mixtures of experts in the dense form: tensors [experts, batch, sequence, n] whose rows are zeros where the router did not
 // choose the expert. Such rows are skipped.
 #include "engine/machine/gemm.h"
+#include "engine/machine/index.h"
+#include "engine/ops/bodywork.h"
 #include "engine/ops/expertwork.h"
-#include "engine/ops/kernels/dispatch.h"
-#include "engine/ops/kernels/rows.h"
+#include "engine/ops/kernels/packedrows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,12 +13,6 @@
 namespace shardboard::engine {
 
 namespace {
-
-constexpr std::int64_t kPieceElements = 1 << 18;
-constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22; ///< of a weight, for each worker
-constexpr std::int64_t kRowsAtOnce = 256; ///< tokens of an expert that are multiplied at once
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// y = x W (or x Wt) for the rows of x [rows, k] that hold data; the others become zeros. `y` has rows of `stride` elements.
 struct Product {
@@ -89,10 +84,7 @@ Timing executeGates(Context& context, const OpCall& call, Sharded& result)
     });
 }
 
-Timing executeDispatch(Context& context, const OpCall& call, Sharded& result)
-{
-    return spreadToExperts(context, call, result, dispatchRows);
-}
+Timing executeDispatch(Context& context, const OpCall& call, Sharded& result) { return spreadToExperts(context, call, result); }
 
 Timing executeCombine(Context& context, const OpCall& call, Sharded& result)
 {
@@ -143,23 +135,7 @@ Timing executeExpertBias(Context& context, const OpCall& call, Sharded& result)
         requireSame(bias.box(device)[1], box[3], call, "columns of bias and result");
     }
     context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    return runExperts(context, result, expertTasks(result), [&](const ExpertTask& task, int) {
-        const Box& box = result.box(task.device);
-        const std::int64_t n = box[3].size();
-        const std::int64_t offset = task.expert * tokensOf(box) * n;
-        const float* b = bias.data(task.device) + task.expert * n;
-        for (std::int64_t row = 0; row < tokensOf(box); ++row) {
-            const float* in = x.data(task.device) + offset + row * n;
-            float* out = result.data(task.device) + offset + row * n;
-            if (std::any_of(in, in + n, [](float value) { return value != 0; }))
-                addRow(in, b, false, n, out);
-            else
-                std::fill_n(out, n, 0.0f);
-        }
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, expertBiasWork(call, result));
 }
 
 Timing executeExpertLinear(Context& context, const OpCall& call, Sharded& result)

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of parts of the last dim and of what joined them: back to where the part was taken from, zeros elsewhere.
-#include "engine/ops/execute.h"
+#include "engine/ops/bodywork.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
-
-namespace {
-
-constexpr std::int64_t kPieceElements = 1 << 18;
-
-void copyRow(const float* from, std::int64_t n, float* to) { std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(float)); }
-
-} // namespace
 
 Timing executePad(Context& context, const OpCall& call, Sharded& result)
 {
@@ -33,50 +24,7 @@ Timing executePad(Context& context, const OpCall& call, Sharded& result)
         }
     }
     context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    const std::int64_t first = call.attributes.first;
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const std::int64_t n = dy.box(piece.device).back().size();
-        const std::int64_t width = result.box(piece.device).back().size();
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
-            const float* in = dy.data(piece.device) + row * n;
-            float* out = result.data(piece.device) + row * width;
-            std::fill_n(out, width, 0.0f);
-            if (!everyOther)
-                copyRow(in, n, out + first);
-            for (std::int64_t i = 0; everyOther && i < n; ++i)
-                out[2 * i + first] = in[i];
-        }
-        return 0.0;
-    });
-}
-
-Timing executeMergeGroups(Context& context, const OpCall& call, Sharded& result)
-{
-    const Sharded& dy = *call.operands[0];
-    const std::int64_t heads = dy.shape()[2] / result.shape()[2];
-    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-        if (result.elements(device) == 0)
-            continue;
-        const Box& in = dy.box(device);
-        const Box& out = result.box(device);
-        requireSame(in[0], out[0], call, "sequences");
-        requireSame(in[1], out[1], call, "tokens");
-        requireSame(in[2], { out[2].lo * heads, out[2].hi * heads }, call, "groups and their heads");
-        requireWhole(in[3], dy.shape()[3], call, "a head");
-        requireWhole(out[3], result.shape()[3], call, "a group");
-    }
-    context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    // The same elements in the same order.
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const std::int64_t n = result.box(piece.device).back().size();
-        copyRow(dy.data(piece.device) + piece.first * n, (piece.last - piece.first) * n,
-                result.data(piece.device) + piece.first * n);
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, moveWork(call, result));
 }
 
 /// Where a device has some of the heads it is a part of the sum.

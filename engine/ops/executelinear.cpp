@@ -2,6 +2,7 @@
 // Linear and Embedding: the operations with large weights, which are made up in row chunks and never whole in memory.
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
+#include "engine/machine/index.h"
 #include "engine/ops/execute.h"
 
 #include <algorithm>
@@ -11,12 +12,9 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22; ///< of a weight, for each worker
 constexpr std::int64_t kLeastRows = 16;
 constexpr double kFlopsAtOnce =
     8e9; ///< a cancelled run stops within one such product; in smaller ones the library packs the weight anew too often
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Rows of a weight that are made up at once.
 std::int64_t chunkRows(std::int64_t columns) { return std::max(kLeastRows, kChunkFloats / std::max<std::int64_t>(1, columns)); }

@@ -2,6 +2,7 @@
 // The gradients of Linear and Embedding. Their weights are as large as those of the forward pass and are made up in pieces
 // just so.
 #include "engine/machine/gemm.h"
+#include "engine/machine/index.h"
 #include "engine/ops/execute.h"
 #include "engine/ops/kernels/embeddinggradient.h"
 #include "engine/ops/kernels/lineargradient.h"
@@ -13,17 +14,14 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 21; ///< of a weight, for each worker
+constexpr std::int64_t kGradientFloats = kChunkFloats / 2;
 constexpr std::int64_t kColumns = 512; ///< of a weight that are worked on at once
-constexpr std::int64_t kPieceElements = 1 << 18;
-constexpr double kFlopsAtOnce = 2e9; ///< a cancelled run stops within one such product
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+constexpr double kGradientFlops = 2e9; ///< a cancelled run stops within one such product
 
 /// How many of something that takes so many floating point operations are done in one product.
 std::int64_t atOnce(double flops)
 {
-    return std::max<std::int64_t>(16, static_cast<std::int64_t>(kFlopsAtOnce / std::max(1.0, flops)));
+    return std::max<std::int64_t>(16, static_cast<std::int64_t>(kGradientFlops / std::max(1.0, flops)));
 }
 
 /// A part of the result of one device, for one task.
@@ -52,14 +50,6 @@ struct Parts {
     }
 };
 
-std::int64_t rowsOf(const Box& box)
-{
-    std::int64_t rows = 1;
-    for (std::size_t d = 0; d + 1 < box.size(); ++d)
-        rows *= box[d].size();
-    return rows;
-}
-
 } // namespace
 
 Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
@@ -77,7 +67,7 @@ Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
         if (!weight.allocated())
             context.work.generated += static_cast<double>(weight.elements(device));
     }
-    const std::int64_t scratchFloats = weight.allocated() ? 0 : kChunkFloats;
+    const std::int64_t scratchFloats = weight.allocated() ? 0 : kGradientFloats;
     const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
@@ -96,7 +86,7 @@ Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
                 std::memset(dx + row * in, 0, at(width) * sizeof(float));
         double spent = 0;
         const std::int64_t step =
-            std::min(kChunkFloats / kColumns, atOnce(2.0 * static_cast<double>(rows) * static_cast<double>(width)));
+            std::min(kGradientFloats / kColumns, atOnce(2.0 * static_cast<double>(rows) * static_cast<double>(width)));
         for (std::int64_t first = 0; first < out; first += step) {
             context.pool->checkCancelled();
             const std::int64_t count = std::min(step, out - first);
@@ -116,7 +106,7 @@ Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
             }
             const float* left = dy.data(part.device) + first;
             const float beta = first > 0 ? 1.0f : 0.0f;
-            if (call.bf16 && rows * count <= kChunkFloats)
+            if (call.bf16 && rows * count <= kGradientFloats)
                 bf16gemm(false, false, rows, width, count, left, out, w, stride, beta, dx, in);
             else
                 sgemm(false, false, rows, width, count, 1, left, out, w, stride, beta, dx, in);

@@ -2,22 +2,11 @@
 // Parts of the last dim, what joins them again, and latent attention's products with the heads of a weight.
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
-#include "engine/ops/execute.h"
+#include "engine/ops/bodywork.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
-
-namespace {
-
-constexpr std::int64_t kPieceElements = 1 << 18;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-void copyRow(const float* from, std::int64_t n, float* to) { std::memcpy(to, from, at(n) * sizeof(float)); }
-
-} // namespace
 
 Timing executeSlice(Context& context, const OpCall& call, Sharded& result)
 {
@@ -37,48 +26,7 @@ Timing executeSlice(Context& context, const OpCall& call, Sharded& result)
         }
     }
     context.work.touched += static_cast<double>(result.totalElements()) * (everyOther ? 3 : 2);
-    if (context.planning())
-        return {};
-    const std::int64_t first = call.attributes.first;
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const std::int64_t n = result.box(piece.device).back().size();
-        const std::int64_t width = x.box(piece.device).back().size();
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
-            const float* in = x.data(piece.device) + row * width + first;
-            float* out = result.data(piece.device) + row * n;
-            if (!everyOther)
-                copyRow(in, n, out);
-            for (std::int64_t i = 0; everyOther && i < n; ++i)
-                out[i] = in[2 * i];
-        }
-        return 0.0;
-    });
-}
-
-Timing executeSplitGroups(Context& context, const OpCall& call, Sharded& result)
-{
-    const Sharded& x = *call.operands[0];
-    const std::int64_t heads = result.shape()[2] / x.shape()[2];
-    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-        if (result.elements(device) == 0)
-            continue;
-        const Box& in = x.box(device);
-        const Box& out = result.box(device);
-        requireSame(in[0], out[0], call, "sequences");
-        requireSame(in[1], out[1], call, "tokens");
-        requireSame({ in[2].lo * heads, in[2].hi * heads }, out[2], call, "groups and their heads");
-        requireWhole(in[3], x.shape()[3], call, "a group");
-        requireWhole(out[3], result.shape()[3], call, "a head");
-    }
-    context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const std::int64_t n = result.box(piece.device).back().size();
-        copyRow(x.data(piece.device) + piece.first * n, (piece.last - piece.first) * n,
-                result.data(piece.device) + piece.first * n);
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, moveWork(call, result));
 }
 
 Timing executeJoin(Context& context, const OpCall& call, Sharded& result)
@@ -98,19 +46,7 @@ Timing executeJoin(Context& context, const OpCall& call, Sharded& result)
         requireWhole(box.back(), result.shape().back(), call, "the joined dim");
     }
     context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    const std::int64_t n = a.shape().back();
-    const std::int64_t m = b.shape().back();
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const std::int64_t heads = repeated ? result.box(piece.device)[2].size() : 1;
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
-            float* out = result.data(piece.device) + row * (n + m);
-            copyRow(a.data(piece.device) + row * n, n, out);
-            copyRow(b.data(piece.device) + row / heads * m, m, out + n);
-        }
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, moveWork(call, result));
 }
 
 Timing executeAbsorb(Context& context, const OpCall& call, Sharded& result)

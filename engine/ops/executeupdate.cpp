@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimizer's step on the part of a weight that a device has.
-#include "engine/ops/execute.h"
+#include "engine/ops/bodywork.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kPieceElements = 1 << 16;
+constexpr std::int64_t kUpdateElements = 1 << 16;
 
 struct Piece {
     std::int64_t device = 0;
@@ -31,11 +30,11 @@ Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result)
         requireSameBox(gradient.box(device), result.box(device), call, "gradient and result");
         if (result.elements(device) == 0)
             continue;
-        largest = std::max(largest, countPieces(result.box(device), kPieceElements).largest);
+        largest = std::max(largest, countPieces(result.box(device), kUpdateElements).largest);
         if (context.planning())
             continue;
         std::int64_t offset = 0;
-        for (Box& box : piecesOf(result.box(device), kPieceElements)) {
+        for (Box& box : piecesOf(result.box(device), kUpdateElements)) {
             const std::int64_t volume = volumeOf(box);
             pieces.push_back({ device, offset, std::move(box) });
             devices.push_back(device);
@@ -45,23 +44,27 @@ Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result)
     context.work.touched += static_cast<double>(result.totalElements()) * 4;
     if (!weight.allocated())
         context.work.generated += static_cast<double>(result.totalElements());
-    const Block scratch = context.scratch(3 * largest);
+    const std::int64_t scratchFloats = weight.allocated() ? 0 : largest;
+    const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
     return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) {
         const Piece& piece = pieces[index];
-        const std::int64_t count = volumeOf(piece.box);
-        const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-        float* w = scratch.floats() + worker * Context::scratchStride(3 * largest);
+        float* made = scratch.floats() + worker * Context::scratchStride(scratchFloats);
         const double start = coreSeconds();
         if (!weight.allocated())
-            fillBox(*weight.source, weight.shape(), piece.box, w);
+            fillBox(*weight.source, weight.shape(), piece.box, made);
         const double spent = coreSeconds() - start;
+        bodies::AdamBody body = adamBody();
+        bodies::AdamBody::Entry entry;
+        entry.count = volumeOf(piece.box);
+        entry.weight.data = made;
         if (weight.allocated())
-            std::memcpy(w, weight.data(piece.device) + piece.offset, bytes);
-        std::memset(w + largest, 0, 2 * static_cast<std::size_t>(largest) * sizeof(float));
-        adamStep(kAdam, 1, 1.0f, gradient.data(piece.device) + piece.offset, count, w + largest, w + 2 * largest, w);
-        std::memcpy(result.data(piece.device) + piece.offset, w, bytes); // last: the result may lie where the gradient is
+            entry.weight = elementsOf(weight, piece.device).from(piece.offset);
+        entry.gradient = elementsOf(gradient, piece.device).from(piece.offset);
+        entry.out = elementsOf(result, piece.device).from(piece.offset);
+        body.entries = &entry;
+        runItems(body, 0, 0, tilesOf(entry.count));
         return spent;
     });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/expertwork.h"
 
+#include "engine/ops/bodywork.h"
+
 #include <algorithm>
 
 namespace shardboard::engine {
@@ -24,7 +26,7 @@ std::int64_t tokensOf(const Box& ofExperts) { return ofExperts[1].size() * ofExp
 
 GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts)
 {
-    return { attributes.sigmoid ? GateScoring::SigmoidThenTopK : GateScoring::SoftmaxThenTopK,
+    return { attributes.sigmoid,
              experts,
              attributes.chosen,
              attributes.normalized,
@@ -51,8 +53,7 @@ Timing runExperts(Context& context, const Sharded& result, const std::vector<Exp
     return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) { return run(tasks[index], worker); });
 }
 
-Timing spreadToExperts(Context& context, const OpCall& call, Sharded& result,
-                       void (*rows)(const DispatchSizes& sizes, const float* tokens, const float* gates, float* out))
+Timing spreadToExperts(Context& context, const OpCall& call, Sharded& result)
 {
     const Sharded& tokens = *call.operands[0];
     const Sharded& gates = *call.operands[1];
@@ -60,15 +61,7 @@ Timing spreadToExperts(Context& context, const OpCall& call, Sharded& result,
         if (result.elements(device) > 0)
             requireSameExperts(call, tokens.box(device), gates.box(device), result.box(device), true);
     context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    return runExperts(context, result, expertTasks(result), [&](const ExpertTask& task, int) {
-        const Box& box = result.box(task.device);
-        const DispatchSizes sizes { 1, tokensOf(box), box[3].size(), box[0].size() };
-        rows(sizes, tokens.data(task.device), gates.data(task.device) + task.expert,
-             result.data(task.device) + task.expert * sizes.rows * sizes.n);
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, routeWork(call, result));
 }
 
 } // namespace shardboard::engine

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/ops/execute.h"
-#include "engine/ops/kernels/dispatch.h"
 #include "engine/ops/kernels/gates.h"
 
 #include <functional>
@@ -17,6 +16,8 @@ void requireSameTokens(const Box& tokens, const Box& ofExperts, const OpCall& ca
 /// that the tokens have its columns, too.
 void requireSameExperts(const OpCall& call, const Box& tokens, const Box& gates, const Box& ofExperts, bool columns);
 std::int64_t tokensOf(const Box& ofExperts);
+/// Tokens of an expert that are multiplied at once.
+inline constexpr std::int64_t kRowsAtOnce = 256;
 
 GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts);
 
@@ -34,9 +35,7 @@ std::vector<ExpertTask> expertTasks(const Sharded& ofExperts);
 Timing runExperts(Context& context, const Sharded& result, const std::vector<ExpertTask>& tasks,
                   const std::function<double(const ExpertTask&, int)>& run);
 
-/// From the first operand, rows of tokens, by the gates, the second one, to a result of all experts: what `rows` makes of them
-/// for each expert.
-Timing spreadToExperts(Context& context, const OpCall& call, Sharded& result,
-                       void (*rows)(const DispatchSizes& sizes, const float* tokens, const float* gates, float* out));
+/// From the first operand, rows of tokens, by the gates, the second one, to a result of all experts.
+Timing spreadToExperts(Context& context, const OpCall& call, Sharded& result);
 
 } // namespace shardboard::engine

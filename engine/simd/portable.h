@@ -8,6 +8,13 @@
 #define SHARDBOARD_BOTH inline
 #endif
 
+/// Before a loop whose turns may share an element only where one turn reads and writes it.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define SHARDBOARD_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define SHARDBOARD_INDEPENDENT
+#endif
+
 namespace shardboard::engine {
 
 /// Rounded on their own, never fused into one operation: sources that include this for the CPU are compiled so that products

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/finding.h"
 
+#include "model/text/names.h"
+
 namespace shardboard {
 
 std::string severityName(Severity severity)
 {
-    switch (severity) {
-    case Severity::Error:
-        return "error";
-    case Severity::Warning:
-        return "warning";
-    case Severity::Note:
-        return "note";
-    }
-    return "note";
+    constexpr std::array kNames { "error", "warning", "note" };
+    return nameIn(kNames, severity);
 }
 
 } // namespace shardboard

@@ -24,13 +24,13 @@ void Layout::setCutting(std::size_t dim, const Cutting& value)
 {
     cutting.resize(dims.size());
     cutting[dim] = value;
-    if (std::all_of(cutting.begin(), cutting.end(), [](const Cutting& c) { return c == Cutting {}; }))
+    if (std::ranges::all_of(cutting, [](const Cutting& c) { return c == Cutting {}; }))
         cutting.clear();
 }
 
 bool Layout::isReplicated() const
 {
-    return partial.empty() && std::all_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.empty(); });
+    return partial.empty() && std::ranges::all_of(dims, [](const auto& dim) { return dim.empty(); });
 }
 
 std::int64_t sizeOf(const AxisRef& ref, const Mesh& mesh) { return ref.whole() ? mesh.axis(ref.axis).size : ref.size; }

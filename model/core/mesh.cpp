@@ -15,7 +15,7 @@ bool isAxisName(std::string_view name)
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     const auto digit = [](char c) { return c >= '0' && c <= '9'; };
     return !name.empty() && name.size() <= 64 && letter(name.front())
-        && std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || digit(c) || c == '-'; });
+        && std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c) || c == '-'; });
 }
 
 Status checkDeviceIds(const std::vector<std::int64_t>& ids, std::int64_t count, const std::string& where)
@@ -25,11 +25,11 @@ Status checkDeviceIds(const std::vector<std::int64_t>& ids, std::int64_t count, 
             where, "the device order lists " + std::to_string(ids.size()) + " ids for " + std::to_string(count) + " positions",
             "list each position's device id once, row-major");
     auto sorted = ids;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     if (sorted.front() < 0)
         return inputError(where, "the device order holds the negative id " + std::to_string(sorted.front()),
                           "use ids of at least 0");
-    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    const auto twice = std::ranges::adjacent_find(sorted);
     if (twice != sorted.end())
         return inputError(where, "the device order lists id " + std::to_string(*twice) + " twice", "list each device once");
     return done();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/shards.h"
 
+#include "model/text/names.h"
+
 #include <algorithm>
 #include <array>
 
@@ -35,13 +37,7 @@ Range nestedCeilPart(std::int64_t size, const std::vector<std::int64_t>& axisSiz
 
 std::string cutRuleName(CutRule rule) { return kCutRules[static_cast<std::size_t>(rule)]; }
 
-std::optional<CutRule> cutRuleFromName(std::string_view name)
-{
-    for (std::size_t i = 0; i < kCutRules.size(); ++i)
-        if (name == kCutRules[i])
-            return static_cast<CutRule>(i);
-    return std::nullopt;
-}
+std::optional<CutRule> cutRuleFromName(std::string_view name) { return namedIn<CutRule>(kCutRules, name); }
 
 Range balancedPart(std::int64_t size, std::int64_t parts, std::int64_t index)
 {
@@ -114,7 +110,7 @@ std::int64_t DimCut::largest() const
 {
     // The first part of every rule is the largest, but for the last one that takes what is no whole unit, and for packed
     // bounds that round.
-    const bool rounds = std::any_of(m_segments.begin(), m_segments.end(), [](const CutSegment& s) { return s.denominator > 1; });
+    const bool rounds = std::ranges::any_of(m_segments, [](const CutSegment& s) { return s.denominator > 1; });
     std::int64_t largest = std::max(partSize(0), partSize(m_count - 1));
     for (std::int64_t i = 1; rounds && i + 1 < m_count; ++i)
         largest = std::max(largest, partSize(i));
@@ -176,7 +172,7 @@ ShardMap::ShardMap(Mesh mesh, Shape shape, std::vector<DimCut> cuts)
 int ShardMap::joinDim() const
 {
     const auto fused = [](const DimCut& cut) { return cut.segments().size() > 1; };
-    const auto joined = std::find_if(m_cuts.begin(), m_cuts.end(), fused);
+    const auto joined = std::ranges::find_if(m_cuts, fused);
     return joined == m_cuts.end() ? -1 : static_cast<int>(joined - m_cuts.begin());
 }
 

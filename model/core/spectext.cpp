@@ -76,8 +76,9 @@ public:
                 return fail("cut names dim " + std::to_string(dim) + ", which the tensor does not have");
             layout.setCutting(dim, cutting);
         }
-        std::sort(layout.partial.begin(), layout.partial.end(),
-                  [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre); });
+        std::ranges::sort(layout.partial, [](const AxisRef& a, const AxisRef& b) {
+            return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre);
+        });
         // JAX's `reduced` says that a gradient is unreduced; the value itself is whole over these axes.
         Layout named = layout;
         named.partial.insert(named.partial.end(), m_reduced.begin(), m_reduced.end());

@@ -23,13 +23,13 @@ double ofSorted(const std::vector<double>& sorted, double part)
 
 double quantile(std::vector<double> samples, double part)
 {
-    std::sort(samples.begin(), samples.end());
+    std::ranges::sort(samples);
     return ofSorted(samples, part);
 }
 
 Spread spreadOf(std::vector<double> samples)
 {
-    std::sort(samples.begin(), samples.end());
+    std::ranges::sort(samples);
     if (samples.empty())
         return {};
     return { ofSorted(samples, 0.5), samples.front(), samples.back(), ofSorted(samples, 0.25), ofSorted(samples, 0.75) };

@@ -2,6 +2,8 @@
 #include "model/core/strategy.h"
 
 #include "model/core/checked.h"
+#include "model/text/contains.h"
+#include "model/text/names.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -157,11 +159,8 @@ std::string strategyKindName(StrategyKind kind) { return kKinds[static_cast<std:
 std::optional<StrategyKind> strategyKindFromName(std::string_view name)
 {
     std::string wanted(name);
-    std::replace(wanted.begin(), wanted.end(), '_', '-');
-    for (std::size_t i = 0; i < kKinds.size(); ++i)
-        if (wanted == kKinds[i])
-            return static_cast<StrategyKind>(i);
-    return std::nullopt;
+    std::ranges::replace(wanted, '_', '-');
+    return namedIn<StrategyKind>(kKinds, wanted);
 }
 
 StrategyParameters parametersOf(StrategyKind kind)
@@ -196,7 +195,7 @@ Result<StrategySegment> parseSegment(std::string_view text, const std::string& w
         const auto number = parseInteger(words[i]);
         numbers.push_back(number && *number >= 0 && *number <= kLargestSize ? *number : -1);
     }
-    const bool valid = std::find(numbers.begin(), numbers.end(), -1) == numbers.end();
+    const bool valid = !contains(numbers, -1);
     if (valid && words.front() == "even" && numbers.size() == 1)
         return StrategySegment { numbers[0], 0, 0 };
     if (valid && words.front() == "heads" && numbers.size() == 2 && numbers[0] > 0 && numbers[1] > 0)

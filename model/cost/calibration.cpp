@@ -177,7 +177,7 @@ std::optional<CachedFit> fitCached(const std::vector<LinkPoint>& points)
     std::vector<double> sizes;
     for (const LinkPoint& point : points)
         sizes.push_back(point.bytes);
-    std::sort(sizes.begin(), sizes.end());
+    std::ranges::sort(sizes);
     std::optional<CachedFit> best;
     if (sizes.size() < 2 * kLeastBeside)
         return best;
@@ -293,7 +293,7 @@ Result<KernelFit> fitKernels(const std::vector<KernelPoint>& points, const Devic
                 KernelFit fit { *fitted,
                                 residualOf(points, [&](const KernelPoint& point) { return roofline(point, device, *fitted); }), 0,
                                 0 };
-                fit.memoryBound = static_cast<int>(std::count(bounds.begin(), bounds.end(), true));
+                fit.memoryBound = static_cast<int>(std::ranges::count(bounds, true));
                 fit.computeBound = static_cast<int>(points.size()) - fit.memoryBound;
                 if (!best || fit.residual.mean < best->residual.mean)
                     best = fit;

@@ -97,7 +97,7 @@ private:
     PriceCurve curve(CollectiveKind kind, std::size_t first, std::size_t end) const
     {
         std::vector<PricedWay> ways;
-        addWholeWays(ways, kind, m_footprint, m_hardware, m_used, first, end);
+        addWholeWays(ways, kind, m_footprint, m_hardware, std::span(m_used).subspan(first, end - first));
         if (m_footprint.even)
             for (std::size_t middle = first + 1; middle < end; ++middle)
                 addLevels(ways, kind, first, middle, end);
@@ -209,24 +209,24 @@ std::vector<std::size_t> usedLevels(const Footprint& footprint)
 }
 
 void addWholeWays(std::vector<PricedWay>& ways, CollectiveKind kind, const Footprint& footprint, const Hardware& hardware,
-                  const std::vector<std::size_t>& used, std::size_t first, std::size_t end)
+                  std::span<const std::size_t> levels)
 {
-    const Level& level = hardware.levels[used[first]];
-    const bool single = end == first + 1;
+    const Level& level = hardware.levels[levels.front()];
+    const bool single = levels.size() == 1;
     if (single && level.link.shared) {
-        ways.push_back(memoryWay(kind, static_cast<double>(footprint.levels[used[first]].members),
+        ways.push_back(memoryWay(kind, static_cast<double>(footprint.levels[levels.front()].members),
                                  static_cast<double>(footprint.groups), level.link));
         return;
     }
     if (single && level.fabric == Fabric::Torus) {
-        ways.push_back(torusWay(kind, footprint.levels[used[first]], level.link));
+        ways.push_back(torusWay(kind, footprint.levels[levels.front()], level.link));
         return;
     }
     bool plain = true; // no torus among the levels: its rings have formulas of their own
-    for (std::size_t i = first; i < end; ++i)
-        plain = plain && hardware.levels[used[i]].fabric != Fabric::Torus && !hardware.levels[used[i]].link.shared;
+    for (const std::size_t used : levels)
+        plain = plain && hardware.levels[used].fabric != Fabric::Torus && !hardware.levels[used].link.shared;
     if (plain || !footprint.even || kind == CollectiveKind::SendRecv)
-        addAlgorithms(ways, kind, algorithmGroup(footprint, hardware, used[first], used[end - 1] + 1), hardware.library);
+        addAlgorithms(ways, kind, algorithmGroup(footprint, hardware, levels.front(), levels.back() + 1), hardware.library);
 }
 
 PriceCurve groupCurve(CollectiveKind kind, const Footprint& footprint, const Hardware& hardware)

@@ -5,6 +5,8 @@
 #include "model/cost/algorithms.h"
 #include "model/hardware/footprint.h"
 
+#include <span>
+
 namespace shardboard {
 
 /// The least over the algorithms of the hardware's library, on the group as a whole and level after level: all-reduce =
@@ -20,9 +22,9 @@ PriceCurve groupCurve(CollectiveKind kind, const Footprint& footprint, const Har
 
 /// Levels on which the group has more than one member.
 std::vector<std::size_t> usedLevels(const Footprint& footprint);
-/// Adds the ways without stages: on the group as a whole, over its levels from used[first] on to before used[end].
+/// Adds the ways without stages: on the group as a whole, over these levels of usedLevels() that follow each other.
 void addWholeWays(std::vector<PricedWay>& ways, CollectiveKind kind, const Footprint& footprint, const Hardware& hardware,
-                  const std::vector<std::size_t>& used, std::size_t first, std::size_t end);
+                  std::span<const std::size_t> levels);
 
 /// The group as the rows of algorithms.h see it, from level `first` on outwards to before level `end`.
 AlgorithmGroup algorithmGroup(const Footprint& footprint, const Hardware& hardware, std::size_t first, std::size_t end);

@@ -36,7 +36,7 @@ const std::vector<PriceLine>& GroupPoints::lines(CollectiveKind kind, std::size_
     if (out.edition != m_edition) {
         out.edition = m_edition;
         m_ways.clear();
-        addWholeWays(m_ways, kind, *m_footprint, *m_hardware, m_used, first, end);
+        addWholeWays(m_ways, kind, *m_footprint, *m_hardware, std::span(m_used).subspan(first, end - first));
         out.lines.clear();
         for (const PricedWay& way : m_ways)
             out.lines.push_back(way.line);

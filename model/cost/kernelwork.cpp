@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cost/kernelwork.h"
 
+#include "model/text/names.h"
+
 #include <array>
 
 namespace shardboard {
@@ -13,12 +15,6 @@ constexpr std::array kNames { "none", "gemm", "attention", "unfused-attention", 
 
 std::string kernelClassName(KernelClass kernel) { return kNames[static_cast<std::size_t>(kernel)]; }
 
-std::optional<KernelClass> kernelClassFromName(std::string_view name)
-{
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-        if (name == kNames[i])
-            return static_cast<KernelClass>(i);
-    return std::nullopt;
-}
+std::optional<KernelClass> kernelClassFromName(std::string_view name) { return namedIn<KernelClass>(kNames, name); }
 
 } // namespace shardboard

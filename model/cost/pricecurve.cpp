@@ -69,12 +69,12 @@ std::vector<PricedWay> envelope(const std::vector<PricedWay>& ways)
     order.reserve(ways.size());
     for (std::size_t i = 0; i < ways.size(); ++i)
         order.emplace_back(ways[i].line.latencySeconds + floors(ways[i]), i);
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     std::vector<PricedWay> kept;
     kept.reserve(std::min<std::size_t>(ways.size(), 8));
     for (const auto& [latency, index] : order) {
         const PricedWay& way = ways[index];
-        if (std::any_of(kept.begin(), kept.end(), [&](const PricedWay& other) { return covers(other, way); }))
+        if (std::ranges::any_of(kept, [&](const PricedWay& other) { return covers(other, way); }))
             continue;
         if (way.hiddenCount > 0) {
             kept.push_back(way);
@@ -140,7 +140,7 @@ std::string collectiveName(CollectiveKind kind) { return kKinds[static_cast<std:
 
 std::optional<CollectiveKind> collectiveFromName(std::string_view name)
 {
-    const auto found = std::find(kKinds.begin(), kKinds.end(), name);
+    const auto found = std::ranges::find(kKinds, name);
     return found == kKinds.end() ? std::nullopt : std::optional(static_cast<CollectiveKind>(found - kKinds.begin()));
 }
 
@@ -175,8 +175,8 @@ CollectiveTime PriceCurve::at(std::int64_t bytes) const
     if (m_ways.empty())
         return {};
     const auto s = static_cast<double>(bytes);
-    const auto least = std::min_element(m_ways.begin(), m_ways.end(),
-                                        [&](const PricedWay& a, const PricedWay& b) { return a.seconds(s) < b.seconds(s); });
+    const auto least =
+        std::ranges::min_element(m_ways, [&](const PricedWay& a, const PricedWay& b) { return a.seconds(s) < b.seconds(s); });
     const double seconds = least->seconds(s);
     const double latency = least->latency(s);
     return { seconds, latency, seconds - latency, least->text() };

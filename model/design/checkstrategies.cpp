@@ -11,15 +11,15 @@ namespace {
 
 bool tellsLayersApart(const Design& design)
 {
-    return std::any_of(design.strategies.begin(), design.strategies.end(),
-                       [](const StrategyEntry& entry) { return entry.match.find_first_of("0123456789?[") != std::string::npos; });
+    return std::ranges::any_of(design.strategies, [](const StrategyEntry& entry) {
+        return entry.match.find_first_of("0123456789?[") != std::string::npos;
+    });
 }
 
 bool usesParts(const Layout& layout)
 {
-    return std::any_of(layout.dims.begin(), layout.dims.end(), [](const auto& dim) {
-        return std::any_of(dim.begin(), dim.end(), [](const AxisRef& ref) { return !ref.whole(); });
-    });
+    return std::ranges::any_of(
+        layout.dims, [](const auto& dim) { return std::ranges::any_of(dim, [](const AxisRef& ref) { return !ref.whole(); }); });
 }
 
 bool differInStrategiesAlone(const Design& edited, const Design& design)
@@ -49,7 +49,7 @@ std::optional<Status> checkStrategies(const Design& edited, const Design& design
             return std::nullopt;
         if (!weight.misfit)
             continue;
-        const bool known = std::any_of(evaluation.weights.begin(), evaluation.weights.end(), [&](const WeightLayout& it) {
+        const bool known = std::ranges::any_of(evaluation.weights, [&](const WeightLayout& it) {
             return it.misfit && it.spec.name == weight.spec.name && it.misfit->error.what == weight.misfit->error.what;
         });
         if (!known)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/compare.h"
 
+#include "model/text/names.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -231,13 +232,18 @@ private:
             m_out.changes.push_back({ Part::Pin, { "pin" }, {}, text });
     }
 
-    void line(std::string key, std::string name, CostUnit unit, Better better, double before, double after, bool part = false,
-              bool always = false)
+    /// Nothing that is not a number reaches a person or a document.
+    void line(CostLine cost)
     {
-        // Nothing that is not a number reaches a person or a document.
-        const auto sane = [](double value) { return std::isfinite(value) ? value : 0; };
-        if (always || before != 0 || after != 0)
-            m_out.costs.push_back({ std::move(key), std::move(name), unit, better, sane(before), sane(after), part });
+        for (double* value : { &cost.before, &cost.after })
+            *value = std::isfinite(*value) ? *value : 0;
+        m_out.costs.push_back(std::move(cost));
+    }
+
+    void lineIfAny(CostLine cost)
+    {
+        if (cost.before != 0 || cost.after != 0)
+            line(std::move(cost));
     }
 
     void collectives()
@@ -262,7 +268,8 @@ private:
         add(m_old.plan, true);
         add(m_new.plan, false);
         for (const std::string& name : order)
-            line("collectives/" + name, name, CostUnit::Seconds, Better::Lower, seconds[name].first, seconds[name].second, true);
+            lineIfAny(
+                { "collectives/" + name, name, CostUnit::Seconds, Better::Lower, seconds[name].first, seconds[name].second, true });
     }
 
     static double occurrences(const Plan& plan)
@@ -278,30 +285,29 @@ private:
     {
         const Plan& a = m_old.plan;
         const Plan& b = m_new.plan;
-        line("devices", "devices", CostUnit::Count, Better::Neither, static_cast<double>(a.mesh.deviceCount()),
-             static_cast<double>(b.mesh.deviceCount()), false, true);
-        line("step_seconds", "step", CostUnit::Seconds, Better::Lower, a.seconds(), b.seconds(), false, true);
-        line("compute_seconds", "compute", CostUnit::Seconds, Better::Lower, a.computeSeconds, b.computeSeconds, true, true);
-        line("exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.exposedSeconds, b.exposedSeconds, true,
-             true);
-        line("bubble", "pipeline bubble", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,
-             b.pipeline ? b.pipeline->bubble : 0, true);
-        line("tokens_per_second_per_device", "tokens/s on each device", CostUnit::Rate, Better::Higher,
-             a.performance.tokensPerSecondPerDevice, b.performance.tokensPerSecondPerDevice, false, true);
-        line("mfu", "MFU", CostUnit::Share, Better::Higher, a.performance.mfu, b.performance.mfu, false, true);
-        line("hfu", "HFU", CostUnit::Share, Better::Neither, a.performance.hfu, b.performance.hfu);
-        line("memory_peak_bytes", "memory per device", CostUnit::Bytes, Better::Lower, static_cast<double>(a.memory.peak),
-             static_cast<double>(b.memory.peak), false, true);
+        line({ "devices", "devices", CostUnit::Count, Better::Neither, static_cast<double>(a.mesh.deviceCount()),
+               static_cast<double>(b.mesh.deviceCount()) });
+        line({ "step_seconds", "step", CostUnit::Seconds, Better::Lower, a.seconds(), b.seconds() });
+        line({ "compute_seconds", "compute", CostUnit::Seconds, Better::Lower, a.computeSeconds, b.computeSeconds, true });
+        line({ "exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.exposedSeconds, b.exposedSeconds,
+               true });
+        lineIfAny({ "bubble", "pipeline bubble", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,
+                    b.pipeline ? b.pipeline->bubble : 0, true });
+        line({ "tokens_per_second_per_device", "tokens/s on each device", CostUnit::Rate, Better::Higher,
+               a.performance.tokensPerSecondPerDevice, b.performance.tokensPerSecondPerDevice });
+        line({ "mfu", "MFU", CostUnit::Share, Better::Higher, a.performance.mfu, b.performance.mfu });
+        lineIfAny({ "hfu", "HFU", CostUnit::Share, Better::Neither, a.performance.hfu, b.performance.hfu });
+        line({ "memory_peak_bytes", "memory per device", CostUnit::Bytes, Better::Lower, static_cast<double>(a.memory.peak),
+               static_cast<double>(b.memory.peak) });
         memory(a.memory, b.memory);
-        line("collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, a.collectiveSeconds, b.collectiveSeconds,
-             false, true);
+        line({ "collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, a.collectiveSeconds,
+               b.collectiveSeconds });
         collectives();
-        line("collective_bytes", "bytes in collectives", CostUnit::Bytes, Better::Lower, static_cast<double>(a.collectiveBytes()),
-             static_cast<double>(b.collectiveBytes()), false, true);
-        line("collective_count", "collectives a step", CostUnit::Count, Better::Neither, occurrences(a), occurrences(b), false,
-             true);
-        line("findings", "findings", CostUnit::Count, Better::Lower, static_cast<double>(m_old.findings.size()),
-             static_cast<double>(m_new.findings.size()), false, true);
+        line({ "collective_bytes", "bytes in collectives", CostUnit::Bytes, Better::Lower, static_cast<double>(a.collectiveBytes()),
+               static_cast<double>(b.collectiveBytes()) });
+        line({ "collective_count", "collectives a step", CostUnit::Count, Better::Neither, occurrences(a), occurrences(b) });
+        line({ "findings", "findings", CostUnit::Count, Better::Lower, static_cast<double>(m_old.findings.size()),
+               static_cast<double>(m_new.findings.size()) });
     }
 
     /// `training of 2,048 sequences of 8,192 tokens`
@@ -338,8 +344,8 @@ private:
     void memory(const MemoryByCause& a, const MemoryByCause& b)
     {
         for (const MemoryCause& cause : memoryCauses())
-            line(std::string("memory/") + cause.key, cause.name, CostUnit::Bytes, Better::Lower,
-                 static_cast<double>(a.*cause.bytes), static_cast<double>(b.*cause.bytes), true);
+            lineIfAny({ std::string("memory/") + cause.key, cause.name, CostUnit::Bytes, Better::Lower,
+                        static_cast<double>(a.*cause.bytes), static_cast<double>(b.*cause.bytes), true });
     }
 
     const Design& m_before;
@@ -353,29 +359,10 @@ private:
 
 std::string changePartName(DesignDifference::Part part)
 {
-    switch (part) {
-    case Part::Model:
-        return "model";
-    case Part::Mesh:
-        return "mesh";
-    case Part::Hardware:
-        return "hardware";
-    case Part::Workload:
-        return "workload";
-    case Part::Pipeline:
-        return "pipeline";
-    case Part::Picker:
-        return "picker";
-    case Part::Memory:
-        return "memory";
-    case Part::Rules:
-        return "rules";
-    case Part::Weight:
-        return "weight";
-    case Part::Pin:
-        return "pin";
-    }
-    return {};
+    constexpr std::array kNames {
+        "model", "mesh", "hardware", "workload", "pipeline", "picker", "memory", "rules", "weight", "pin"
+    };
+    return nameIn(kNames, part);
 }
 
 CostLine::Verdict CostLine::verdict() const
@@ -391,17 +378,8 @@ CostLine::Verdict CostLine::verdict() const
 
 std::string verdictName(CostLine::Verdict verdict)
 {
-    switch (verdict) {
-    case CostLine::Verdict::Same:
-        return "same";
-    case CostLine::Verdict::Better:
-        return "better";
-    case CostLine::Verdict::Worse:
-        return "worse";
-    case CostLine::Verdict::Other:
-        return "other";
-    }
-    return {};
+    constexpr std::array kNames { "same", "better", "worse", "other" };
+    return nameIn(kNames, verdict);
 }
 
 std::string costText(CostLine::Unit unit, double value)
@@ -440,7 +418,7 @@ std::string changeText(double change)
 
 const CostLine* DesignComparison::cost(const std::string& key) const
 {
-    const auto found = std::find_if(costs.begin(), costs.end(), [&](const CostLine& line) { return line.key == key; });
+    const auto found = std::ranges::find_if(costs, [&](const CostLine& line) { return line.key == key; });
     return found == costs.end() ? nullptr : &*found;
 }
 

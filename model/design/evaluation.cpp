@@ -23,9 +23,8 @@ namespace {
 /// Layers at which the deciding entry of some weight changes, so that one stored layer can no longer stand for all.
 std::vector<std::int64_t> splitPoints(const Design& design, const EntryIndex& entries, const Graph& graph)
 {
-    const bool tellsLayersApart = std::any_of(design.strategies.begin(), design.strategies.end(), [](const StrategyEntry& e) {
-        return e.match.find_first_of("0123456789?[") != std::string::npos;
-    });
+    const bool tellsLayersApart = std::ranges::any_of(
+        design.strategies, [](const StrategyEntry& e) { return e.match.find_first_of("0123456789?[") != std::string::npos; });
     std::vector<std::int64_t> points;
     if (!tellsLayersApart)
         return points;
@@ -111,8 +110,8 @@ private:
     Status pickerAgrees() const
     {
         if (!m_out->plan.refused.empty()) {
-            const RefusedPick& first = m_out->plan.refused.front();
-            return inputError(first.where, first.why + andMore(m_out->plan.refused.size()), first.fix);
+            const Refusal& first = m_out->plan.refused.front().second;
+            return inputError(first.where, first.reason + andMore(m_out->plan.refused.size()), first.fix);
         }
         if (m_design.picker.onReshard != OnReshard::Raise)
             return done();

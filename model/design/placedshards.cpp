@@ -26,7 +26,7 @@ ShardMap withoutAxis(const ShardMap& shards, int axis)
 
 bool PlacedShards::isHeldAt(std::int64_t position) const
 {
-    return stageAxis < 0 || std::binary_search(stages.begin(), stages.end(), shards.mesh().coordinate(position, stageAxis));
+    return stageAxis < 0 || std::ranges::binary_search(stages, shards.mesh().coordinate(position, stageAxis));
 }
 
 ShardPlaces::ShardPlaces(const Evaluation& evaluation)

@@ -53,7 +53,7 @@ std::vector<ScaledWeight> scaledWeights(const ModelSpec& model)
         ScaledWeight pair { found->second, i, {} };
         for (std::size_t dim = 0; dim < shape.size(); ++dim)
             pair.block.push_back(blockOf(shape[dim], scales[dim]));
-        if (std::any_of(pair.block.begin(), pair.block.end(), [](std::int64_t block) { return block > 1; }))
+        if (std::ranges::any_of(pair.block, [](std::int64_t block) { return block > 1; }))
             out.push_back(std::move(pair));
     }
     return out;

@@ -99,11 +99,11 @@ Design withPin(Design design, const Pin& pin)
     std::erase_if(design.pins, [&](const Pin& old) {
         if (!old.source.empty() || old.match != pin.match || old.row.empty() != pin.row.empty() || old.axis != pin.axis)
             return false;
-        return std::all_of(old.dims.begin(), old.dims.end(),
-                           [&](const Pin::Dim& dim) {
-                               return std::any_of(pin.dims.begin(), pin.dims.end(),
-                                                  [&](const Pin::Dim& other) { return other.label == dim.label; });
-                           })
+        return std::ranges::all_of(old.dims,
+                                   [&](const Pin::Dim& dim) {
+                                       return std::ranges::any_of(pin.dims,
+                                                                  [&](const Pin::Dim& other) { return other.label == dim.label; });
+                                   })
             && (old.whole.empty() || !pin.whole.empty());
     });
     design.pins.push_back(pin);

@@ -37,7 +37,7 @@ MisfitKind layoutMisfit(const Strategy& strategy, const Mesh& mesh, std::size_t 
             return MisfitKind::DimOutOfRange;
     }
     const std::vector<std::string> names = namedAxes(strategy);
-    if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return mesh.find(name) < 0; }))
+    if (std::ranges::any_of(names, [&](const std::string& name) { return mesh.find(name) < 0; }))
         return MisfitKind::UnknownAxis;
     if (std::set<std::string>(names.begin(), names.end()).size() != names.size())
         return MisfitKind::AxisTwice;

@@ -25,6 +25,7 @@ enum class MisfitKind {
     NotPlanned, ///< a kind for fused or packed weights on a weight of a plan, which is neither
     Unreadable, ///< a spec or parameter that says nothing, or a strategy of modules
 };
+/// What a weight's layout says of such an entry or rule: data that findings sort by kind, while the design stays usable.
 struct Misfit {
     MisfitKind kind = MisfitKind::Unreadable;
     Error error; ///< names the entry or rule and the weight

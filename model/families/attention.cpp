@@ -41,12 +41,14 @@ Projected fused(GraphBuilder& builder, TensorId x)
     OpAttributes split;
     split.heads = groups;
     const GraphBuilder::Labels labels { "batch", "sequence", "KV heads", "heads of a group" };
-    const TensorId grouped = builder.op("self_attn.qkv_groups", OpKind::SplitHeads, { all }, "qkv groups",
-                                        { builder.batch(), builder.newTokens(), groups, width }, labels, split);
+    const TensorId grouped = builder.op("self_attn.qkv_groups", OpKind::SplitHeads, { all },
+                                        { "qkv groups", { builder.batch(), builder.newTokens(), groups, width }, labels }, split);
     TensorId q = builder.slice("self_attn.q_slice", grouped, 0, queries * d, "heads of a group", "q groups");
     split.heads = model.heads;
-    q = builder.op("self_attn.q_heads", OpKind::SplitGroups, { q }, "q heads",
-                   { builder.batch(), builder.newTokens(), model.heads, d }, { "batch", "sequence", "heads", "head dim" }, split);
+    q = builder.op(
+        "self_attn.q_heads", OpKind::SplitGroups, { q },
+        { "q heads", { builder.batch(), builder.newTokens(), model.heads, d }, { "batch", "sequence", "heads", "head dim" } },
+        split);
     const TensorId k = builder.slice("self_attn.k_slice", grouped, queries * d, d, "head dim", "k heads");
     const TensorId v = builder.slice("self_attn.v_slice", grouped, (queries + 1) * d, d, "head dim", "v heads");
     return { q, k, v };
@@ -59,8 +61,9 @@ TensorId splitHeads(GraphBuilder& builder, const std::string& letter, TensorId x
     OpAttributes split;
     split.heads = count;
     const Shape& shape = builder.tensor(x).shape;
-    return builder.op("self_attn." + letter + "_heads", OpKind::SplitHeads, { x }, letter + " heads",
-                      { shape[0], shape[1], count, shape[2] / count }, { "batch", "sequence", label, "head dim" }, split);
+    return builder.op(
+        "self_attn." + letter + "_heads", OpKind::SplitHeads, { x },
+        { letter + " heads", { shape[0], shape[1], count, shape[2] / count }, { "batch", "sequence", label, "head dim" } }, split);
 }
 
 TensorId rotated(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t first, std::int64_t count)
@@ -80,8 +83,8 @@ TensorId cached(GraphBuilder& builder, const std::string& letter, TensorId x)
     if (builder.decode()) {
         Shape shape = builder.tensor(x).shape;
         shape[1] = builder.cachedTokens();
-        x = builder.op("self_attn." + letter + "_cache", OpKind::KvAppend, { x }, letter + " cache", std::move(shape),
-                       builder.tensor(x).dimLabels);
+        x = builder.op("self_attn." + letter + "_cache", OpKind::KvAppend, { x },
+                       { letter + " cache", std::move(shape), builder.tensor(x).dimLabels });
     }
     GraphTensor& entry = builder.entry(x);
     entry.cached = true;
@@ -96,9 +99,9 @@ TensorId mergedHeads(GraphBuilder& builder, TensorId values)
     const Shape shape = builder.tensor(values).shape;
     OpAttributes merge;
     merge.heads = shape[2];
-    const TensorId merged =
-        builder.op("self_attn.merge_heads", OpKind::MergeHeads, { values }, "attention values",
-                   { shape[0], shape[1], shape[2] * shape[3] }, { "batch", "sequence", "heads x head dim" }, merge);
+    const TensorId merged = builder.op(
+        "self_attn.merge_heads", OpKind::MergeHeads, { values },
+        { "attention values", { shape[0], shape[1], shape[2] * shape[3] }, { "batch", "sequence", "heads x head dim" } }, merge);
     builder.inUnits(merged, 2, shape[3]);
     return merged;
 }
@@ -123,7 +126,7 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
     Shape shape = builder.tensor(q).shape;
     shape[3] = model.mla.present() && builder.decode() ? model.mla.latentRank : builder.tensor(v).shape[3];
     return builder.op("self_attn.attention", model.attentionSinks ? OpKind::SinkAttention : OpKind::Attention, std::move(operands),
-                      "attention heads", std::move(shape), { "batch", "sequence", "heads", "head dim" }, attributes);
+                      { "attention heads", std::move(shape), { "batch", "sequence", "heads", "head dim" } }, attributes);
 }
 
 TensorId attentionPart(GraphBuilder& builder, TensorId x)

@@ -34,7 +34,7 @@ public:
         bounds.insert(bounds.end(), splitBefore.begin(), splitBefore.end());
         if (dense > 0 && dense < m_model.layers)
             bounds.push_back(dense);
-        std::sort(bounds.begin(), bounds.end());
+        std::ranges::sort(bounds);
         bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
         for (std::size_t i = 0; i + 1 < bounds.size(); ++i)
             hidden = block(hidden, bounds[i], bounds[i + 1]);
@@ -54,8 +54,8 @@ private:
         const std::string name = m_model.block.falconNames ? "word_embeddings" : "embed_tokens";
         m_table = m_builder.weight(name + ".weight", { m_model.vocabSize, m_model.hiddenSize }, { "vocabulary", "hidden" },
                                    { 0.0, 1.0 }, { "vocab", "embed_vocab" });
-        TensorId x = m_builder.op(name, OpKind::Embedding, { tokens, m_table }, "embedding", streamShape(),
-                                  { "batch", "sequence", "hidden" });
+        TensorId x = m_builder.op(name, OpKind::Embedding, { tokens, m_table },
+                                  { "embedding", streamShape(), { "batch", "sequence", "hidden" } });
         if (m_model.scaling.embedding != 1) {
             OpAttributes scale;
             scale.scale = m_model.scaling.embedding;
@@ -127,7 +127,7 @@ private:
             ? m_table
             : m_builder.weightAt(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
                                  { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) }, { "vocab", "embed_vocab" });
-        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, table }, "logits", shape, labels);
+        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, table }, { "logits", shape, labels });
         if (m_model.scaling.logitSoftCap > 0) {
             OpAttributes cap;
             cap.cap = m_model.scaling.logitSoftCap;
@@ -144,7 +144,7 @@ private:
         const Shape shape { m_builder.batch(), m_builder.newTokens() };
         const TensorId targets = m_builder.add("targets", TensorRole::Input, shape, labels, DType::I32);
         const auto inF32 = [&](const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result) {
-            const TensorId id = m_builder.op(name, kind, std::move(operands), result, shape, labels);
+            const TensorId id = m_builder.op(name, kind, std::move(operands), { result, shape, labels });
             m_builder.entry(id).spec.dtype = DType::F32;
             return id;
         };

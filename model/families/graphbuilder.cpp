@@ -50,10 +50,10 @@ TensorId GraphBuilder::weightAt(const std::string& wholeName, Shape shape, Label
     return id;
 }
 
-TensorId GraphBuilder::op(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
-                          Shape shape, Labels labels, const OpAttributes& attributes)
+TensorId GraphBuilder::op(const std::string& name, OpKind kind, std::vector<TensorId> operands, Made result,
+                          const OpAttributes& attributes)
 {
-    const TensorId id = add(result, TensorRole::Activation, std::move(shape), std::move(labels), m_dtype);
+    const TensorId id = add(result.name, TensorRole::Activation, std::move(result.shape), std::move(result.labels), m_dtype);
     m_graph.ops.push_back({ name, kind, std::move(operands), id, attributes });
     m_graph.segments.back().ops.push_back(lastId(m_graph.ops));
     return id;
@@ -63,7 +63,7 @@ TensorId GraphBuilder::like(const std::string& name, OpKind kind, std::vector<Te
                             const OpAttributes& attributes)
 {
     const GraphTensor first = entry(operands.front());
-    const TensorId id = op(name, kind, std::move(operands), result, first.spec.shape, first.spec.dimLabels, attributes);
+    const TensorId id = op(name, kind, std::move(operands), { result, first.spec.shape, first.spec.dimLabels }, attributes);
     entry(id).density = first.density;
     return id;
 }
@@ -77,7 +77,7 @@ TensorId GraphBuilder::slice(const std::string& name, TensorId x, std::int64_t f
     Labels labels = tensor(x).dimLabels;
     shape.back() = size;
     labels.back() = label;
-    return op(name, OpKind::SliceLast, { x }, result, std::move(shape), std::move(labels), attributes);
+    return op(name, OpKind::SliceLast, { x }, { result, std::move(shape), std::move(labels) }, attributes);
 }
 
 void GraphBuilder::inUnits(TensorId id, std::size_t dim, std::int64_t elements)
@@ -99,7 +99,7 @@ TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& o
     shape.back() = out.size;
     labels.back() = out.label;
     const TensorId y =
-        op(name, OpKind::Linear, { x, w }, bias ? result + " before bias" : result, std::move(shape), std::move(labels));
+        op(name, OpKind::Linear, { x, w }, { bias ? result + " before bias" : result, std::move(shape), std::move(labels) });
     if (out.unit > 0)
         inUnits(y, 2, out.unit);
     if (!bias)

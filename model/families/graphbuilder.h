@@ -37,8 +37,14 @@ public:
     /// `logical` are the names that MaxText's rules have for these dims. The name is completed by the segment's prefix.
     TensorId weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical);
     TensorId weightAt(const std::string& wholeName, Shape shape, Labels labels, Fill fill, Labels logical);
-    TensorId op(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result, Shape shape,
-                Labels labels, const OpAttributes& attributes = {});
+    /// What an operation makes.
+    struct Made {
+        std::string name;
+        Shape shape;
+        Labels labels;
+    };
+    TensorId op(const std::string& name, OpKind kind, std::vector<TensorId> operands, Made result,
+                const OpAttributes& attributes = {});
     /// An operation whose result looks like its first operand.
     TensorId like(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
                   const OpAttributes& attributes = {});

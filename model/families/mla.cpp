@@ -31,7 +31,7 @@ TensorId joined(GraphBuilder& builder, const std::string& name, OpKind kind, Ten
 {
     Shape shape = builder.tensor(a).shape;
     shape.back() += builder.tensor(b).shape.back();
-    return builder.op(name, kind, { a, b }, result, std::move(shape), builder.tensor(a).dimLabels);
+    return builder.op(name, kind, { a, b }, { result, std::move(shape), builder.tensor(a).dimLabels });
 }
 
 /// Keys and values of every head.
@@ -69,13 +69,13 @@ TensorId absorbed(GraphBuilder& builder, TensorId q, TensorId latent, TensorId r
     const TensorId rope = builder.slice("self_attn.q_rope_part", q, mla.nopeHeadDim, mla.ropeHeadDim, "head dim", "q rope");
     Shape shape = builder.tensor(q).shape;
     shape[3] = mla.latentRank;
-    const TensorId inLatent = builder.op("self_attn.q_absorb", OpKind::AbsorbKeys, { nope, w }, "q in latent", shape,
-                                         { "batch", "sequence", "heads", "latent" });
+    const TensorId inLatent = builder.op("self_attn.q_absorb", OpKind::AbsorbKeys, { nope, w },
+                                         { "q in latent", shape, { "batch", "sequence", "heads", "latent" } });
     const TensorId query = joined(builder, "self_attn.q_join", OpKind::JoinLast, inLatent, rope, "q latent and rope");
     const TensorId values = attended(builder, query, cache, cache);
     shape[3] = mla.valueHeadDim;
-    return builder.op("self_attn.v_absorb", OpKind::AbsorbValues, { values, w }, "value heads", shape,
-                      { "batch", "sequence", "heads", "head dim" });
+    return builder.op("self_attn.v_absorb", OpKind::AbsorbValues, { values, w },
+                      { "value heads", shape, { "batch", "sequence", "heads", "head dim" } });
 }
 
 } // namespace

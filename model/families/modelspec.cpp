@@ -2,6 +2,7 @@
 #include "model/families/modelspec.h"
 
 #include "model/modules/columnparallel.h"
+#include "model/text/names.h"
 
 #include <array>
 #include <cmath>
@@ -138,15 +139,6 @@ Status verifyBlock(const ModelSpec& model, const std::string& where)
     return done();
 }
 
-/// The names of an enumeration, in its order.
-template <typename Kind, std::size_t Count>
-std::optional<Kind> named(const std::array<const char*, Count>& names, std::string_view name)
-{
-    for (std::size_t i = 0; i < Count; ++i)
-        if (name == names[i])
-            return static_cast<Kind>(i);
-    return std::nullopt;
-}
 constexpr std::array kNorms { "rmsnorm", "layernorm" };
 constexpr std::array kScores { "softmax", "sigmoid" };
 constexpr std::array kStorages { "separate", "mixtral", "packed" };
@@ -154,11 +146,11 @@ constexpr std::array kStorages { "separate", "mixtral", "packed" };
 } // namespace
 
 std::string normKindName(NormKind kind) { return kNorms[static_cast<std::size_t>(kind)]; }
-std::optional<NormKind> normKindFromName(std::string_view name) { return named<NormKind>(kNorms, name); }
+std::optional<NormKind> normKindFromName(std::string_view name) { return namedIn<NormKind>(kNorms, name); }
 std::string routerScoreName(RouterScore score) { return kScores[static_cast<std::size_t>(score)]; }
-std::optional<RouterScore> routerScoreFromName(std::string_view name) { return named<RouterScore>(kScores, name); }
+std::optional<RouterScore> routerScoreFromName(std::string_view name) { return namedIn<RouterScore>(kScores, name); }
 std::string expertStorageName(ExpertStorage storage) { return kStorages[static_cast<std::size_t>(storage)]; }
-std::optional<ExpertStorage> expertStorageFromName(std::string_view name) { return named<ExpertStorage>(kStorages, name); }
+std::optional<ExpertStorage> expertStorageFromName(std::string_view name) { return namedIn<ExpertStorage>(kStorages, name); }
 
 bool isActivation(std::string_view name) { return name == "silu" || name == "gelu" || name == "gelu_tanh"; }
 

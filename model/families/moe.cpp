@@ -11,13 +11,13 @@ namespace shardboard {
 namespace {
 
 /// Names of the weights, after the layer's prefix. A `*` stands for the number of the expert.
-struct Names {
+struct ExpertNames {
     std::string block; ///< `mlp.` or `block_sparse_moe.`
     std::string router;
     std::string gate, up, down;
 };
 
-Names namesOf(ExpertStorage storage)
+ExpertNames namesOf(ExpertStorage storage)
 {
     switch (storage) {
     case ExpertStorage::Mixtral:
@@ -43,10 +43,10 @@ public:
     TensorId build(TensorId x)
     {
         const TensorId gates = router(x);
-        TensorId y = expert("dispatch", OpKind::Dispatch, { x, gates }, "dispatched", m_model.hiddenSize, "hidden");
+        TensorId y = expert("dispatch", OpKind::Dispatch, { x, gates }, "dispatched", hidden());
         y = m_moe.storage == ExpertStorage::Packed ? packed(y) : separate(y);
-        const TensorId combined = m_builder.op(m_names.block + "combine", OpKind::Combine, { y, gates }, "routed out",
-                                               m_builder.tensor(x).shape, m_builder.tensor(x).dimLabels);
+        const TensorId combined = m_builder.op(m_names.block + "combine", OpKind::Combine, { y, gates },
+                                               { "routed out", m_builder.tensor(x).shape, m_builder.tensor(x).dimLabels });
         if (m_moe.sharedExperts == 0)
             return combined;
         const TensorId shared =
@@ -76,17 +76,6 @@ private:
         return m_builder.like(op, OpKind::BiasedTopKGates, { logits, bias }, "gates", attributes);
     }
 
-    /// An operation whose result is [experts, batch, sequence, size].
-    TensorId expert(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
-                    std::int64_t size, const std::string& label, const OpAttributes& attributes = {})
-    {
-        const TensorId id = m_builder.op(m_names.block + name, kind, std::move(operands), result,
-                                         { m_moe.experts, m_builder.batch(), m_builder.newTokens(), size },
-                                         { "experts", "batch", "sequence", label }, attributes);
-        m_builder.entry(id).density = static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts);
-        return id;
-    }
-
     struct Side {
         std::int64_t size;
         std::string label;
@@ -94,6 +83,19 @@ private:
     };
     Side hidden() const { return { m_model.hiddenSize, "hidden", "embed_moe" }; }
     Side inner() const { return { m_moe.intermediateSize, "intermediate", "mlp_moe" }; }
+
+    /// An operation whose result is [experts, batch, sequence, last].
+    TensorId expert(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
+                    const Side& last, const OpAttributes& attributes = {})
+    {
+        const TensorId id = m_builder.op(m_names.block + name, kind, std::move(operands),
+                                         { result,
+                                           { m_moe.experts, m_builder.batch(), m_builder.newTokens(), last.size },
+                                           { "experts", "batch", "sequence", last.label } },
+                                         attributes);
+        m_builder.entry(id).density = static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts);
+        return id;
+    }
 
     TensorId matmul(const std::string& name, const std::string& weightName, TensorId x, const Side& out, const Side& in,
                     const std::string& result)
@@ -111,8 +113,7 @@ private:
                                             { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical));
         if (!transposed)
             m_builder.entry(w).pieces = m_moe.experts;
-        return expert("experts." + name, transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear, { x, w }, result, out.size,
-                      out.label);
+        return expert("experts." + name, transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear, { x, w }, result, out);
     }
 
     TensorId biased(const std::string& name, TensorId x, const Side& out, const std::string& result)
@@ -122,7 +123,7 @@ private:
         const TensorId bias = m_builder.weight(m_names.block + "experts." + name + "_bias", { m_moe.experts, out.size },
                                                { "experts", "out (" + out.label + ")" }, { 0.0, 0.1 },
                                                { "exp", out.label == "hidden" ? "activation_embed" : "activation_mlp" });
-        return expert("experts." + name + ".bias", OpKind::ExpertBias, { x, bias }, result, out.size, out.label);
+        return expert("experts." + name + ".bias", OpKind::ExpertBias, { x, bias }, result, out);
     }
 
     TensorId separate(TensorId x)
@@ -142,10 +143,8 @@ private:
         gateUp = biased("gate_up_proj", gateUp, both, "expert gate and up");
         OpAttributes second;
         second.first = 1;
-        const TensorId gate =
-            expert("experts.gate", OpKind::EveryOther, { gateUp }, "expert gate", m_moe.intermediateSize, "intermediate");
-        const TensorId up =
-            expert("experts.up", OpKind::EveryOther, { gateUp }, "expert up", m_moe.intermediateSize, "intermediate", second);
+        const TensorId gate = expert("experts.gate", OpKind::EveryOther, { gateUp }, "expert gate", inner());
+        const TensorId up = expert("experts.up", OpKind::EveryOther, { gateUp }, "expert up", inner(), second);
         const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
         const TensorId out = matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out" + plain);
         return biased("down_proj", out, hidden(), "expert out");
@@ -154,7 +153,7 @@ private:
     GraphBuilder& m_builder;
     const ModelSpec& m_model;
     const MoeSpec& m_moe;
-    Names m_names;
+    ExpertNames m_names;
 };
 
 } // namespace

@@ -6,5 +6,8 @@ namespace shardboard {
 
 /// The double nearest to value x 10^exponent, `value` being a decimal number of at most 12 digits.
 double inUnits(double value, int exponent);
+inline double micro(double value) { return inUnits(value, -6); }
+inline double giga(double value) { return inUnits(value, 9); }
+inline double tera(double value) { return inUnits(value, 12); }
 
 } // namespace shardboard

@@ -53,7 +53,7 @@ std::string deviceKindName(DeviceKind kind) { return kKinds[static_cast<std::siz
 
 std::optional<DeviceKind> deviceKindFromName(std::string_view name)
 {
-    const auto found = std::find(kKinds.begin(), kKinds.end(), name);
+    const auto found = std::ranges::find(kKinds, name);
     return found == kKinds.end() ? std::nullopt : std::optional(static_cast<DeviceKind>(found - kKinds.begin()));
 }
 
@@ -82,7 +82,7 @@ double DeviceSpec::peakFlops(DType type) const
 const DeviceSpec* findDevice(std::string_view id)
 {
     const auto& all = devicePresets();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const DeviceSpec& device) { return device.id == id; });
+    const auto found = std::ranges::find_if(all, [&](const DeviceSpec& device) { return device.id == id; });
     return found == all.end() ? nullptr : &*found;
 }
 

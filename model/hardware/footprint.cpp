@@ -72,7 +72,7 @@ std::optional<std::vector<Comb>> combsOf(std::int64_t stride, std::int64_t size,
 
 TorusExtent extentOf(std::vector<Comb> combs, std::int64_t size, bool wraps)
 {
-    std::sort(combs.begin(), combs.end(), [](const Comb& a, const Comb& b) { return a.spacing < b.spacing; });
+    std::ranges::sort(combs, [](const Comb& a, const Comb& b) { return a.spacing < b.spacing; });
     TorusExtent out { 1, 1, size, false };
     std::int64_t next = 0; // spacing with which the places so far go on evenly
     bool regular = true;
@@ -136,7 +136,7 @@ std::optional<Footprint> closedForm(const std::vector<int>& axes, const Mesh& me
 
 TorusExtent countedExtent(std::vector<std::int64_t> places, std::int64_t size, bool wraps)
 {
-    std::sort(places.begin(), places.end());
+    std::ranges::sort(places);
     places.erase(std::unique(places.begin(), places.end()), places.end());
     TorusExtent out { static_cast<std::int64_t>(places.size()), places.back() - places.front() + 1, size, false };
     if (!wraps || places.size() < 2)
@@ -271,11 +271,11 @@ Footprint countedFootprint(const std::vector<int>& axes, const Mesh& mesh, const
     std::optional<Footprint> worst;
     std::vector<std::int64_t> ids(offsets.size());
     for (std::int64_t position = 0; position < mesh.deviceCount(); ++position) {
-        if (std::any_of(axes.begin(), axes.end(), [&](int axis) { return mesh.coordinate(position, axis) != 0; }))
+        if (std::ranges::any_of(axes, [&](int axis) { return mesh.coordinate(position, axis) != 0; }))
             continue;
         for (std::size_t i = 0; i < offsets.size(); ++i)
             ids[i] = mesh.deviceId(position + offsets[i]);
-        std::sort(ids.begin(), ids.end());
+        std::ranges::sort(ids);
         Footprint here = counted(ids, frame, hardware);
         if (!worst || badness(here) > badness(*worst))
             worst = std::move(here);

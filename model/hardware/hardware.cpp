@@ -16,7 +16,7 @@ constexpr std::array<const char*, 2> kLibraries { "nccl", "any" };
 template <class Enum, std::size_t Count>
 std::optional<Enum> named(const std::array<const char*, Count>& names, std::string_view name)
 {
-    const auto found = std::find(names.begin(), names.end(), name);
+    const auto found = std::ranges::find(names, name);
     return found == names.end() ? std::nullopt : std::optional(static_cast<Enum>(found - names.begin()));
 }
 

@@ -16,9 +16,6 @@ constexpr double kStart = 5.2e-6;
 constexpr double kMessage = 6.4e-6;
 constexpr double kOwnBlock = 0.362;
 
-double giga(double value) { return inUnits(value, 9); }
-double micro(double value) { return inUnits(value, -6); }
-
 /// Steps of NCCL's ring, in microseconds, by protocol.
 struct RingSteps {
     double ll;
@@ -143,7 +140,7 @@ const std::vector<LinkSpec>& linkPresets()
 const LinkSpec* findLink(std::string_view id)
 {
     const auto& all = linkPresets();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const LinkSpec& link) { return link.id == id; });
+    const auto found = std::ranges::find_if(all, [&](const LinkSpec& link) { return link.id == id; });
     return found == all.end() ? nullptr : &*found;
 }
 

@@ -14,6 +14,22 @@ constexpr InSwitchReduction kBlackwellSwitch { 25e-6, 0.74 };
 /// InfiniBand's SHARP: 31 us in NCCL's tuner (collnet_direct, net); what its ports reach of their rate was not measured.
 constexpr InSwitchReduction kSharp { 31e-6, 1 };
 
+struct Names {
+    const char* id;
+    const char* name;
+    const char* device;
+    const char* source;
+};
+
+Hardware named(Hardware hardware, const Names& names)
+{
+    hardware.id = names.id;
+    hardware.name = names.name;
+    hardware.source = names.source;
+    hardware.device = *findDevice(names.device);
+    return hardware;
+}
+
 Hardware withSharp(Hardware hardware, const char* id, const char* name)
 {
     hardware.id = id;
@@ -23,14 +39,10 @@ Hardware withSharp(Hardware hardware, const char* id, const char* name)
     return hardware;
 }
 
-Hardware gpus(const char* id, const char* name, const char* device, std::int64_t perNode, const char* inner,
-              std::optional<InSwitchReduction> inSwitch, const char* network, const char* source)
+Hardware gpus(const Names& names, std::int64_t perNode, const char* inner, std::optional<InSwitchReduction> inSwitch,
+              const char* network)
 {
-    Hardware out = twoLevelHardware(perNode, *findLink(inner), *findLink(network));
-    out.id = id;
-    out.name = name;
-    out.source = source;
-    out.device = *findDevice(device);
+    Hardware out = named(twoLevelHardware(perNode, *findLink(inner), *findLink(network)), names);
     out.levels.front().inSwitch = inSwitch;
     return out;
 }
@@ -38,18 +50,14 @@ Hardware gpus(const char* id, const char* name, const char* device, std::int64_t
 Hardware dgxH100()
 {
     return gpus(
-        "dgx-h100", "DGX H100 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h100-sxm", 8, "nvlink4", kHopperSwitch, "ib-ndr",
-        "NVIDIA DGX H100: 8 GPUs, NVSwitch 3, eight 400 Gb/s ports; torchtitan docs/performance.md has 400 Gb/s a GPU, too");
+        { "dgx-h100", "DGX H100 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h100-sxm",
+          "NVIDIA DGX H100: 8 GPUs, NVSwitch 3, eight 400 Gb/s ports; torchtitan docs/performance.md has 400 Gb/s a GPU, too" },
+        8, "nvlink4", kHopperSwitch, "ib-ndr");
 }
 
-Hardware tpus(const char* id, const char* name, const char* device, std::vector<std::int64_t> shape, bool wraps, const char* link,
-              const char* network, const char* source)
+Hardware tpus(const Names& names, std::vector<std::int64_t> shape, bool wraps, const char* link, const char* network)
 {
-    Hardware out = twoLevelHardware(1, *findLink(link), *findLink(network));
-    out.id = id;
-    out.name = name;
-    out.source = source;
-    out.device = *findDevice(device);
+    Hardware out = named(twoLevelHardware(1, *findLink(link), *findLink(network)), names);
     out.library = CollectiveLibrary::Any;
     Level& torus = out.levels.front();
     torus.fabric = Fabric::Torus;
@@ -61,13 +69,9 @@ Hardware tpus(const char* id, const char* name, const char* device, std::vector<
     return out;
 }
 
-Hardware virtualMesh(const char* id, const char* name, const char* device, const char* link, const char* source)
+Hardware virtualMesh(const Names& names, const char* link)
 {
-    Hardware out;
-    out.id = id;
-    out.name = name;
-    out.source = source;
-    out.device = *findDevice(device);
+    Hardware out = named({}, names);
     out.library = CollectiveLibrary::Any;
     Level memory;
     memory.fabric = Fabric::SharedMemory;
@@ -82,31 +86,39 @@ const std::vector<Hardware>& hardwarePresets()
 {
     static const std::vector<Hardware> presets {
         dgxH100(),
-        gpus("dgx-h200", "DGX H200 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h200-sxm", 8, "nvlink4", kHopperSwitch,
-             "ib-ndr", "MLPerf v4.1 system description H200-SXM-141GBx8"),
-        gpus("dgx-a100", "DGX A100 80 GB cluster: islands of 8 on NVLink 3, InfiniBand HDR", "a100-sxm-80", 8, "nvlink3",
-             std::nullopt, "ib-hdr", "NVIDIA DGX A100 user guide: 8 GPUs, NVSwitch, eight 200 Gb/s ports"),
-        gpus("dgx-b200", "DGX B200 cluster: islands of 8 on NVLink 5, InfiniBand NDR", "b200-sxm", 8, "nvlink5", kBlackwellSwitch,
-             "ib-ndr", "8 GPUs on NVLink 5, 400 Gb/s ports (NVIDIA/nccl-tests#389)"),
-        gpus("gb200-nvl72", "GB200 NVL72: 72 GPUs on NVLink 5, InfiniBand NDR", "gb200", 72, "nvlink5", kBlackwellSwitch, "ib-ndr",
-             "18 trays of 4 GPUs, one 400 Gb/s port a GPU: MLPerf v6.1 system description GB200-NVL72"),
+        gpus({ "dgx-h200", "DGX H200 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h200-sxm",
+               "MLPerf v4.1 system description H200-SXM-141GBx8" },
+             8, "nvlink4", kHopperSwitch, "ib-ndr"),
+        gpus({ "dgx-a100", "DGX A100 80 GB cluster: islands of 8 on NVLink 3, InfiniBand HDR", "a100-sxm-80",
+               "NVIDIA DGX A100 user guide: 8 GPUs, NVSwitch, eight 200 Gb/s ports" },
+             8, "nvlink3", std::nullopt, "ib-hdr"),
+        gpus({ "dgx-b200", "DGX B200 cluster: islands of 8 on NVLink 5, InfiniBand NDR", "b200-sxm",
+               "8 GPUs on NVLink 5, 400 Gb/s ports (NVIDIA/nccl-tests#389)" },
+             8, "nvlink5", kBlackwellSwitch, "ib-ndr"),
+        gpus({ "gb200-nvl72", "GB200 NVL72: 72 GPUs on NVLink 5, InfiniBand NDR", "gb200",
+               "18 trays of 4 GPUs, one 400 Gb/s port a GPU: MLPerf v6.1 system description GB200-NVL72" },
+             72, "nvlink5", kBlackwellSwitch, "ib-ndr"),
         withSharp(dgxH100(), "dgx-h100-sharp", "DGX H100 cluster whose InfiniBand switches sum (SHARP)"),
-        tpus("tpu-v5e-pod", "TPU v5e pod, 16 x 16", "tpu-v5e", { 16, 16 }, true, "ici-v5e", "dcn-v5e",
-             "scaling-book tpus.md; docs.cloud.google.com/tpu/docs/v6e; a dim closes to a ring where it has 16 chips"),
-        tpus("tpu-v5e-4x4", "TPU v5e slice, 4 x 4 without wraparound", "tpu-v5e", { 4, 4 }, false, "ici-v5e", "dcn-v5e",
-             "scaling-book tpus.md"),
-        tpus("tpu-v5p-4x4x4", "TPU v5p slice, 4 x 4 x 4", "tpu-v5p", { 4, 4, 4 }, true, "ici-v5p", "dcn-v5p",
-             "scaling-book tpus.md; dims of whole cubes close to rings"),
-        tpus("tpu-v5p-pod", "TPU v5p pod, 16 x 20 x 28", "tpu-v5p", { 16, 20, 28 }, true, "ici-v5p", "dcn-v5p",
-             "scaling-book tpus.md: 8960 chips"),
-        tpus("tpu-v6e-pod", "TPU v6e pod, 16 x 16", "tpu-v6e", { 16, 16 }, true, "ici-v6e", "dcn-v6e-tpu7x",
-             "scaling-book tpus.md; docs.cloud.google.com/tpu/docs/v6e; a dim closes to a ring where it has 16 chips"),
-        tpus("tpu7x-4x4x4", "TPU7x slice, 4 x 4 x 4", "tpu7x", { 4, 4, 4 }, true, "ici-tpu7x", "dcn-v6e-tpu7x",
-             "docs.cloud.google.com/tpu/docs/tpu7x: 3-D torus like the v5p's"),
-        virtualMesh("h200-virtual", "One H200 that simulates all devices", "h200-sxm", "hbm-virtual-h200",
-                    "all devices share its rates, so runs take longer with more devices"),
-        virtualMesh("cpu-virtual", "Two CPU cores that play all devices", "cpu-dev-2core", "shm-cpu-dev",
-                    "all devices share their rates, so runs take longer with more devices"),
+        tpus({ "tpu-v5e-pod", "TPU v5e pod, 16 x 16", "tpu-v5e",
+               "scaling-book tpus.md; docs.cloud.google.com/tpu/docs/v6e; a dim closes to a ring where it has 16 chips" },
+             { 16, 16 }, true, "ici-v5e", "dcn-v5e"),
+        tpus({ "tpu-v5e-4x4", "TPU v5e slice, 4 x 4 without wraparound", "tpu-v5e", "scaling-book tpus.md" }, { 4, 4 }, false,
+             "ici-v5e", "dcn-v5e"),
+        tpus({ "tpu-v5p-4x4x4", "TPU v5p slice, 4 x 4 x 4", "tpu-v5p", "scaling-book tpus.md; dims of whole cubes close to rings" },
+             { 4, 4, 4 }, true, "ici-v5p", "dcn-v5p"),
+        tpus({ "tpu-v5p-pod", "TPU v5p pod, 16 x 20 x 28", "tpu-v5p", "scaling-book tpus.md: 8960 chips" }, { 16, 20, 28 }, true,
+             "ici-v5p", "dcn-v5p"),
+        tpus({ "tpu-v6e-pod", "TPU v6e pod, 16 x 16", "tpu-v6e",
+               "scaling-book tpus.md; docs.cloud.google.com/tpu/docs/v6e; a dim closes to a ring where it has 16 chips" },
+             { 16, 16 }, true, "ici-v6e", "dcn-v6e-tpu7x"),
+        tpus({ "tpu7x-4x4x4", "TPU7x slice, 4 x 4 x 4", "tpu7x", "docs.cloud.google.com/tpu/docs/tpu7x: 3-D torus like the v5p's" },
+             { 4, 4, 4 }, true, "ici-tpu7x", "dcn-v6e-tpu7x"),
+        virtualMesh({ "h200-virtual", "One H200 that simulates all devices", "h200-sxm",
+                      "all devices share its rates, so runs take longer with more devices" },
+                    "hbm-virtual-h200"),
+        virtualMesh({ "cpu-virtual", "Two CPU cores that play all devices", "cpu-dev-2core",
+                      "all devices share their rates, so runs take longer with more devices" },
+                    "shm-cpu-dev"),
     };
     return presets;
 }

@@ -205,8 +205,7 @@ Result<LinearAnswer> shardLinear(const LinearParameters& parameters, const std::
         answer.outDims.push_back(shape[0]);
     const bool cut = from.kind() == StrategyKind::Rowwise || from.kind() == StrategyKind::StackedQkv;
     answer.recordedOutDim = cut ? parameters.outDim / from.devices : parameters.outDim;
-    if (const auto wrong = std::find_if(answer.outDims.begin(), answer.outDims.end(),
-                                        [&](std::int64_t rows) { return rows != answer.recordedOutDim; });
+    if (const auto wrong = std::ranges::find_if(answer.outDims, [&](std::int64_t rows) { return rows != answer.recordedOutDim; });
         wrong != answer.outDims.end())
         answer.findings.push_back(
             { "recorded-out-dim", Severity::Warning, "out_dim", 0,

@@ -47,8 +47,8 @@ Layout canonicalLayout(const Layout& layout, const Mesh& mesh)
     Layout out = layout;
     for (auto& dim : out.dims)
         dim = merged(dim, mesh);
-    std::sort(out.partial.begin(), out.partial.end(),
-              [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre); });
+    std::ranges::sort(out.partial,
+                      [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre); });
     out.partial = merged(out.partial, mesh);
     if (out.partial.empty())
         out.op = ReduceOp::Sum;
@@ -80,7 +80,7 @@ const AxisRef* firstSubAxis(const Layout& layout)
 {
     const auto subAxis = [](const AxisRef& ref) { return !ref.whole(); };
     const auto in = [&](const std::vector<AxisRef>& refs) -> const AxisRef* {
-        const auto found = std::find_if(refs.begin(), refs.end(), subAxis);
+        const auto found = std::ranges::find_if(refs, subAxis);
         return found == refs.end() ? nullptr : &*found;
     };
     for (const auto& dim : layout.dims)

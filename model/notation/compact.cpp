@@ -16,8 +16,7 @@ std::string axesText(const std::vector<AxisRef>& refs, const Mesh& mesh, bool le
     std::vector<std::string> names;
     for (const AxisRef& ref : refs)
         names.push_back(axisText(ref, mesh));
-    const bool joinedLetters =
-        letters && std::all_of(names.begin(), names.end(), [](const std::string& name) { return name.size() == 1; });
+    const bool joinedLetters = letters && std::ranges::all_of(names, [](const std::string& name) { return name.size() == 1; });
     if (names.size() == 1 || joinedLetters)
         return joined(names, "");
     return "(" + joined(names, ",") + ")";

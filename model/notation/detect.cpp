@@ -3,9 +3,8 @@
 // torch's reductions is DTensor's.
 #include "model/notation/notation.h"
 #include "model/notation/scanner.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
-
-#include <algorithm>
 
 namespace shardboard {
 
@@ -22,7 +21,7 @@ bool isJax(std::string_view text)
     if (word != "P" || !scanner.take("("))
         return false;
     const std::string_view inside = scanner.word();
-    return std::find(kReductions.begin(), kReductions.end(), inside) == kReductions.end();
+    return !contains(kReductions, inside);
 }
 
 Notation hloVersion(std::string_view text)
@@ -47,7 +46,7 @@ std::optional<Notation> placementsOf(std::string_view text)
     bool bareP = false;
     while (!scanner.atEnd()) {
         const std::string word(scanner.word());
-        const auto in = [&](const auto& words) { return std::find(words.begin(), words.end(), word) != words.end(); };
+        const auto in = [&](const auto& words) { return contains(words, word); };
         if (in(kMax) || (word.size() > 1 && word.front() == 'S' && parseInteger(word.substr(1))))
             return Notation::Max;
         if (in(kTorch) || (word == "P" && scanner.peek() == '('))

@@ -47,7 +47,7 @@ std::vector<AxisRef> unusedAxes(const Layout& layout, const Mesh& mesh)
         for (const auto& dim : layout.dims)
             collect(dim);
         collect(layout.partial);
-        std::sort(used.begin(), used.end(), [](const AxisSpan& a, const AxisSpan& b) { return a.begin < b.begin; });
+        std::ranges::sort(used, [](const AxisSpan& a, const AxisSpan& b) { return a.begin < b.begin; });
         used.push_back({ mesh.axis(axis).size, mesh.axis(axis).size });
         std::int64_t at = 1;
         for (const AxisSpan& span : used) {

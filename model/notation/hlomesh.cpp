@@ -105,11 +105,10 @@ private:
         std::iota(byId.begin(), byId.end(), 0);
         const auto idLess = [&](std::int64_t position, std::int64_t id) { return m_mesh.deviceId(position) < id; };
         if (!m_mesh.deviceIds().empty())
-            std::sort(byId.begin(), byId.end(),
-                      [&](std::int64_t a, std::int64_t b) { return m_mesh.deviceId(a) < m_mesh.deviceId(b); });
+            std::ranges::sort(byId, [&](std::int64_t a, std::int64_t b) { return m_mesh.deviceId(a) < m_mesh.deviceId(b); });
         std::vector<bool> seen(count);
         for (const std::int64_t id : m_tiles.ids) {
-            const auto found = std::lower_bound(byId.begin(), byId.end(), id, idLess);
+            const auto found = std::ranges::lower_bound(byId, id, idLess);
             if (found == byId.end() || m_mesh.deviceId(*found) != id)
                 return inputError(m_where, "the mesh has no device " + std::to_string(id), "use the device ids of the mesh");
             if (seen[static_cast<std::size_t>(*found)])
@@ -136,11 +135,11 @@ private:
                 for (std::size_t term = 0; term < terms; ++term)
                     sums[copy][term] = block[static_cast<std::ptrdiff_t>(termsFirst ? term * copies + copy : copy * terms + term)];
             for (auto& sum : sums)
-                std::sort(sum.begin(), sum.end());
-            std::sort(sums.begin(), sums.end());
+                std::ranges::sort(sum);
+            std::ranges::sort(sums);
             auto out = block;
             for (const auto& sum : sums)
-                out = std::copy(sum.begin(), sum.end(), out);
+                out = std::ranges::copy(sum, out).out;
         }
     }
 

@@ -3,6 +3,7 @@
 #include "model/notation/hlotiles.h"
 
 #include "model/core/checked.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +41,7 @@ Result<std::vector<HloGroup>> groupsOf(Scanner& scanner)
         const auto group = groupOf(scanner);
         if (!group.ok())
             return group.error();
-        if (std::find(groups.begin(), groups.end(), group.value()) != groups.end())
+        if (contains(groups, group.value()))
             return scanner.fail("a kind of device group appears twice");
         groups.push_back(group.value());
     } while (scanner.take(","));
@@ -54,7 +55,7 @@ std::string devicesText(std::int64_t count) { return std::to_string(count) + (co
 /// The numbers must multiply to the number of devices, which also keeps what follows small.
 Status checkProduct(Scanner& scanner, const std::vector<std::int64_t>& sizes, std::int64_t devices)
 {
-    const bool positive = std::all_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; });
+    const bool positive = std::ranges::all_of(sizes, [](std::int64_t size) { return size > 0; });
     const auto product = checkedProduct(sizes);
     if (!positive)
         return scanner.fail("a size in the brackets is not at least 1");
@@ -99,14 +100,14 @@ Result<std::vector<std::int64_t>> parseIota(Scanner& scanner, std::int64_t devic
         if (!perm.ok())
             return perm.error();
         auto sorted = perm.value();
-        std::sort(sorted.begin(), sorted.end());
+        std::ranges::sort(sorted);
         bool permutes = sorted.size() == iota.reshape.size();
         for (std::size_t i = 0; permutes && i < sorted.size(); ++i)
             permutes = sorted[i] == static_cast<std::int64_t>(i);
         if (!permutes)
             return scanner.fail("T(…) does not list each of the " + std::to_string(iota.reshape.size()) + " dims once");
-        std::transform(perm.value().begin(), perm.value().end(), iota.perm.begin(),
-                       [](std::int64_t source) { return static_cast<std::size_t>(source); });
+        std::ranges::transform(perm.value(), iota.perm.begin(),
+                               [](std::int64_t source) { return static_cast<std::size_t>(source); });
     }
     return expandDigits(digitsOf(canonicalIota(iota)));
 }

@@ -70,13 +70,12 @@ Iota canonicalIota(const Iota& iota)
     }
     Iota out;
     std::vector<Group> sorted = groups;
-    std::sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) { return a.first < b.first; });
+    std::ranges::sort(sorted, [](const Group& a, const Group& b) { return a.first < b.first; });
     for (const Group& group : sorted)
         out.reshape.push_back(group.size);
     for (const Group& group : groups)
         out.perm.push_back(static_cast<std::size_t>(
-            std::find_if(sorted.begin(), sorted.end(), [&](const Group& other) { return other.first == group.first; })
-            - sorted.begin()));
+            std::ranges::find_if(sorted, [&](const Group& other) { return other.first == group.first; }) - sorted.begin()));
     return out;
 }
 
@@ -109,8 +108,7 @@ std::optional<Iota> iotaOf(const std::vector<Digit>& majorFirst)
     for (std::size_t i = 0; i < majorFirst.size(); ++i)
         if (majorFirst[i].size > 1)
             order.push_back(i);
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return majorFirst[a].stride > majorFirst[b].stride; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return majorFirst[a].stride > majorFirst[b].stride; });
     std::int64_t stride = 1;
     for (std::size_t i = order.size(); i-- > 0;) {
         if (majorFirst[order[i]].stride != stride)

@@ -10,7 +10,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr const char* kForm = "write it like Replicated, Sharded(0), partial values Partial(), or in codes R, S0, P";
+constexpr const char* kMaxForm = "write it like Replicated, Sharded(0), partial values Partial(), or in codes R, S0, P";
 
 bool isReplicated(const PlacementCall& call) { return (call.word == "Replicated" || call.word == "R") && call.arguments.empty(); }
 
@@ -62,7 +62,7 @@ Result<std::string> writeMax(const Layout& layout, const Mesh& mesh)
 
 Result<Layout> readMax(std::string_view text, const Mesh& mesh, std::size_t rank, const std::string& where)
 {
-    const auto calls = readPlacements(text, mesh, where, kForm);
+    const auto calls = readPlacements(text, mesh, where, kMaxForm);
     if (!calls.ok())
         return calls.error();
     Layout layout = Layout::replicated(rank);
@@ -76,7 +76,7 @@ Result<Layout> readMax(std::string_view text, const Mesh& mesh, std::size_t rank
                 return dim.error();
             layout.dims[static_cast<std::size_t>(dim.value())].push_back(AxisRef { axis });
         } else if (!isReplicated(call)) {
-            return placementError(call, "is none of MAX's", where, kForm);
+            return placementError(call, "is none of MAX's", where, kMaxForm);
         }
     }
     return layout;

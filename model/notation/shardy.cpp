@@ -13,7 +13,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::array<const char*, 3> kOperators { "", "max", "min" }; // in the order of ReduceOp
+constexpr std::array<const char*, 3> kReduceWords { "", "max", "min" }; // in the order of ReduceOp
 
 class ShardyReader {
 public:
@@ -187,7 +187,7 @@ Result<std::string> writeShardy(const Layout& layout, const Mesh& mesh)
         out += (out.empty() ? "" : ", ") + axisListText(dim, mesh);
     out = "[" + out + "]";
     if (!layout.partial.empty())
-        out += std::string(", unreduced=") + kOperators[static_cast<std::size_t>(layout.op)] + axisListText(layout.partial, mesh);
+        out += std::string(", unreduced=") + kReduceWords[static_cast<std::size_t>(layout.op)] + axisListText(layout.partial, mesh);
     return out;
 }
 

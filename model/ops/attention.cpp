@@ -65,100 +65,132 @@ void sinkAttentionGradient(GradientBuilder& builder, const Op& op)
 // Rotation as a product of complex numbers: x.float(), times, type_as (Meta's Llama, TorchTitan).
 constexpr EagerPasses kEagerRotation { 2, 4, 3 };
 
-const std::array kTable {
+// Causal: query s sees keys 0 … c - s' + s of c keys, s' being the new tokens; head i uses KV head i / (h / k); the first e
+// elements of a value count.
+constexpr const char* kAttended = "s <= c, k | h, e <= w, 0 <= @scale, 0 <= @cap";
+// Of the elements [first, first + count) of a head (all where count is 0), those half of count apart are a pair.
+constexpr const char* kRotation = "2 | d, 2 | @count, 0 <= @first, @first + @count <= d, 0 < @rope_theta, @position";
+
+const std::array kAttentionOps {
     OpDefinition { .kind = OpKind::SplitHeads,
                    .name = "split_heads",
-                   .rule = "b s heads*d! -> b s heads d! ; P -> P",
+                   .rule = "x [b s heads*d!] -> [b s heads d!] ; P -> P",
+                   .where = "heads = @heads",
+                   .group = OpGroup::Attention,
                    .gradient = reshapeGradient<OpKind::MergeHeads>,
                    .view = true },
     OpDefinition { .kind = OpKind::MergeHeads,
                    .name = "merge_heads",
-                   .rule = "b s heads d! -> b s heads*d! ; P -> P",
+                   .rule = "x [b s heads d!] -> [b s heads*d!] ; P -> P",
+                   .where = "heads = @heads",
+                   .group = OpGroup::Attention,
                    .gradient = reshapeGradient<OpKind::SplitHeads>,
                    .view = true },
     // Pairs along the head dim are rotated together.
     OpDefinition { .kind = OpKind::Rope,
                    .name = "rope",
-                   .rule = "... d! -> ... d!",
+                   .rule = "x [b s h d!] -> [b s h d!]",
+                   .where = kRotation,
+                   .group = OpGroup::Attention,
                    .gradient = reshapeGradient<OpKind::RopeGrad>,
                    .eager = kEagerRotation },
-    OpDefinition { .kind = OpKind::RopeGrad, .name = "rope_grad", .rule = "... d! -> ... d! ; P -> P", .eager = kEagerRotation },
-    // The new token is not a cut of the cache.
-    OpDefinition { .kind = OpKind::KvAppend, .name = "kv_append", .rule = "b s! heads d! -> b c! heads d!" },
+    // The rotation backwards.
+    OpDefinition { .kind = OpKind::RopeGrad,
+                   .name = "rope_grad",
+                   .rule = "dy [b s h d!] -> [b s h d!] ; P -> P",
+                   .where = kRotation,
+                   .group = OpGroup::Attention,
+                   .eager = kEagerRotation },
+    // The cache with x as its last tokens, which are not a cut of it.
+    OpDefinition { .kind = OpKind::KvAppend,
+                   .name = "kv_append",
+                   .rule = "x [b s! heads d!] -> [b c! heads d!]",
+                   .where = "s <= c",
+                   .group = OpGroup::Attention },
     // Where there are fewer KV heads than devices every device has all of them.
     OpDefinition { .kind = OpKind::Attention,
                    .name = "attention",
-                   .operands = 3,
-                   .rule = "b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! e!"
-                           " ; S2 S2 S2 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R -> S2"
+                   .rule = "q [b s! h! d!], k [b c! k! d!], v [b c! k! w!] -> [b s! h! e!]"
+                           " ; S2 S2 S2 -> S2 needs even(0,2):heads even(1,2):KV_heads ; S2 R R -> S2"
                            " ; S1 R R -> S1 ours ; S1 S1 S1 -> S1 ours ring 1 2",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionFlops,
                    .gradient = attentionGradient,
                    .statistics = keptScores },
     OpDefinition { .kind = OpKind::AttentionGradQ,
                    .name = "attention_grad_q",
-                   .operands = 4,
-                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! d!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> S2"
+                   .rule = "dy [b s! h! e!], q [b s! h! d!], k [b c! k! d!], v [b c! k! w!] -> [b s! h! d!]"
+                           " ; S2 S2 S2 S2 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R -> S2"
                            " ; S1 S1 R R -> S1 ours ; S1 S1 S1 S1 -> S1 ours ring 2 3",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionGradientFlops },
     // Where every device has all KV heads, its query heads give a part of the sum.
     OpDefinition { .kind = OpKind::AttentionGradK,
                    .name = "attention_grad_k",
-                   .operands = 4,
-                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! d!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P"
+                   .rule = "dy [b s! h! e!], q [b s! h! d!], k [b c! k! d!], v [b c! k! w!] -> [b c! k! d!]"
+                           " ; S2 S2 S2 S2 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R -> P"
                            " ; S1 S1 R R -> P ours ; S1 S1 S1 S1 -> S1 ours ring 0 1",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::AttentionGradV,
                    .name = "attention_grad_v",
-                   .operands = 4,
-                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! e!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P"
+                   .rule = "dy [b s! h! e!], q [b s! h! d!], k [b c! k! d!], v [b c! k! w!] -> [b c! k! w!]"
+                           " ; S2 S2 S2 S2 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R -> P"
                            " ; S1 S1 R R -> P ours ; S1 S1 S1 S1 -> S1 ours ring 0 1",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionGradientFlops },
+    // One more logit for each head, which has no value.
     OpDefinition { .kind = OpKind::SinkAttention,
                    .name = "sink_attention",
-                   .operands = 4,
-                   .rule = "b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! e!"
-                           " ; S2 S2 S2 S0 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R S0 -> S2"
+                   .rule = "q [b s! h! d!], k [b c! k! d!], v [b c! k! w!], sinks [h!] -> [b s! h! e!]"
+                           " ; S2 S2 S2 S0 -> S2 needs even(0,2):heads even(1,2):KV_heads ; S2 R R S0 -> S2"
                            " ; S1 R R R -> S1 ours ; S1 S1 S1 R -> S1 ours ring 1 2",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionFlops,
                    .gradient = sinkAttentionGradient,
                    .statistics = keptScores },
     OpDefinition { .kind = OpKind::SinkAttentionGradQ,
                    .name = "sink_attention_grad_q",
-                   .operands = 5,
-                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! d!"
-                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S2"
+                   .rule = "dy [b s! h! e!], q [b s! h! d!], k [b c! k! d!], v [b c! k! w!], sinks [h!] -> [b s! h! d!]"
+                           " ; S2 S2 S2 S2 S0 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R S0 -> S2"
                            " ; S1 S1 R R R -> S1 ours ; S1 S1 S1 S1 R -> S1 ours ring 2 3",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttentionGradK,
                    .name = "sink_attention_grad_k",
-                   .operands = 5,
-                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b c! k! d!"
-                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> P"
+                   .rule = "dy [b s! h! e!], q [b s! h! d!], k [b c! k! d!], v [b c! k! w!], sinks [h!] -> [b c! k! d!]"
+                           " ; S2 S2 S2 S2 S0 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R S0 -> P"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> S1 ours ring 0 1",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttentionGradV,
                    .name = "sink_attention_grad_v",
-                   .operands = 5,
-                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b c! k! e!"
-                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> P"
+                   .rule = "dy [b s! h! e!], q [b s! h! d!], k [b c! k! d!], v [b c! k! w!], sinks [h!] -> [b c! k! w!]"
+                           " ; S2 S2 S2 S2 S0 -> S2 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R S0 -> P"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> S1 ours ring 0 1",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttentionGradS,
                    .name = "sink_attention_grad_sinks",
-                   .operands = 5,
-                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> h!"
-                           " ; S2 S2 S2 S2 S0 -> S0 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S0"
+                   .rule = "dy [b s! h! e!], q [b s! h! d!], k [b c! k! d!], v [b c! k! w!], sinks [h!] -> [h!]"
+                           " ; S2 S2 S2 S2 S0 -> S0 needs even(1,2):heads even(2,2):KV_heads ; S2 S2 R R S0 -> S0"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> P ours ring 2 3",
+                   .where = kAttended,
+                   .group = OpGroup::Attention,
                    .flops = attentionGradientFlops,
                    .contracts = true },
 };
 
 } // namespace
 
-std::span<const OpDefinition> attentionDefinitions() { return kTable; }
+std::span<const OpDefinition> attentionDefinitions() { return kAttentionOps; }
 
 } // namespace shardboard

@@ -36,33 +36,36 @@ void embeddingGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::EmbeddingGrad, "grad_w", { builder.dy(), op.operands[0] }, op.operands[1]));
 }
 
-const std::array kTable {
+const std::array kDenseOps {
     // Tokens of other devices' rows give zeros where the table is cut by vocabulary. MAX has no such row.
     OpDefinition { .kind = OpKind::Embedding,
                    .name = "embedding",
-                   .operands = 2,
-                   .rule = "..., v! h -> ... h ; first h ; R S0 -> P ours ; R P -> P",
+                   .rule = "tokens [...], table [v! h] -> [... h] ; first h ; R S0 -> P ours ; R P -> P",
+                   .where = "v <= 16777216",
                    .gradient = embeddingGradient,
-                   .lookedUp = 1 },
+                   .lookedUp = 1,
+                   .streamed = 1 },
     OpDefinition { .kind = OpKind::Linear,
                    .name = "matmul",
-                   .operands = 2,
-                   .rule = "... in, out in -> ... out ; P R -> P ; R P -> P",
+                   .rule = "x [... in], weight [out in] -> [... out] ; P R -> P ; R P -> P",
+                   .group = OpGroup::Projection,
                    .flops = productFlops,
                    .gemm = rowsTimesWeight,
                    .gradient = linearGradient,
-                   .contracts = true },
+                   .contracts = true,
+                   .streamed = 1 },
     OpDefinition { .kind = OpKind::LinearGradX,
                    .name = "matmul_grad_x",
-                   .operands = 2,
-                   .rule = "... out, out in -> ... in ; P R -> P ; R P -> P",
+                   .rule = "dy [... out], weight [out in] -> [... in] ; P R -> P ; R P -> P",
+                   .group = OpGroup::Gradient,
                    .flops = productFlops,
                    .gemm = rowsTimesWeight,
-                   .contracts = true },
+                   .contracts = true,
+                   .streamed = 1 },
     OpDefinition { .kind = OpKind::LinearGradW,
                    .name = "matmul_grad_w",
-                   .operands = 2,
-                   .rule = "... out, ... in -> out in ; P R -> P ; R P -> P",
+                   .rule = "dy [... out], x [... in] -> [out in] ; P R -> P ; R P -> P",
+                   .group = OpGroup::Gradient,
                    .flops = weightGradientFlops,
                    .gemm = weightGradient,
                    .sumsRows = true,
@@ -70,14 +73,14 @@ const std::array kTable {
     // Every device can make the rows of its part of the vocabulary.
     OpDefinition { .kind = OpKind::EmbeddingGrad,
                    .name = "embedding_grad",
-                   .operands = 2,
-                   .rule = "... h, ... -> v! h ; R R -> S0 ours ; P R -> P",
+                   .rule = "dy [... h], tokens [...] -> [v! h] ; R R -> S0 ours ; P R -> P",
+                   .where = "v <= 16777216",
                    .contracts = true,
                    .kernel = KernelClass::Lookup },
 };
 
 } // namespace
 
-std::span<const OpDefinition> denseDefinitions() { return kTable; }
+std::span<const OpDefinition> denseDefinitions() { return kDenseOps; }
 
 } // namespace shardboard

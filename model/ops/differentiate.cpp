@@ -7,12 +7,6 @@
 
 namespace shardboard {
 
-namespace {
-
-bool isActivation(OpKind kind) { return kind == OpKind::Silu || kind == OpKind::Gelu || kind == OpKind::GeluTanh; }
-
-} // namespace
-
 GradientBuilder::GradientBuilder(Graph& graph)
     : m_graph(graph)
     , m_producer(graph.tensors.size())
@@ -199,7 +193,8 @@ std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& se
             std::all_of(op.operands.begin(), op.operands.end(), [&](TensorId operand) { return needed.contains(operand); });
         if (!needed.contains(op.result) || !definitionOf(op.kind).cheap || !there)
             continue;
-        const bool gate = isActivation(op.kind) && readOnlyBy(done, op.result, [](OpKind kind) { return kind == OpKind::Mul; });
+        const bool gate = definitionOf(op.kind).group == OpGroup::Activation
+            && readOnlyBy(done, op.result, [](OpKind kind) { return kind == OpKind::Mul; });
         // What attention takes may have been moved for it.
         const bool still = readOnlyBy(done, op.result, [](OpKind kind) { return definitionOf(kind).statistics == nullptr; });
         if (gate || (recompute == Recompute::Selective && still))
@@ -283,6 +278,16 @@ void GradientBuilder::update(SegmentId index, bool gather)
             append(name + ".gather", OpKind::Output, { result }, make(name + " gathered", weight, false), {});
     }
     m_graph.segments.back().ops = m_ops;
+}
+
+std::vector<Op> GradientBuilder::gradientsOf(OpId id, TensorId dy)
+{
+    m_addends[m_graph.op(id).result].push_back({ dy, false, false, false });
+    differentiate(id);
+    std::vector<Op> out;
+    for (const OpId made : m_ops)
+        out.push_back(m_graph.op(made));
+    return out;
 }
 
 Graph differentiated(Graph graph, Recompute recompute, bool gather)

@@ -43,6 +43,9 @@ public:
     const Op& producer(TensorId tensor) const { return m_graph.op(m_producer[tensor]); }
     const Graph& graph() const { return m_graph; }
 
+    /// Of a graph with one segment: the operations for the gradients of the operands of one operation, of whose result `dy` is
+    /// the gradient. GraphTensor::addendOf tells of which operand each result is.
+    std::vector<Op> gradientsOf(OpId id, TensorId dy);
     void backward(SegmentId segment, Recompute recompute);
     void update(SegmentId segment, bool gather);
 

@@ -3,7 +3,9 @@
 #include "model/ops/differentiate.h"
 #include "model/ops/opdefinition.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace shardboard {
 
@@ -26,17 +28,12 @@ void mulGradient(GradientBuilder& builder, const Op& op)
 template <OpKind Kind>
 void unaryGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(Kind, "grad", { builder.dy(), op.operands[0] }, op.operands[0]));
+    builder.give(0, builder.add(Kind, "grad", { builder.dy(), op.operands[0] }, op.operands[0], op.attributes));
 }
 
 void scaleGradient(GradientBuilder& builder, const Op& op)
 {
     builder.give(0, builder.add(OpKind::Scale, "grad", { builder.dy() }, op.operands[0], op.attributes));
-}
-
-void softCapGradient(GradientBuilder& builder, const Op& op)
-{
-    builder.give(0, builder.add(OpKind::SoftCapGrad, "grad", { builder.dy(), op.operands[0] }, op.operands[0], op.attributes));
 }
 
 void swigluGradient(GradientBuilder& builder, const Op& op)
@@ -46,49 +43,103 @@ void swigluGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::ClampedSwigluGradUp, "grad_up", all, op.operands[1], op.attributes));
 }
 
-const std::array kTable {
+double silu(const double* x, const OpAttributes&) { return x[0] / (1 + std::exp(-x[0])); }
+
+double gelu(const double* x, const OpAttributes&) { return 0.5 * x[0] * std::erfc(-x[0] / std::sqrt(2.0)); }
+
+double geluTanh(const double* x, const OpAttributes&)
+{
+    return 0.5 * x[0] * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x[0] + 0.044715 * x[0] * x[0] * x[0])));
+}
+
+double softCap(const double* x, const OpAttributes& attributes) { return attributes.cap * std::tanh(x[0] / attributes.cap); }
+
+double scaled(const double* x, const OpAttributes& attributes) { return attributes.scale * x[0]; }
+
+double clampedSwiglu(const double* x, const OpAttributes& attributes)
+{
+    const double gate = std::min(x[0], attributes.cap);
+    return gate / (1 + std::exp(-1.702 * gate)) * (std::clamp(x[1], -attributes.cap, attributes.cap) + 1);
+}
+
+/// A function of one element between two products.
+constexpr OpDefinition activation(OpKind kind, const char* name, decltype(OpDefinition::value) value,
+                                  decltype(OpDefinition::gradient) gradient)
+{
+    return { .kind = kind,
+             .name = name,
+             .rule = "x [...] -> [...]",
+             .group = OpGroup::Activation,
+             .value = value,
+             .gradient = gradient,
+             .cheap = true };
+}
+
+/// The gradient of a function of one element.
+constexpr OpDefinition slope(OpKind kind, const char* name, const char* where = "")
+{
+    return { .kind = kind, .name = name, .rule = "dy [...], x [...] -> [...] ; P R -> P", .where = where };
+}
+
+/// One of those of a gated activation.
+constexpr OpDefinition gatedSlope(OpKind kind, const char* name, const char* where)
+{
+    return { .kind = kind,
+             .name = name,
+             .rule = "dy [...], gate [...], up [...] -> [...] ; P R R -> P",
+             .where = where,
+             .group = OpGroup::Gradient };
+}
+
+const std::array kElementwiseOps {
     OpDefinition { .kind = OpKind::Add,
                    .name = "add",
-                   .operands = 2,
-                   .rule = "~, ~ -> ~ ; P P -> P",
+                   .rule = "a [~], b [~] -> [~] ; P P -> P",
+                   .group = OpGroup::Small,
                    .gradient = addGradient,
                    .passes = true },
-    OpDefinition { .kind = OpKind::Mul, .name = "mul", .operands = 2, .rule = "~, ~ -> ~", .gradient = mulGradient, .cheap = true },
-    OpDefinition {
-        .kind = OpKind::Silu, .name = "silu", .rule = "... -> ...", .gradient = unaryGradient<OpKind::SiluGrad>, .cheap = true },
-    OpDefinition {
-        .kind = OpKind::Gelu, .name = "gelu", .rule = "... -> ...", .gradient = unaryGradient<OpKind::GeluGrad>, .cheap = true },
-    OpDefinition { .kind = OpKind::SumLeading, .name = "sum_leading", .rule = "... n -> n ; P -> P", .contracts = true },
-    OpDefinition { .kind = OpKind::SiluGrad, .name = "silu_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
-    OpDefinition { .kind = OpKind::GeluGrad, .name = "gelu_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
-    OpDefinition { .kind = OpKind::GeluTanh,
-                   .name = "gelu_tanh",
-                   .rule = "... -> ...",
-                   .gradient = unaryGradient<OpKind::GeluTanhGrad>,
+    OpDefinition { .kind = OpKind::Mul,
+                   .name = "mul",
+                   .rule = "a [~], b [~] -> [~]",
+                   .group = OpGroup::Activation,
+                   .gradient = mulGradient,
                    .cheap = true },
-    OpDefinition { .kind = OpKind::SoftCap, .name = "soft_cap", .rule = "... -> ...", .gradient = softCapGradient, .cheap = true },
-    OpDefinition {
-        .kind = OpKind::Scale, .name = "scale", .rule = "... -> ... ; P -> P", .gradient = scaleGradient, .cheap = true },
+    OpDefinition { .kind = OpKind::SumLeading, .name = "sum_leading", .rule = "dy [... n] -> [n] ; P -> P", .contracts = true },
+    activation(OpKind::Silu, "silu", silu, unaryGradient<OpKind::SiluGrad>),
+    slope(OpKind::SiluGrad, "silu_grad"),
+    activation(OpKind::Gelu, "gelu", gelu, unaryGradient<OpKind::GeluGrad>),
+    slope(OpKind::GeluGrad, "gelu_grad"),
+    activation(OpKind::GeluTanh, "gelu_tanh", geluTanh, unaryGradient<OpKind::GeluTanhGrad>),
+    slope(OpKind::GeluTanhGrad, "gelu_tanh_grad"),
+    OpDefinition { .kind = OpKind::SoftCap,
+                   .name = "soft_cap",
+                   .rule = "x [...] -> [...]",
+                   .where = "0 < @cap",
+                   .value = softCap,
+                   .gradient = unaryGradient<OpKind::SoftCapGrad>,
+                   .cheap = true },
+    slope(OpKind::SoftCapGrad, "soft_cap_grad", "0 < @cap"),
+    OpDefinition { .kind = OpKind::Scale,
+                   .name = "scale",
+                   .rule = "x [...] -> [...] ; P -> P",
+                   .where = "@scale",
+                   .value = scaled,
+                   .gradient = scaleGradient,
+                   .cheap = true },
     OpDefinition { .kind = OpKind::ClampedSwiglu,
                    .name = "clamped_swiglu",
-                   .operands = 2,
-                   .rule = "..., ... -> ...",
+                   .rule = "gate [...], up [...] -> [...]",
+                   .where = "0 < @cap",
+                   .group = OpGroup::Activation,
+                   .value = clampedSwiglu,
                    .gradient = swigluGradient,
                    .cheap = true },
-    OpDefinition { .kind = OpKind::GeluTanhGrad, .name = "gelu_tanh_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
-    OpDefinition { .kind = OpKind::SoftCapGrad, .name = "soft_cap_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
-    OpDefinition { .kind = OpKind::ClampedSwigluGradGate,
-                   .name = "clamped_swiglu_grad_gate",
-                   .operands = 3,
-                   .rule = "..., ..., ... -> ... ; P R R -> P" },
-    OpDefinition { .kind = OpKind::ClampedSwigluGradUp,
-                   .name = "clamped_swiglu_grad_up",
-                   .operands = 3,
-                   .rule = "..., ..., ... -> ... ; P R R -> P" },
+    gatedSlope(OpKind::ClampedSwigluGradGate, "clamped_swiglu_grad_gate", "0 < @cap"),
+    gatedSlope(OpKind::ClampedSwigluGradUp, "clamped_swiglu_grad_up", "0 < @cap"),
 };
 
 } // namespace
 
-std::span<const OpDefinition> elementwiseDefinitions() { return kTable; }
+std::span<const OpDefinition> elementwiseDefinitions() { return kElementwiseOps; }
 
 } // namespace shardboard

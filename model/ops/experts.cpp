@@ -11,12 +11,12 @@ namespace shardboard {
 
 namespace {
 
-double productFlops(const LocalShapes& local)
+double expertFlops(const LocalShapes& local)
 {
     return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
 }
 
-double weightGradientFlops(const LocalShapes& local)
+double expertGradientFlops(const LocalShapes& local)
 {
     const Shape& dy = local.operands.front();
     return 2 * volume(local.result) * static_cast<double>(dy[1]) * static_cast<double>(dy[2]);
@@ -78,86 +78,92 @@ void combineGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::CombineGradGates, "grad_gates", { builder.dy(), op.operands[0] }, op.operands[1]));
 }
 
-const std::array kTable {
-    OpDefinition {
-        .kind = OpKind::TopKGates, .name = "top_k_gates", .rule = "... experts! -> ... experts!", .gradient = gatesGradient },
+// The best experts of the best groups.
+constexpr const char* kChoice = "1 <= @chosen, @chosen <= experts, 0 < @scale, @groups | experts, @chosen_groups <= @groups,"
+                                "@chosen*@groups <= experts*@chosen_groups, @sigmoid, @normalized";
+
+const std::array kExpertOps {
+    // A gate for each chosen expert, else 0.
+    OpDefinition { .kind = OpKind::TopKGates,
+                   .name = "top_k_gates",
+                   .rule = "logits [b s experts!] -> [b s experts!]",
+                   .where = kChoice,
+                   .gradient = gatesGradient },
+    // Scores plus bias choose, scores alone are the gates.
     OpDefinition { .kind = OpKind::BiasedTopKGates,
                    .name = "biased_top_k_gates",
-                   .operands = 2,
-                   .rule = "... experts!, experts! -> ... experts!",
+                   .rule = "logits [b s experts!], bias [experts!] -> [b s experts!]",
+                   .where = kChoice,
                    .gradient = biasedGatesGradient },
+    // x where the gate of the expert is not 0, else 0.
     OpDefinition { .kind = OpKind::Dispatch,
                    .name = "dispatch",
-                   .operands = 2,
-                   .rule = "b s h, b s experts -> experts b s h ; P R -> P",
+                   .rule = "x [b s h], gates [b s experts] -> [experts b s h] ; P R -> P",
                    .gradient = dispatchGradient },
     OpDefinition { .kind = OpKind::ExpertLinear,
                    .name = "expert_matmul",
-                   .operands = 2,
-                   .rule = "experts b s in, experts out in -> experts b s out ; P R -> P ; R P -> P",
-                   .flops = productFlops,
+                   .rule = "x [experts b s in], weight [experts out in] -> [experts b s out] ; P R -> P ; R P -> P",
+                   .flops = expertFlops,
                    .gemm = expertProduct,
                    .gradient = expertLinearGradient,
-                   .contracts = true },
+                   .contracts = true,
+                   .streamed = 1 },
     OpDefinition { .kind = OpKind::ExpertLinearT,
                    .name = "expert_matmul_t",
-                   .operands = 2,
-                   .rule = "experts b s in, experts in out -> experts b s out ; P R -> P ; R P -> P",
-                   .flops = productFlops,
+                   .rule = "x [experts b s in], weight [experts in out] -> [experts b s out] ; P R -> P ; R P -> P",
+                   .flops = expertFlops,
                    .gemm = expertProduct,
                    .gradient = expertLinearGradient,
-                   .contracts = true },
+                   .contracts = true,
+                   .streamed = 1 },
+    // Rows of zeros stay so.
     OpDefinition { .kind = OpKind::ExpertBias,
                    .name = "expert_bias",
-                   .operands = 2,
-                   .rule = "experts b s n, experts n -> experts b s n",
+                   .rule = "x [experts b s n], bias [experts n] -> [experts b s n]",
                    .gradient = expertBiasGradient,
                    .passes = true },
+    // The sum over the experts of gate times y.
     OpDefinition { .kind = OpKind::Combine,
                    .name = "combine",
-                   .operands = 2,
-                   .rule = "experts b s h, b s experts -> b s h ; P R -> P",
+                   .rule = "y [experts b s h], gates [b s experts] -> [b s h] ; P R -> P",
                    .gradient = combineGradient },
     OpDefinition { .kind = OpKind::TopKGatesGrad,
                    .name = "top_k_gates_grad",
-                   .operands = 2,
-                   .rule = "... experts!, ... experts! -> ... experts! ; P R -> P" },
+                   .rule = "dy [b s experts!], logits [b s experts!] -> [b s experts!] ; P R -> P",
+                   .where = kChoice },
     OpDefinition { .kind = OpKind::BiasedTopKGatesGrad,
                    .name = "biased_top_k_gates_grad",
-                   .operands = 3,
-                   .rule = "... experts!, ... experts!, experts! -> ... experts! ; P R R -> P" },
+                   .rule = "dy [b s experts!], logits [b s experts!], bias [experts!] -> [b s experts!] ; P R R -> P",
+                   .where = kChoice },
     OpDefinition { .kind = OpKind::DispatchGrad,
                    .name = "dispatch_grad",
-                   .operands = 2,
-                   .rule = "experts b s h, b s experts -> b s h ; P R -> P",
+                   .rule = "dy [experts b s h], gates [b s experts] -> [b s h] ; P R -> P",
                    .contracts = true },
     OpDefinition { .kind = OpKind::ExpertLinearGradW,
                    .name = "expert_matmul_grad_w",
-                   .operands = 2,
-                   .rule = "experts b s out, experts b s in -> experts out in ; P R -> P ; R P -> P",
-                   .flops = weightGradientFlops,
+                   .rule = "dy [experts b s out], x [experts b s in] -> [experts out in] ; P R -> P ; R P -> P",
+                   .group = OpGroup::Gradient,
+                   .flops = expertGradientFlops,
                    .gemm = expertWeightGradient,
                    .sumsRows = true,
                    .contracts = true },
     OpDefinition { .kind = OpKind::ExpertBiasGrad,
                    .name = "expert_bias_grad",
-                   .rule = "experts b s n -> experts n ; P -> P",
+                   .rule = "dy [experts b s n] -> [experts n] ; P -> P",
                    .contracts = true },
     // From here the gradient goes to the experts: a place where it may have to move.
     OpDefinition { .kind = OpKind::CombineGradY,
                    .name = "combine_grad_y",
-                   .operands = 2,
-                   .rule = "b s h, b s experts -> experts b s h ; P R -> P",
+                   .rule = "dy [b s h], gates [b s experts] -> [experts b s h] ; P R -> P",
                    .moves = true },
     OpDefinition { .kind = OpKind::CombineGradGates,
                    .name = "combine_grad_gates",
-                   .operands = 2,
-                   .rule = "b s h, experts b s h -> b s experts ; P R -> P ; R P -> P",
+                   .rule = "dy [b s h], y [experts b s h] -> [b s experts] ; P R -> P ; R P -> P",
                    .contracts = true },
 };
 
 } // namespace
 
-std::span<const OpDefinition> expertDefinitions() { return kTable; }
+std::span<const OpDefinition> expertDefinitions() { return kExpertOps; }
 
 } // namespace shardboard

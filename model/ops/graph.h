@@ -20,76 +20,8 @@ using OpId = Id<Op>; ///< index into Graph::ops
 using SegmentId = Id<Segment>; ///< index into Graph::segments
 inline constexpr TensorId kNoTensor {};
 
-/// Operand lists, with shapes (B batch, S sequence of new tokens, C cached tokens, H hidden, h heads, k KV heads, d head dim,
-/// e the width of a value's head, E experts):
-///   Embedding   tokens [B,S], table [V,H]            -> [B,S,H]
-///   RmsNorm     x [...,n], weight [n]                -> as x
-///   Linear      x [...,in], weight [out,in]          -> [...,out]      y = x Wt
-///   Add, Mul    a, b (b broadcast from the right)    -> as a
-///   Silu, Gelu  x                                    -> as x
-///   SplitHeads  x [B,S,h*d]                          -> [B,S,h,d]
-///   MergeHeads  x [B,S,h,d]                          -> [B,S,h*d]
-///   Rope        x [B,S,h,d]                          -> as x           rotates pairs (i, i+d/2) of the elements [first, first +
-///   d')
-///                                                                      (d' = `count`, 0: all), positions from `position`
-///   KvAppend    x [B,S,k,d]                          -> [B,C,k,d]      the cache with x as its last S tokens
-///   Attention   q [B,S,h,d], k [B,C,k,d], v [B,C,k,·] -> [B,S,h,e]     causal; query s sees keys 0 … C-S+s; head i uses
-///                                                                      KV head i / (h/k); the first e elements of a value
-///                                                                      count
-///   SinkAttention q, k, v, sinks [h]                 -> [B,S,h,e]      one more logit for each head, which has no value
-///   Output      x                                    -> as x           what goes on to the layers or out of the model: never
-///   partial GatherLast  x                                    -> as x           every device holds the last dim whole, and nothing
-///   partial LayerNorm   x [...,n], weight [n], bias [n]      -> as x Scale       x                                    -> as x
-///   times `scale` SoftCap     x                                    -> as x           c tanh(x / c), c = `cap` GeluTanh    x -> as
-///   x ClampedSwiglu gate, up                           -> as gate        g sigmoid(1.702 g) (u + 1), g = min(gate, c), u = up
-///                                                                      clamped to [-c, c], c = `cap`
-///   SliceLast   x [...,n]                            -> [...,m]        elements [first, first + m)
-///   EveryOther  x [...,2n]                           -> [...,n]        elements first, first + 2, …
-///   SplitGroups x [B,S,k,g*d]                        -> [B,S,k*g,d]
-///   JoinLast    a [...,n], b [...,m]                 -> [...,n+m]
-///   JoinKeys    a [B,S,h,n], b [B,S,1,m]             -> [B,S,h,n+m]    b goes to every head
-///   AbsorbKeys  q [B,S,h,n], weight [h*(n+e),r]      -> [B,S,h,r]      q times the first n rows of its head
-///   AbsorbValues y [B,S,h,r], weight [h*(n+e),r]     -> [B,S,h,e]      y times the last e rows of its head
-///   TopKGates   logits [B,S,E]                       -> as logits      a gate for each chosen expert, else 0
-///   BiasedTopKGates logits [B,S,E], bias [E]         -> as logits      scores plus bias choose, scores alone are the gates
-///   Dispatch    x [B,S,H], gates [B,S,E]             -> [E,B,S,H]      x where the expert's gate is not 0, else 0
-///   ExpertLinear x [E,B,S,in], weight [E,out,in]     -> [E,B,S,out]
-///   ExpertLinearT x [E,B,S,in], weight [E,in,out]    -> [E,B,S,out]
-///   ExpertBias  x [E,B,S,n], bias [E,n]              -> as x
-///   Combine     y [E,B,S,H], gates [B,S,E]           -> [B,S,H]        sum over the experts of gate times y
-/// The loss (V vocabulary, cut or not; all in float32 but the logits):
-///   LogitMax    logits [B,S,V]                       -> [B,S]          partial maxima where V is cut
-///   SumExp      logits [B,S,V], max [B,S]            -> [B,S]          sum of exp(logit - max)
-///   TargetLogit logits [B,S,V], targets [B,S]        -> [B,S]
-///   TokenLoss   max, sum, target logit [B,S]         -> [B,S]          log(sum) + max - target logit, over the number of tokens
-/// Gradients, of which the first operand (dy) is that of the result:
-///   LinearGradX dy [...,out], weight [out,in]        -> [...,in]
-///   LinearGradW dy [...,out], x [...,in]             -> [out,in]
-///   EmbeddingGrad dy [...,H], tokens [...]           -> [V,H]
-///   RmsNormGradX dy, x [...,n], weight [n]           -> [...,n]
-///   RmsNormGradW dy, x [...,n]                       -> [n]
-///   SumLeading  dy [...,n]                           -> [n]            of a bias
-///   SiluGrad, GeluGrad dy, x                         -> as x
-///   RopeGrad    dy                                   -> as dy          the rotation backwards
-///   AttentionGradQ, -K, -V dy [B,S,h,e], q, k, v     -> as q, k, v     probabilities are computed again
-///   LayerNormGradX, -W as those of RmsNorm (the bias's is SumLeading)
-///   GeluTanhGrad, SoftCapGrad dy, x                  -> as x
-///   ClampedSwigluGradGate, -Up dy, gate, up          -> as gate
-///   PadLast     dy [...,m]                           -> [...,n]        at elements [first, first + m), zeros elsewhere
-///   SpreadOther dy [...,n]                           -> [...,2n]       at elements first, first + 2, …, zeros elsewhere
-///   MergeGroups dy [B,S,k*g,d]                       -> [B,S,k,g*d]
-///   SumHeads    dy [B,S,h,n]                         -> [B,S,1,m]      elements [first, first + m), summed over the heads
-///   SinkAttentionGradQ, -K, -V dy, q, k, v, sinks    -> as q, k, v
-///   SinkAttentionGradS dy, q, k, v, sinks            -> as sinks
-///   TopKGatesGrad dy, logits; BiasedTopKGatesGrad dy, logits, bias -> as logits
-///   DispatchGrad dy [E,B,S,H], gates [B,S,E]         -> [B,S,H]        sum over the chosen experts
-///   ExpertLinearGradW dy [E,B,S,o], x [E,B,S,i]      -> [E,o,i]        (of ExpertLinearT: x, dy)
-///   ExpertBiasGrad dy [E,B,S,n]                      -> [E,n]
-///   CombineGradY dy [B,S,H], gates [B,S,E]           -> [E,B,S,H]      gate times dy
-///   CombineGradGates dy [B,S,H], y [E,B,S,H]         -> [B,S,E]        sum over H
-///   LogitGrad   logits, max, sum, targets            -> as logits      (softmax - onehot) over the number of tokens
-///   ReduceGrad  gradient of a weight                 -> as it          as the weight is laid out: where its sum is made
-///   AdamStep    weight, gradient                     -> as weight
+/// Each has its definition (model/ops/opdefinition.h), which says what it is and what shapes it has. The first operand of a
+/// gradient is the gradient of the result, dy.
 enum class OpKind {
     Embedding,
     RmsNorm,
@@ -167,8 +99,7 @@ enum class OpKind {
     CombineGradGates
 };
 
-/// Names in plans and views, as in the tables of model/ops: embedding, rms_norm, matmul, add, mul, silu, gelu, split_heads,
-/// merge_heads, rope, kv_append, attention, output, gather_last, …
+/// The name in plans and views: `rms_norm`.
 std::string opKindName(OpKind kind);
 std::optional<OpKind> opKindFromName(std::string_view name);
 

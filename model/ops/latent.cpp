@@ -10,10 +10,7 @@ namespace shardboard {
 namespace {
 
 /// Every element of the result is a sum of as many products as the last dim of the first operand has elements.
-double productFlops(const LocalShapes& local)
-{
-    return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
-}
+double headFlops(const LocalShapes& local) { return 2 * volume(local.result) * static_cast<double>(local.operands.front().back()); }
 
 /// One product for each head, of [B,S,h,n] -> [B,S,h,r].
 GemmDims headProduct(const LocalShapes& local)
@@ -52,53 +49,73 @@ void joinKeysGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::SumHeads, "grad_b", { builder.dy() }, op.operands[1], from(op, width)));
 }
 
-const std::array kTable {
+// m of n elements, from `first` on.
+constexpr const char* kRange = "0 <= @first, @first + m <= n";
+constexpr const char* kTurn = "0 <= @first, @first <= 1";
+
+const std::array kLatentOps {
     OpDefinition { .kind = OpKind::SliceLast,
                    .name = "slice_last",
-                   .rule = "... n! -> ... m! ; P -> P",
+                   .rule = "x [... n!] -> [... m!] ; P -> P",
+                   .where = kRange,
                    .gradient = backGradient<OpKind::PadLast>,
                    .fused = true },
+    // Elements first, first + 2, …
     OpDefinition { .kind = OpKind::EveryOther,
                    .name = "every_other",
-                   .rule = "... pairs*p! -> ... pairs ; P -> P",
+                   .rule = "x [... pairs*2!] -> [... pairs] ; P -> P",
+                   .where = kTurn,
                    .gradient = backGradient<OpKind::SpreadOther> },
     OpDefinition { .kind = OpKind::SplitGroups,
                    .name = "split_groups",
-                   .rule = "b s groups n! -> b s groups*g! d! ; P -> P",
+                   .rule = "x [b s groups n!] -> [b s groups*g! d!] ; P -> P",
+                   .where = "n = g*d, groups*g = @heads",
                    .gradient = backGradient<OpKind::MergeGroups>,
                    .view = true },
-    OpDefinition { .kind = OpKind::PadLast, .name = "pad_last", .rule = "... m! -> ... n! ; P -> P", .fused = true },
-    OpDefinition { .kind = OpKind::SpreadOther, .name = "spread_other", .rule = "... pairs -> ... pairs*p! ; P -> P" },
     OpDefinition {
-        .kind = OpKind::MergeGroups, .name = "merge_groups", .rule = "b s groups*g! d! -> b s groups n! ; P -> P", .view = true },
+        .kind = OpKind::PadLast, .name = "pad_last", .rule = "dy [... m!] -> [... n!] ; P -> P", .where = kRange, .fused = true },
+    OpDefinition {
+        .kind = OpKind::SpreadOther, .name = "spread_other", .rule = "dy [... pairs] -> [... pairs*2!] ; P -> P", .where = kTurn },
+    OpDefinition { .kind = OpKind::MergeGroups,
+                   .name = "merge_groups",
+                   .rule = "dy [b s groups*g! d!] -> [b s groups n!] ; P -> P",
+                   .where = "n = g*d, groups*g = @heads",
+                   .view = true },
     // Of a range of the last dim, as many elements from `first` on as the result has.
-    OpDefinition { .kind = OpKind::SumHeads, .name = "sum_heads", .rule = "b s h n! -> b s one! m! ; P -> P", .contracts = true },
+    OpDefinition { .kind = OpKind::SumHeads,
+                   .name = "sum_heads",
+                   .rule = "dy [b s h n!] -> [b s 1! m!] ; P -> P",
+                   .where = kRange,
+                   .contracts = true },
     OpDefinition { .kind = OpKind::JoinLast,
                    .name = "join_last",
-                   .operands = 2,
-                   .rule = "... n!, ... m! -> ... d! ; P P -> P",
+                   .rule = "a [... n!], b [... m!] -> [... d!] ; P P -> P",
+                   .where = "d = n + m",
                    .gradient = joinLastGradient },
+    // b goes to every head.
     OpDefinition { .kind = OpKind::JoinKeys,
                    .name = "join_keys",
-                   .operands = 2,
-                   .rule = "b s h n!, b s one! m! -> b s h d! ; P P -> P",
+                   .rule = "a [b s h n!], b [b s 1! m!] -> [b s h d!] ; P P -> P",
+                   .where = "d = n + m",
                    .gradient = joinKeysGradient },
+    // Times the first n of the u rows of its head.
     OpDefinition { .kind = OpKind::AbsorbKeys,
                    .name = "absorb_keys",
-                   .operands = 2,
-                   .rule = "b s heads n!, heads*u! r -> b s heads r ; P R -> P",
-                   .flops = productFlops,
+                   .rule = "q [b s heads n!], weight [heads*u! r] -> [b s heads r] ; P R -> P",
+                   .where = "n <= u",
+                   .flops = headFlops,
                    .gemm = headProduct },
+    // Times the last e of the u rows of its head.
     OpDefinition { .kind = OpKind::AbsorbValues,
                    .name = "absorb_values",
-                   .operands = 2,
-                   .rule = "b s heads r, heads*u! r -> b s heads e! ; P R -> P",
-                   .flops = productFlops,
+                   .rule = "y [b s heads r], weight [heads*u! r] -> [b s heads e!] ; P R -> P",
+                   .where = "e <= u",
+                   .flops = headFlops,
                    .gemm = headProduct },
 };
 
 } // namespace
 
-std::span<const OpDefinition> latentDefinitions() { return kTable; }
+std::span<const OpDefinition> latentDefinitions() { return kLatentOps; }
 
 } // namespace shardboard

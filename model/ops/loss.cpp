@@ -20,24 +20,35 @@ void tokenLossGradient(GradientBuilder& builder, const Op& op)
 
 // F.cross_entropy(logits.float(), …): the cast, log_softmax; backward the gradients of both over a tensor of zeros with the
 // targets' entries in it, and the cast back.
-const std::array kTable {
-    OpDefinition { .kind = OpKind::LogitMax, .name = "logit_max", .rule = "... v -> ... ; reduce max", .eager = { 1, 1, 1 } },
-    OpDefinition { .kind = OpKind::SumExp, .name = "sum_exp", .operands = 2, .rule = "... v, ... -> ...", .eager = { 0, 2, 1 } },
-    OpDefinition { .kind = OpKind::TargetLogit, .name = "target_logit", .operands = 2, .rule = "... v, ... -> ..." },
+const std::array kLossOps {
+    // Where v is cut, every device has the largest of its own.
+    OpDefinition {
+        .kind = OpKind::LogitMax, .name = "logit_max", .rule = "logits [... v] -> [...] ; reduce max", .eager = { 1, 1, 1 } },
+    // The sum of exp(logit - max).
+    OpDefinition { .kind = OpKind::SumExp,
+                   .name = "sum_exp",
+                   .rule = "logits [... v], max [...] -> [...]",
+                   .where = "v <= 16777216",
+                   .eager = { 0, 2, 1 } },
+    OpDefinition { .kind = OpKind::TargetLogit,
+                   .name = "target_logit",
+                   .rule = "logits [... v], targets [...] -> [...]",
+                   .where = "v <= 16777216" },
+    // log(sum) + max - target, over the number of tokens.
     OpDefinition { .kind = OpKind::TokenLoss,
                    .name = "token_loss",
-                   .operands = 3,
-                   .rule = "..., ..., ... -> ...",
+                   .rule = "max [...], sum [...], target [...] -> [...]",
                    .gradient = tokenLossGradient },
+    // (softmax - onehot) over the number of tokens.
     OpDefinition { .kind = OpKind::LogitGrad,
                    .name = "logit_grad",
-                   .operands = 4,
-                   .rule = "... v, ..., ..., ... -> ... v",
+                   .rule = "logits [... v], max [...], sum [...], targets [...] -> [... v]",
+                   .where = "v <= 16777216",
                    .eager = { 1, 5, 3 } },
 };
 
 } // namespace
 
-std::span<const OpDefinition> lossDefinitions() { return kTable; }
+std::span<const OpDefinition> lossDefinitions() { return kLossOps; }
 
 } // namespace shardboard

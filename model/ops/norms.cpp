@@ -33,45 +33,49 @@ constexpr EagerPasses kEagerNormGrad { 8, 19, 14 };
 
 // The gradients of partial dy are partial: of norms inside of a block (of heads, of latent vectors), whose gradients are
 // reduced where the block's input gets them. That of the residual stream's norms is whole before.
-const std::array kTable {
+const std::array kNormOps {
     OpDefinition { .kind = OpKind::RmsNorm,
                    .name = "rms_norm",
-                   .operands = 2,
-                   .rule = "... n!, n! -> ... n!",
+                   .rule = "x [... n!], weight [n!] -> [... n!]",
+                   .where = "0 <= @epsilon, @offset",
                    .gradient = rmsNormGradient,
                    .cheap = true,
                    .eager = kEagerNorm },
     OpDefinition { .kind = OpKind::RmsNormGradX,
                    .name = "rms_norm_grad_x",
-                   .operands = 3,
-                   .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P",
+                   .rule = "dy [... n!], x [... n!], weight [n!] -> [... n!] ; P R R -> P",
+                   .where = "0 <= @epsilon, @offset",
+                   .group = OpGroup::Gradient,
                    .eager = kEagerNormGrad },
     OpDefinition { .kind = OpKind::RmsNormGradW,
                    .name = "rms_norm_grad_w",
-                   .operands = 2,
-                   .rule = "... n!, ... n! -> n! ; P R -> P",
+                   .rule = "dy [... n!], x [... n!] -> [n!] ; P R -> P",
+                   .where = "0 <= @epsilon",
+                   .group = OpGroup::Gradient,
                    .contracts = true,
                    .fused = true },
     OpDefinition { .kind = OpKind::LayerNorm,
                    .name = "layer_norm",
-                   .operands = 3,
-                   .rule = "... n!, n!, n! -> ... n!",
+                   .rule = "x [... n!], weight [n!], bias [n!] -> [... n!]",
+                   .where = "0 <= @epsilon",
                    .gradient = layerNormGradient,
                    .cheap = true },
     OpDefinition { .kind = OpKind::LayerNormGradX,
                    .name = "layer_norm_grad_x",
-                   .operands = 3,
-                   .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
+                   .rule = "dy [... n!], x [... n!], weight [n!] -> [... n!] ; P R R -> P",
+                   .where = "0 <= @epsilon",
+                   .group = OpGroup::Gradient },
     OpDefinition { .kind = OpKind::LayerNormGradW,
                    .name = "layer_norm_grad_w",
-                   .operands = 2,
-                   .rule = "... n!, ... n! -> n! ; P R -> P",
+                   .rule = "dy [... n!], x [... n!] -> [n!] ; P R -> P",
+                   .where = "0 <= @epsilon",
+                   .group = OpGroup::Gradient,
                    .contracts = true,
                    .fused = true },
 };
 
 } // namespace
 
-std::span<const OpDefinition> normDefinitions() { return kTable; }
+std::span<const OpDefinition> normDefinitions() { return kNormOps; }
 
 } // namespace shardboard

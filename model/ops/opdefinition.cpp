@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/ops/opdefinition.h"
 
+#include "model/ops/shardingrule.h"
+
 #include <algorithm>
 
 namespace shardboard {
@@ -53,5 +55,26 @@ GemmDims weightGradient(const LocalShapes& local)
 }
 
 const OpDefinition& definitionOf(OpKind kind) { return *allDefinitions()[static_cast<std::size_t>(kind)]; }
+
+const ShardingRule& ruleOf(OpKind kind)
+{
+    static const std::vector<ShardingRule> rules = [] {
+        std::vector<ShardingRule> out;
+        for (const OpDefinition* definition : allDefinitions()) {
+            auto rule = ShardingRule::parse(definition->rule, definition->where);
+            out.push_back(rule.ok() ? std::move(rule).value() : ShardingRule {}); // a test reads them all
+        }
+        return out;
+    }();
+    return rules[static_cast<std::size_t>(kind)];
+}
+
+Status verifyOp(const Graph& graph, const Op& op)
+{
+    std::vector<Shape> operands;
+    for (const TensorId operand : op.operands)
+        operands.push_back(graph.tensor(operand).shape);
+    return ruleOf(op.kind).shapes().verify(opKindName(op.kind), operands, graph.tensor(op.result).shape, op.attributes);
+}
 
 } // namespace shardboard

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model knows about a kind of operation, in one place: its name, its sharding rule, what it costs.
-// To add an operation: a kind in model/ops/graph.h (with its operand shapes), an entry in one of the tables of model/ops
-// with its sharding rule and how its gradients are made, and a kernel in engine (executeOp). Everything else follows.
+// An operation, in one place: its name, shapes, sharding rule, gradient, cost, and how the flow view groups it. The engine's check
+// of shapes, the picker, the plan, the cases of the conformance suite, and the flow view take all that from here.
+// To add an operation: its kind in model/ops/graph.h, its entry in one of the tables of model/ops, and its body in the engine.
 #pragma once
 
+#include "model/core/result.h"
 #include "model/cost/kernelwork.h"
 #include "model/ops/graph.h"
 
@@ -29,12 +30,29 @@ struct EagerPasses {
 };
 
 class GradientBuilder; // model/ops/differentiate.h
+class ShardingRule; // model/ops/shardingrule.h
+
+/// Operations that stand side by side and are of one group are one box of the flow view.
+enum class OpGroup {
+    Single, ///< a box of its own
+    Small, ///< a small one of its own
+    Projection,
+    Attention, ///< heads, rotation, cache, and attention itself
+    Activation,
+    Gradient, ///< the gradients of one operation
+    Reduction,
+    Update ///< one box a weight
+};
 
 struct OpDefinition {
     OpKind kind = OpKind::Add;
     const char* name = ""; ///< in plans and views
-    std::size_t operands = 1; ///< how many it has
-    const char* rule = ""; ///< model/ops/shardingrule.h
+    const char* rule = ""; ///< shapes of operands and result, and how they may be cut: model/ops/shardingrule.h
+    const char* where = ""; ///< what must hold of sizes and attributes: model/ops/shaperule.h
+    OpGroup group = OpGroup::Single;
+    /// Of an operation on single elements: what it is, for one element of every operand. Backends are held to it, so they must
+    /// not call it.
+    double (*value)(const double* x, const OpAttributes& attributes) = nullptr;
     /// Floating point operations of one device; none for operations that only move memory.
     double (*flops)(const LocalShapes& local) = nullptr;
     /// Of a matrix product, as if all rows held data; `flops` is then 2 b m n k.
@@ -58,6 +76,7 @@ struct OpDefinition {
     std::int64_t (*statistics)(const OpAttributes& attributes, const Shape& result, std::int64_t keys, DType dtype) = nullptr;
     /// Operand of which only the rows that are looked up are read, or -1.
     int lookedUp = -1;
+    int streamed = -1; ///< operand that may be too large to lie in memory whole, and that is read in parts; or -1
     EagerPasses eager {};
     KernelClass kernel = KernelClass::Memory; ///< where nothing above tells it, see kernelClassOf
 };
@@ -66,6 +85,11 @@ struct OpDefinition {
 KernelClass kernelClassOf(const OpDefinition& definition);
 
 const OpDefinition& definitionOf(OpKind kind);
+/// Its rule, read.
+const ShardingRule& ruleOf(OpKind kind);
+/// Whether the number and shapes of operands, the shape of the result, and the attributes are those of the operation's rule. The
+/// error names the operation, the operand, and its shape.
+Status verifyOp(const Graph& graph, const Op& op);
 /// All kinds, in the order of OpKind.
 const std::vector<const OpDefinition*>& allDefinitions();
 

@@ -10,159 +10,34 @@ namespace shardboard {
 
 namespace {
 
-const Placement kR { Placement::Kind::Replicated, 0 };
-const Placement kP { Placement::Kind::Partial, 0 };
-Placement S(std::size_t dim) { return { Placement::Kind::Sharded, static_cast<int>(dim) }; }
-
 std::vector<std::string> words(std::string_view text)
 {
     std::vector<std::string> out;
-    std::string word;
-    for (const char c : text) {
-        if (c != ' ') {
-            word += c;
-            continue;
-        }
+    for (const std::string_view word : split(text, ' '))
         if (!word.empty())
-            out.push_back(std::move(word));
-        word.clear();
-    }
-    if (!word.empty())
-        out.push_back(std::move(word));
+            out.emplace_back(word);
     return out;
 }
 
-std::vector<std::string_view> parts(std::string_view text, std::string_view separator)
-{
-    std::vector<std::string_view> out;
-    for (std::size_t at = text.find(separator); at != std::string_view::npos; at = text.find(separator)) {
-        out.push_back(text.substr(0, at));
-        text.remove_prefix(at + separator.size());
-    }
-    out.push_back(text);
-    return out;
-}
-
-std::optional<int> digit(std::string_view text)
-{
-    if (text.size() != 1 || text[0] < '0' || text[0] > '9')
-        return std::nullopt;
-    return text[0] - '0';
-}
-
-std::optional<Placement> placement(const std::string& code)
-{
-    if (code == "R")
-        return kR;
-    if (code == "P")
-        return kP;
-    if (code.size() == 2 && code[0] == 'S' && digit(code.substr(1)))
-        return S(static_cast<std::size_t>(*digit(code.substr(1))));
-    return std::nullopt;
-}
-
-Error mistake(std::string_view text, const std::string& what)
-{
-    return Result<int>(inputError("rule '" + std::string(text) + "'", what, "see model/ops/shardingrule.h")).error();
-}
+/// Whether a clause is a row: dims are lower-case.
+bool isRow(std::string_view clause) { return !clause.empty() && (clause[0] == '=' || (clause[0] >= 'A' && clause[0] <= 'Z')); }
 
 } // namespace
 
-Result<ShardingRule::Side> ShardingRule::parseSide(std::string_view text)
-{
-    Side side;
-    for (std::string word : words(text)) {
-        if (word == "~" || word == "...") {
-            if (!side.dims.empty() || side.leading || side.broadcast)
-                return mistake(text, word + " must come first");
-            (word == "~" ? side.broadcast : side.leading) = true;
-            continue;
-        }
-        Dim dim;
-        if (word.ends_with("!")) {
-            dim.whole = true;
-            word.pop_back();
-        }
-        if (const auto star = word.find('*'); star != std::string::npos) {
-            if (!dim.whole)
-                return mistake(text, "a dim made of units needs a whole second part, as in h*d!");
-            dim.units = true;
-            dim.whole = false;
-            word.resize(star);
-        }
-        if (word.empty())
-            return mistake(text, "a dim without a name");
-        dim.factor = std::move(word);
-        side.dims.push_back(std::move(dim));
-    }
-    return side;
-}
-
-Result<ShardingRule::Written> ShardingRule::parseRow(std::string_view text, std::size_t operands)
-{
-    Written written;
-    const std::vector<std::string> all = words(text);
-    std::size_t at = 0;
-    for (; at < all.size() && all[at] != "->"; ++at) {
-        const auto code = placement(all[at]);
-        if (!code)
-            return mistake(text, "'" + all[at] + "' is not a placement");
-        written.row.operands.push_back(*code);
-    }
-    if (written.row.operands.size() != operands)
-        return mistake(text, "a row has a placement for every operand");
-    if (at + 1 >= all.size() || !placement(all[at + 1]))
-        return mistake(text, "a row ends with -> and the result's placement");
-    written.row.result = *placement(all[at + 1]);
-    bool conditions = false;
-    bool ring = false;
-    for (at += 2; at < all.size(); ++at) {
-        const std::string& word = all[at];
-        if (word == "ours") {
-            written.ours = true;
-            continue;
-        }
-        if (word == "ring") {
-            ring = true;
-            continue;
-        }
-        if (ring && digit(word)) {
-            written.row.ring.push_back(*digit(word));
-            continue;
-        }
-        if (word == "if") {
-            conditions = true;
-            continue;
-        }
-        const auto colon = word.find(':');
-        if (!conditions || colon != 3 || !digit(word.substr(0, 1)) || word[1] != '.' || !digit(word.substr(2, 1)))
-            return mistake(text, "'" + word + "' is not understood");
-        Unit unit { *digit(word.substr(0, 1)), *digit(word.substr(2, 1)), word.substr(colon + 1) };
-        std::replace(unit.what.begin(), unit.what.end(), '_', ' ');
-        written.units.push_back(std::move(unit));
-    }
-    return written;
-}
-
-Result<ShardingRule> ShardingRule::parse(std::string_view text)
+Result<ShardingRule> ShardingRule::parse(std::string_view text, std::string_view where, std::span<const AttributeSpec> attributes,
+                                         std::size_t reasons)
 {
     ShardingRule rule;
-    const auto clauses = parts(text, ";");
-    const auto sides = parts(clauses.front(), "->");
-    if (sides.size() != 2)
-        return mistake(text, "it starts with the dims of the operands, an arrow, and those of the result");
-    for (const std::string_view operand : parts(sides[0], ",")) {
-        auto side = parseSide(operand);
-        if (!side.ok())
-            return side.error();
-        rule.m_operands.push_back(std::move(side).value());
+    auto clauses = split(text, ';');
+    if (!isRow(clauses.front())) {
+        auto shapes = ShapeRule::parse(text, where);
+        if (!shapes.ok())
+            return shapes.error();
+        rule.m_shapes = std::move(shapes).value();
+        clauses.erase(clauses.begin());
     }
-    auto result = parseSide(sides[1]);
-    if (!result.ok())
-        return result.error();
-    rule.m_result = std::move(result).value();
-    for (std::size_t i = 1; i < clauses.size(); ++i) {
-        const std::vector<std::string> all = words(clauses[i]);
+    for (const std::string_view clause : clauses) {
+        const std::vector<std::string> all = words(clause);
         if (all == std::vector<std::string> { "reduce", "max" }) {
             rule.m_reduce = PartialReduce::Max;
             continue;
@@ -171,10 +46,12 @@ Result<ShardingRule> ShardingRule::parse(std::string_view text)
             rule.m_first.push_back(all[1]);
             continue;
         }
-        auto row = parseRow(clauses[i], rule.m_operands.size());
-        if (!row.ok())
-            return row.error();
-        rule.m_written.push_back(std::move(row).value());
+        auto pattern = RowPattern::parse(clause, attributes, reasons);
+        if (!pattern.ok())
+            return pattern.error();
+        if (!rule.m_shapes.operands().empty() && pattern.value().operands() != rule.m_shapes.operands().size())
+            return ruleError(clause, "a row has a placement for every operand");
+        rule.m_patterns.push_back(std::move(pattern).value());
     }
     return rule;
 }
@@ -191,19 +68,19 @@ struct ShardingRule::Expansion {
     Places result;
     bool fits = true;
 
-    Expansion(const ShardingRule& rule, const std::vector<Shape>& shapes, const Shape& resultShape)
+    Expansion(const ShardingRule& rule, const PatternScope& scope, const Shape& resultShape)
     {
-        if (shapes.size() != rule.m_operands.size()) {
+        if (scope.shapes.size() != rule.m_shapes.operands().size()) {
             fits = false;
             return;
         }
         std::optional<std::size_t> leading;
-        for (std::size_t i = 0; i < shapes.size(); ++i)
-            operands.push_back(places(rule.m_operands[i], shapes[i], resultShape.size(), leading));
-        result = places(rule.m_result, resultShape, resultShape.size(), leading);
+        for (std::size_t i = 0; i < scope.shapes.size(); ++i)
+            operands.push_back(places(rule.m_shapes.operands()[i], *scope.shapes[i], resultShape.size(), leading));
+        result = places(rule.m_shapes.result(), resultShape, resultShape.size(), leading);
     }
 
-    Places places(const Side& side, const Shape& shape, std::size_t rank, std::optional<std::size_t>& leading)
+    Places places(const ShapeRule::Side& side, const Shape& shape, std::size_t rank, std::optional<std::size_t>& leading)
     {
         Places out;
         if (side.broadcast) {
@@ -224,8 +101,8 @@ struct ShardingRule::Expansion {
             for (std::size_t dim = 0; dim < count; ++dim)
                 out.push_back({ "." + std::to_string(dim), false });
         }
-        for (const Dim& dim : side.dims)
-            out.push_back({ dim.whole ? std::string() : dim.factor, dim.units });
+        for (const ShapeRule::Dim& dim : side.dims)
+            out.push_back({ dim.whole && dim.unit.empty() ? std::string() : dim.name, !dim.unit.empty() });
         return out;
     }
 
@@ -256,12 +133,54 @@ struct ShardingRule::Expansion {
     }
 };
 
-std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Shape& result, bool ours) const
+std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Shape& result, PickerProfile profile) const
 {
-    std::vector<Row> out { { std::vector<Placement>(operands.size(), kR), kR, {}, {} } };
-    const Expansion expansion(*this, operands, result);
+    PatternScope scope { .profile = profile, .result = &result };
+    for (const Shape& shape : operands)
+        scope.shapes.push_back(&shape);
+    std::vector<Row> out;
+    expand(scope, out);
+    return out;
+}
+
+void ShardingRule::expand(PatternScope& scope, std::vector<Row>& rows) const
+{
+    if (m_shapes.operands().empty() || expandDims(scope, rows))
+        for (const RowPattern& pattern : m_patterns)
+            pattern.expand(scope, rows);
+}
+
+Shape ShardingRule::resultOf(const PatternScope& scope) const
+{
+    const auto& operands = m_shapes.operands();
+    const ShapeRule::Side& side = m_shapes.result();
+    Shape out(side.dims.size(), kWildcard);
+    for (std::size_t i = 0; i < std::min(scope.shapes.size(), operands.size()); ++i) {
+        const Shape& shape = *scope.shapes[i];
+        if (side.leading && operands[i].leading && shape.size() > operands[i].dims.size())
+            out.resize(std::max(out.size(), side.dims.size() + shape.size() - operands[i].dims.size()), kWildcard);
+        if (!side.broadcast)
+            continue;
+        if (shape.size() > out.size())
+            out.insert(out.begin(), shape.size() - out.size(), 1);
+        for (std::size_t dim = 0; dim < shape.size(); ++dim)
+            if (shape[dim] != 1)
+                out[out.size() - shape.size() + dim] = shape[dim];
+    }
+    return out;
+}
+
+bool ShardingRule::expandDims(const PatternScope& scope, std::vector<Row>& rows) const
+{
+    const std::size_t operands = scope.shapes.size();
+    rows.push_back({ .operands = std::vector<Placement>(operands) });
+    Shape made;
+    if (scope.result == nullptr)
+        made = resultOf(scope);
+    const Shape& result = scope.result ? *scope.result : made;
+    const Expansion expansion(*this, scope, result);
     if (!expansion.fits)
-        return out;
+        return false;
     const auto at = [](int dim) { return static_cast<std::size_t>(dim); };
     for (const std::string& factor : expansion.factors(m_first)) {
         Row row;
@@ -271,7 +190,7 @@ std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Sh
         const auto look = [&](int operand, const Expansion::Places& places, const Shape& shape) -> Placement {
             const int dim = Expansion::dimOf(places, factor);
             if (dim < 0)
-                return kR;
+                return {};
             if (places[at(dim)].units) {
                 unitElements = shape[at(dim)];
                 row.fused.push_back({ operand, dim, 1 });
@@ -279,34 +198,25 @@ std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Sh
                 units = shape[at(dim)];
             if (operand >= 0 && unitOperand < 0)
                 unitOperand = operand;
-            return S(at(dim));
+            return shardedPlacement(dim);
         };
-        for (std::size_t i = 0; i < operands.size(); ++i)
-            row.operands.push_back(look(static_cast<int>(i), expansion.operands[i], operands[i]));
+        row.operands.reserve(operands);
+        for (std::size_t i = 0; i < operands; ++i)
+            row.operands.push_back(look(static_cast<int>(i), expansion.operands[i], *scope.shapes[i]));
         row.result = look(-1, expansion.result, result);
-        if (row.result == kR)
+        if (row.result.replicated())
             row.result = partialPlacement(m_reduce);
         if (unitElements > 0 && units > 0 && unitOperand >= 0) {
             // Our profile cuts such a dim in whole units where their number does not divide; MAX knows no such cut.
-            const Placement& cut = row.operands[static_cast<std::size_t>(unitOperand)];
-            row.conditions.push_back(
-                { unitOperand, cut.dim, units, std::to_string(units) + " " + factor, ours ? unitElements / units : 0 });
+            const Placement& cut = row.operands[at(unitOperand)];
+            row.conditions.push_back({ unitOperand, cut.dim, units, std::to_string(units) + " " + factor,
+                                       scope.profile == PickerProfile::Shardboard ? unitElements / units : 0 });
             for (FusedDim& fused : row.fused)
                 fused.unitElements = unitElements / units;
         }
-        out.push_back(std::move(row));
+        rows.push_back(std::move(row));
     }
-    for (const Written& written : m_written) {
-        if (written.ours && !ours)
-            continue;
-        Row row = written.row;
-        for (const Unit& unit : written.units) {
-            const std::int64_t size = operands[static_cast<std::size_t>(unit.operand)][at(unit.dim)];
-            row.conditions.push_back({ unit.operand, unit.dim, size, std::to_string(size) + " " + unit.what, 0 });
-        }
-        out.push_back(std::move(row));
-    }
-    return out;
+    return true;
 }
 
 } // namespace shardboard

@@ -2,9 +2,10 @@
 // The sharding rule of an operation as text, and the rows that it stands for. The notation is that of a tensor
 // contraction, one name per tensor dim:
 //
-//     ... in, out in -> ... out ; P R -> P ; R P -> P
+//     x [... in], weight [out in] -> [... out] ; P R -> P ; R P -> P
 //
-// Dims of the same name are one factor: they are cut together. A factor that the result has gives a row that cuts the
+// What stands before the first semicolon are the shapes (model/ops/shaperule.h); names of operands and brackets may be left
+// out. Dims of the same name are one factor: they are cut together. A factor that the result has gives a row that cuts the
 // result there; one that only operands have gives a row whose result is partial sums. Rows come in this order: all
 // replicated, the result's factors from left to right, the other factors in the order of the operands, then the rows that
 // are written out. Order matters, because ties go to the earlier row.
@@ -13,63 +14,43 @@
 //           than 1
 //   name!   a dim that every device must have whole
 //   h*d!    a dim made of whole units of h (a dim of its own elsewhere in the rule), each as large as d
-// A row that is written out gives a placement per operand, an arrow, and that of the result: R, S<dim>, P, Pmax. After it:
-//   ours            only profile shardboard has it
-//   if 0.2:heads    the units of dim 2 of operand 0 (its size) must divide over the devices; `heads` is for messages
-//   ring 1 2        operands 1 and 2 travel around the ring of devices while the operation runs
+// Rows are written out in the language of model/ops/rows/rowpattern.h, which also has loops over dims; a rule may consist of them alone.
 // `first h` instead of a row moves a factor to the front; `reduce max` makes partial results maxima instead of sums.
 #pragma once
 
-#include "model/core/result.h"
-#include "model/core/tensor.h"
-#include "model/ops/row.h"
-
-#include <string>
-#include <string_view>
-#include <vector>
+#include "model/ops/rows/rowpattern.h"
+#include "model/ops/shaperule.h"
 
 namespace shardboard {
 
 /// A rule that has been read.
 class ShardingRule {
 public:
-    static Result<ShardingRule> parse(std::string_view text);
+    /// `where` has the relations of the shapes; `attributes`, and how many `reasons` there are for what is unsound, are what rows
+    /// may speak of.
+    static Result<ShardingRule> parse(std::string_view text, std::string_view where = {},
+                                      std::span<const AttributeSpec> attributes = {}, std::size_t reasons = 0);
 
-    /// Rows for operands and a result of these shapes, whose ranks must be those that the rule speaks of (else only the
-    /// all-replicated row). `ours`: with the rows that only our own profile has.
-    std::vector<Row> rows(const std::vector<Shape>& operands, const Shape& result, bool ours) const;
+    const ShapeRule& shapes() const { return m_shapes; }
+
+    /// Adds the rows for operands and a result of the scope's shapes. Where the ranks are not those that the dims of the rule
+    /// speak of, it is only the all-replicated one.
+    void expand(PatternScope& scope, std::vector<Row>& rows) const;
+    /// Rows of a rule with dims.
+    std::vector<Row> rows(const std::vector<Shape>& operands, const Shape& result, PickerProfile profile) const;
 
 private:
-    struct Dim {
-        std::string factor; ///< empty for `...` and `~`
-        bool whole = false;
-        bool units = false; ///< made of whole units of the factor
-    };
-    struct Side { ///< the dims of an operand or of the result
-        bool leading = false; ///< starts with `...`
-        bool broadcast = false; ///< `~`
-        std::vector<Dim> dims;
-    };
-    struct Unit {
-        int operand = 0;
-        int dim = 0;
-        std::string what;
-    };
-    struct Written {
-        Row row; ///< without conditions
-        bool ours = false;
-        std::vector<Unit> units;
-    };
     struct Expansion;
 
-    static Result<Side> parseSide(std::string_view text);
-    static Result<Written> parseRow(std::string_view text, std::size_t operands);
+    /// As far as the operands tell it: its rank, and which of its dims are 1.
+    Shape resultOf(const PatternScope& scope) const;
+    /// Adds the rows that the dims stand for; false where the ranks are others.
+    bool expandDims(const PatternScope& scope, std::vector<Row>& rows) const;
 
-    std::vector<Side> m_operands;
-    Side m_result;
+    ShapeRule m_shapes; ///< without operands where the rule has no dims
     std::vector<std::string> m_first;
     PartialReduce m_reduce = PartialReduce::Sum;
-    std::vector<Written> m_written;
+    std::vector<RowPattern> m_patterns;
 };
 
 } // namespace shardboard

@@ -8,14 +8,23 @@ namespace shardboard {
 
 namespace {
 
-const std::array kTable {
-    OpDefinition { .kind = OpKind::ReduceGrad, .name = "reduce_grad", .rule = "... -> ... ; P -> P", .view = true },
-    OpDefinition {
-        .kind = OpKind::AdamStep, .name = "adam_step", .operands = 2, .rule = "..., ... -> ...", .kernel = KernelClass::Optimizer },
+const std::array kUpdateOps {
+    // As the weight is laid out: where its sum is made.
+    OpDefinition { .kind = OpKind::ReduceGrad,
+                   .name = "reduce_grad",
+                   .rule = "gradient [...] -> [...] ; P -> P",
+                   .group = OpGroup::Reduction,
+                   .view = true },
+    OpDefinition { .kind = OpKind::AdamStep,
+                   .name = "adam_step",
+                   .rule = "weight [...], gradient [...] -> [...]",
+                   .group = OpGroup::Update,
+                   .streamed = 0,
+                   .kernel = KernelClass::Optimizer },
 };
 
 } // namespace
 
-std::span<const OpDefinition> updateDefinitions() { return kTable; }
+std::span<const OpDefinition> updateDefinitions() { return kUpdateOps; }
 
 } // namespace shardboard

@@ -8,13 +8,25 @@ namespace shardboard {
 
 namespace {
 
-const std::array kTable {
-    OpDefinition { .kind = OpKind::Output, .name = "output", .rule = "... -> ...", .passes = true, .view = true },
-    OpDefinition { .kind = OpKind::GatherLast, .name = "gather_last", .rule = "... n! -> ... n!", .passes = true, .view = true },
+const std::array kViewOps {
+    // What goes on to the layers or out of the model: never partial.
+    OpDefinition { .kind = OpKind::Output,
+                   .name = "output",
+                   .rule = "x [...] -> [...]",
+                   .group = OpGroup::Small,
+                   .passes = true,
+                   .view = true },
+    // Every device holds the last dim whole, and nothing partial.
+    OpDefinition { .kind = OpKind::GatherLast,
+                   .name = "gather_last",
+                   .rule = "x [... n!] -> [... n!]",
+                   .group = OpGroup::Small,
+                   .passes = true,
+                   .view = true },
 };
 
 } // namespace
 
-std::span<const OpDefinition> viewDefinitions() { return kTable; }
+std::span<const OpDefinition> viewDefinitions() { return kViewOps; }
 
 } // namespace shardboard

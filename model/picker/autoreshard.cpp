@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The picker of G2 and G3 (max-sharding 3.4), and of our own profile: mesh axes one after the other, each given what the
 // earlier ones committed. A row is cheap first, and among equals the one that moves fewer operands.
-#include "model/picker/menu/transition.h"
 #include "model/picker/pickaction.h"
 #include "model/picker/pickers.h"
 
 namespace shardboard {
 
 namespace {
-
-using Status = RowVerdict::Status;
 
 int movesOf(const RowUse& use)
 {
@@ -62,7 +59,7 @@ public:
         startTrace(trace, task);
     }
 
-    std::variant<PickAction, Refusal> run(const char* setName)
+    Picked run(const char* setName)
     {
         const auto axes = static_cast<std::size_t>(m_task.mesh->axisCount());
         std::string undecided;
@@ -84,14 +81,14 @@ public:
             static const TransitionSet defaults = TransitionSet::defaults();
             for (std::size_t row = 0; row < m_task.menu->rows.size(); ++row) {
                 const RowUse use { m_task, m_now, row, axis };
-                std::string why;
+                Refusal why;
                 if (!feasible(use, m_trace ? &why : nullptr)) {
-                    judge(m_trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why), 0 });
+                    judge(m_trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
                     continue;
                 }
                 const double cost = use.cost();
                 if (cost == kInfiniteCost) {
-                    judge(m_trace, axis, row, { Status::Infeasible, cost, "there is no collective for it", 0 });
+                    judge(m_trace, axis, row, { RowVerdict::Status::Infeasible, cost, "there is no collective for it", 0 });
                     continue;
                 }
                 const int moves = movesOf(use);
@@ -103,7 +100,8 @@ public:
                     chosen.offer(row, cost, moves);
                 if (m_trace)
                     judge(m_trace, axis, row,
-                          { may ? Status::Allowed : Status::Refused, cost, may ? "" : notAllowed(use, m_set), moves });
+                          { may ? RowVerdict::Status::Allowed : RowVerdict::Status::Refused, cost,
+                            may ? "" : notAllowed(use, m_set), moves });
             }
             if (any.row == PickAction::kNoRow)
                 return Refusal { UpstreamError::ShardingError, "inputs",
@@ -135,7 +133,7 @@ private:
     {
         bool unknown = false;
         bool partial = false;
-        for (const TaskOperand& operand : m_task.operands) {
+        for (const PickOperand& operand : m_task.operands) {
             unknown = unknown || operand.placements[axis].unknown();
             partial = partial || operand.placements[axis].partial();
         }
@@ -150,28 +148,16 @@ private:
     std::vector<Placement> m_now;
 };
 
-class AutoReshard : public PlacementPicker {
-public:
-    const char* name() const override { return "auto_reshard"; }
-    std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace) const override
-    {
-        return Sequential(task, task.policy.allowed, trace).run("policy.allowed_transitions");
-    }
-};
-
 } // namespace
 
-const PlacementPicker& autoReshardPicker()
+Picked autoReshard(const PickTask& task, PickTrace* trace)
 {
-    static const AutoReshard picker;
-    return picker;
+    return Sequential(task, task.policy.allowed, trace).run("policy.allowed_transitions");
 }
 
-std::variant<PickAction, Refusal> pickInTurn(const PickTask& task, PickTrace* trace)
+Picked pickInTurn(const PickTask& task, PickTrace* trace)
 {
-    TransitionSet set = TransitionSet::defaults();
-    if (task.policy.allowPartialToSharded)
-        set = TransitionSet::all();
+    const TransitionSet set = task.policy.allowPartialToSharded ? TransitionSet::all() : TransitionSet::defaults();
     return Sequential(task, set, trace).run("policy.allow_partial_to_sharded");
 }
 

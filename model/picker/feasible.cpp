@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/picker/feasible.h"
 
-#include "model/picker/menu/transition.h"
-
 #include <algorithm>
 
 namespace shardboard {
 
 namespace {
 
-bool infeasible(std::string* why, auto&& text)
+bool infeasible(Refusal* why, auto&& text)
 {
     if (why)
-        *why = text();
+        *why = { .reason = text(), .kind = Refusal::Kind::Profile };
     return false;
 }
 
@@ -21,11 +19,17 @@ std::string dimText(std::size_t operand, int dim)
     return "dim " + std::to_string(dim) + " of operand " + std::to_string(operand);
 }
 
-bool tooSmall(std::string* why, std::size_t operand, int dim, std::int64_t size, std::int64_t parts)
+bool tooSmall(Refusal* why, std::size_t operand, int dim, std::int64_t size, std::int64_t parts)
 {
-    return infeasible(why, [&] {
-        return dimText(operand, dim) + " has " + std::to_string(size) + " elements for " + std::to_string(parts) + " parts";
-    });
+    if (why)
+        *why = { .reason =
+                     dimText(operand, dim) + " has " + std::to_string(size) + " elements for " + std::to_string(parts) + " parts",
+                 .kind = Refusal::Kind::TooSmall,
+                 .operand = static_cast<int>(operand),
+                 .dim = dim,
+                 .have = size,
+                 .parts = parts };
+    return false;
 }
 
 /// A dim that any operand has cut on this mesh axis: operands are not told apart (upstream's shortcut).
@@ -38,9 +42,9 @@ bool usedOnAxis(const RowUse& use, int dim)
 }
 
 /// G0 to G2 judge a dim that is cut by its parts, another one by its size.
-bool fitsEarly(const RowUse& use, std::size_t operand, int dim, std::string* why)
+bool fitsEarly(const RowUse& use, std::size_t operand, int dim, Refusal* why)
 {
-    const std::int64_t size = (*use.task.operands[operand].shape)[static_cast<std::size_t>(dim)];
+    const std::int64_t size = use.task.operands[operand].shape[static_cast<std::size_t>(dim)];
     const std::int64_t devices = use.devices();
     const std::int64_t parts = partsOver(use.placements(operand), dim, *use.task.mesh);
     const bool cells = std::any_of(use.placements(operand).begin(), use.placements(operand).end(),
@@ -65,22 +69,28 @@ bool changedElsewhere(const RowUse& use, std::size_t operand)
     return false;
 }
 
-bool fitsLate(const RowUse& use, std::size_t operand, int dim, std::string* why)
+std::int64_t partsElsewhere(const RowUse& use, std::size_t operand, int dim)
 {
-    const std::int64_t size = (*use.task.operands[operand].shape)[static_cast<std::size_t>(dim)];
-    if (use.from(operand).shards(dim) && !changedElsewhere(use, operand))
-        return true;
-    std::int64_t parts = use.devices();
+    std::int64_t parts = 1;
     for (std::size_t axis = 0; axis < use.axes(); ++axis)
         if (axis != use.axis && use.placements(operand)[axis].shards(dim))
             parts *= use.task.mesh->axis(static_cast<int>(axis)).size;
+    return parts;
+}
+
+bool fitsLate(const RowUse& use, std::size_t operand, int dim, Refusal* why)
+{
+    const std::int64_t size = use.task.operands[operand].shape[static_cast<std::size_t>(dim)];
+    if (use.from(operand).shards(dim) && !changedElsewhere(use, operand))
+        return true;
+    const std::int64_t parts = use.devices() * partsElsewhere(use, operand, dim);
     return !isStatic(size) || size >= parts || tooSmall(why, operand, dim, size, parts);
 }
 
-bool fitsOutput(const RowUse& use, std::string* why)
+bool fitsOutput(const RowUse& use, Refusal* why)
 {
     const auto& limits = use.task.menu->outputLimits;
-    const Placement output = use.output();
+    const Placement output = use.result();
     if (limits.empty() || !output.sharded())
         return true;
     const auto dim = static_cast<std::size_t>(output.dim);
@@ -94,17 +104,14 @@ bool fitsOutput(const RowUse& use, std::string* why)
            });
 }
 
-/// Sizes that must divide over all mesh axes that would cut the dim.
-const EvenSize* unevenSize(const RowUse& use)
+/// Units that do not divide over the mesh axis or, where no plan looks at them together later, over all that would cut the dim.
+const WholeUnits* brokenUnits(const RowUse& use)
 {
-    for (const EvenSize& even : use.task.menu->rows[use.row].even) {
-        const auto operand = static_cast<std::size_t>(even.operand);
-        std::int64_t parts = use.devices();
-        for (std::size_t axis = 0; axis < use.axes(); ++axis)
-            if (axis != use.axis && use.placements(operand)[axis].shards(even.dim))
-                parts *= use.task.mesh->axis(static_cast<int>(axis)).size;
-        if (isStatic(even.size) && even.size % parts != 0)
-            return &even;
+    for (const WholeUnits& units : use.wanted().conditions) {
+        const std::int64_t elsewhere =
+            use.task.ofPlan ? 1 : partsElsewhere(use, static_cast<std::size_t>(units.operand), units.dim);
+        if (isStatic(units.units) && !units.fits(use.devices() * elsewhere))
+            return &units;
     }
     return nullptr;
 }
@@ -122,23 +129,19 @@ bool RowUse::moves() const
 double RowUse::cost() const
 {
     double sum = 0;
+    const PriceRules rules = task.prices();
     for (std::size_t i = 0; i < task.operands.size(); ++i)
-        sum += transitionPrice(task.profile, from(i), to(i), task.operands[i].bytes, devices());
+        sum += transitionPrice(rules, from(i), to(i), task.bytes[i], devices());
     return sum;
 }
 
-const char* RowUse::unsound() const
-{
-    const MenuRow& r = task.menu->rows[row];
-    if (r.unsound != nullptr || r.unsoundUnlessEven == nullptr)
-        return r.unsound;
-    return unevenSize(*this) ? r.unsoundUnlessEven : nullptr;
-}
+const char* RowUse::unsound() const { return wanted().soundIfWhole && !brokenUnits(*this) ? nullptr : wanted().unsound; }
 
-bool feasible(const RowUse& use, std::string* why)
+bool feasible(const RowUse& use, Refusal* why)
 {
     const PickTask& task = use.task;
-    const MenuRow& row = task.menu->rows[use.row];
+    const Row& row = use.wanted();
+    const PriceRules rules = task.prices();
     const bool early = isEarly(task.profile);
     if (row.stay && use.moves())
         return infeasible(why, [] { return std::string("an operand would have to move, which this operation does not do"); });
@@ -148,25 +151,33 @@ bool feasible(const RowUse& use, std::string* why)
         const Placement& to = use.to(i);
         if (!early && task.mesh->deviceCount() == 1 && !to.replicated())
             return infeasible(why, [] { return std::string("an operand on one device is replicated"); });
-        if (!early && transitionPrice(task.profile, use.from(i), to, 0, use.devices()) == kInfiniteCost)
-            return infeasible(why, [&] {
-                return "no collective turns operand " + std::to_string(i) + " from " + use.from(i).code() + " into " + to.code();
-            });
+        if (!early && transitionPrice(rules, use.from(i), to, 0, use.devices()) == kInfiniteCost) {
+            if (why)
+                *why = { .reason = "no collective turns operand " + std::to_string(i) + " from " + use.from(i).code() + " into "
+                             + to.code(),
+                         .kind = Refusal::Kind::NotPartial,
+                         .operand = static_cast<int>(i) };
+            return false;
+        }
         if (!to.sharded() || (early && to == use.from(i)))
             continue;
-        if (to.dim >= static_cast<int>(task.operands[i].shape->size()))
+        if (to.dim >= static_cast<int>(task.operands[i].shape.size()))
             return infeasible(why, [&] { return "operand " + std::to_string(i) + " has no dim " + std::to_string(to.dim); });
         if (early ? !fitsEarly(use, i, to.dim, why) : !fitsLate(use, i, to.dim, why))
             return false;
     }
-    if (row.wholeParts) {
-        // What several mesh axes together do to it is only known once all are decided.
-        for (const EvenSize& even : row.even)
-            if (even.size % use.devices() != 0)
-                return infeasible(why, [&] { return std::to_string(even.size) + " units do not divide over the devices"; });
-    } else if (task.profile == RuleProfile::Shardboard)
-        if (const EvenSize* even = unevenSize(use))
-            return infeasible(why, [&] { return std::to_string(even->size) + " elements do not divide over the devices"; });
+    if (!row.soundIfWhole || task.profile == PickerProfile::Shardboard)
+        if (const WholeUnits* units = brokenUnits(use)) {
+            if (why)
+                *why = { .reason = std::to_string(units->units) + " elements do not divide over the devices",
+                         .kind = Refusal::Kind::Units,
+                         .operand = units->operand,
+                         .dim = units->dim,
+                         .have = units->units,
+                         .parts = use.devices(),
+                         .units = units->what };
+            return false;
+        }
     if (early && row.dropped)
         return infeasible(
             why, [] { return std::string("it is off the menu: with the operands as they came it is feasible on no mesh axis"); });
@@ -177,7 +188,7 @@ Menu withFallback(const PickTask& task)
 {
     Menu menu = *task.menu;
     std::vector<Placement> now;
-    for (const TaskOperand& operand : task.operands)
+    for (const PickOperand& operand : task.operands)
         now.insert(now.end(), operand.placements.begin(), operand.placements.end());
     const auto usable = [&](std::size_t row) {
         for (std::size_t axis = 0; axis < static_cast<std::size_t>(task.mesh->axisCount()); ++axis)
@@ -187,23 +198,14 @@ Menu withFallback(const PickTask& task)
     };
     for (std::size_t row = 0; row < menu.rows.size(); ++row)
         menu.rows[row].dropped = !usable(row);
-    MenuRow all;
-    all.fallback = true;
+    Row all { .operands = std::vector<Placement>(task.operands.size()), .fallback = true };
     if (!menu.rows.empty())
         all.kept = menu.rows.front().kept;
-    if (all.kept != 0 && all.kept == (std::uint64_t { 1 } << menu.operands) - 1)
+    if (all.kept != 0 && all.kept == (std::uint64_t { 1 } << task.operands.size()) - 1)
         return menu; // nothing that could be replicated
-    const std::vector<Placement> replicated(menu.operands);
-    for (std::size_t row = menu.rows.size(); row-- > 0;) {
-        if (menu.rows[row].dropped)
-            continue;
-        const auto needs = menu.needsOf(row);
-        if (menu.rows[row].output.replicated() && menu.rows[row].outputOf < 0
-            && std::equal(needs.begin(), needs.end(), replicated.begin()))
-            return menu;
-        break;
-    }
-    menu.add(std::move(all), replicated);
+    const auto last = std::find_if(menu.rows.rbegin(), menu.rows.rend(), [](const Row& row) { return !row.dropped; });
+    if (last == menu.rows.rend() || !last->result.replicated() || last->resultOf >= 0 || last->operands != all.operands)
+        menu.rows.push_back(std::move(all));
     return menu;
 }
 

@@ -13,19 +13,16 @@ struct RowUse {
     std::size_t row = 0;
     std::size_t axis = 0;
 
+    const Row& wanted() const { return task.menu->rows[row]; }
     std::size_t axes() const { return static_cast<std::size_t>(task.mesh->axisCount()); }
     std::int64_t devices() const { return task.mesh->axis(static_cast<int>(axis)).size; }
     const Placement& from(std::size_t operand) const { return now[operand * axes() + axis]; }
     /// What the row asks of an operand; what it has where the row keeps it.
-    const Placement& to(std::size_t operand) const
-    {
-        return task.menu->rows[row].keeps(operand) ? from(operand) : task.menu->need(row, operand);
-    }
+    const Placement& to(std::size_t operand) const { return wanted().keeps(operand) ? from(operand) : wanted().operands[operand]; }
     std::span<const Placement> placements(std::size_t operand) const { return now.subspan(operand * axes(), axes()); }
-    Placement output() const
+    Placement result() const
     {
-        const MenuRow& r = task.menu->rows[row];
-        return r.outputOf >= 0 ? from(static_cast<std::size_t>(r.outputOf)) : r.output;
+        return wanted().resultOf >= 0 ? from(static_cast<std::size_t>(wanted().resultOf)) : wanted().result;
     }
     bool moves() const;
     double cost() const; ///< may be infinite
@@ -34,7 +31,7 @@ struct RowUse {
 };
 
 /// `why` is filled when it is not.
-bool feasible(const RowUse& use, std::string* why = nullptr);
+bool feasible(const RowUse& use, Refusal* why = nullptr);
 
 /// The menu that G0 to G2 offer: rows that are feasible on no mesh axis as the operands arrive are dropped (marked, so that they
 /// can be told of), even where what earlier mesh axes decide would make them feasible; the all-replicated row stands behind the

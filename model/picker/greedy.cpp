@@ -2,56 +2,46 @@
 #include "model/picker/greedy.h"
 
 #include "model/core/shards.h"
-#include "model/picker/askpicker.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
+#include "model/picker/pickaction.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace shardboard {
 
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-} // namespace
-
-Placement placementOn(const Layout& layout, int axis)
+PickerKind kindOf(const PickerOptions& options)
 {
-    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
-        for (const AxisRef& ref : layout.dims[dim])
-            if (ref.axis == axis)
-                return { Placement::Kind::Sharded, static_cast<int>(dim) };
-    for (const AxisRef& ref : layout.partial)
-        if (ref.axis == axis)
-            return partialPlacement(layout.op == ReduceOp::Max       ? PartialReduce::Max
-                                        : layout.op == ReduceOp::Min ? PartialReduce::Min
-                                                                     : PartialReduce::Sum);
-    return {};
+    if (options.picker != PlanPicker::Greedy)
+        return options.picker == PlanPicker::None ? PickerKind::NoReshard : PickerKind::PartialsOnly;
+    return options.profile == PickerProfile::G2 || options.profile == PickerProfile::G3 ? PickerKind::AutoReshard
+                                                                                        : PickerKind::GreedyReshard;
 }
 
-std::string rowText(const Row& row)
+PickPolicy policyOf(const PickerOptions& options)
 {
-    std::string text;
-    for (const Placement& placement : row.operands)
-        text += placement.code() + " ";
-    return text + "-> " + row.result.code();
+    PickPolicy policy { options.allowPartialToSharded, {}, options.allowedTransitions, options.onReshard };
+    if (options.budgetBytesPerDevice > 0)
+        policy.budget = static_cast<double>(options.budgetBytesPerDevice);
+    return policy;
 }
 
-namespace {
+Refusal byPolicy(std::string_view reason) { return { .reason = std::string(reason), .kind = Refusal::Kind::Policy }; }
 
 struct Priced {
     const Row* row = nullptr;
     double cost = 0;
     double seconds = 0;
-    std::string refusal; ///< empty when allowed
+    std::string_view refusal {}; ///< empty when allowed
 };
 
 /// What is weighed on one mesh axis: feasible rows of finite cost, cheapest first, earlier rows first among equals.
 struct AxisChoice {
     int axis = 0;
-    std::vector<Priced> rows;
-    std::vector<std::size_t> allowed; ///< indices into rows
+    std::vector<Priced> rows {};
+    std::vector<std::size_t> allowed {}; ///< indices into rows
 };
 
 class GreedyPick {
@@ -70,7 +60,9 @@ public:
             m_bytes.push_back(static_cast<double>(shardboard::bytesOf(elementCount(operand.shape).value_or(0), operand.dtype))
                               * operand.density);
         }
-        m_rows = rowsFor(request.kind, shapes, m_resultShape, m_options.profile);
+        m_menu.rows = ruleOf(request.kind).rows(shapes, m_resultShape, m_options.profile);
+        m_task = { PickerProfile::Shardboard, &m_menu, m_operands, m_bytes, &m_mesh, {}, true };
+        m_now = placementsNow(m_task);
     }
 
     Result<Pick> pick(const std::string& where)
@@ -91,21 +83,22 @@ public:
         for (std::size_t c = 0; c < m_choices.size(); ++c) {
             const int axis = m_choices[c].axis;
             std::vector<JudgedRow> impossible;
-            for (const Row& row : m_rows) {
+            for (const Row& row : m_menu.rows) {
                 const auto& weighed = m_choices[c].rows;
                 if (std::any_of(weighed.begin(), weighed.end(), [&](const Priced& priced) { return priced.row == &row; }))
                     continue;
-                auto against = obstacle(row, axis);
-                if (!against) // a generation of MAX counts otherwise
-                    against = Obstacle {
-                        Obstacle::Kind::Profile, 0, 0, 0, 0, "profile " + profileName(m_options.profile) + " cannot use it here"
-                    };
-                impossible.push_back({ axis, row, kInfinite, 0, false, {}, std::move(against) });
+                Refusal why; // a generation of MAX may count otherwise
+                if (feasible(useOf(row, axis), &why))
+                    why = { .reason = "profile " + profileName(m_options.profile) + " cannot use it here",
+                            .kind = Refusal::Kind::Profile };
+                impossible.push_back({ axis, row, kInfiniteCost, 0, false, std::move(why) });
             }
             for (std::size_t i = 0; i < m_choices[c].rows.size(); ++i) {
                 const Priced& priced = m_choices[c].rows[i];
                 const bool isPicked = &priced == &picked(c);
-                out.push_back({ axis, *priced.row, priced.cost, priced.seconds, isPicked, priced.refusal, std::nullopt });
+                out.push_back({ axis, *priced.row, priced.cost, priced.seconds, isPicked, std::nullopt });
+                if (!priced.refusal.empty())
+                    out.back().refusal = byPolicy(priced.refusal);
                 if (isPicked)
                     continue;
                 // Beside the rows that the other axes take: as if it were allowed and picked.
@@ -113,12 +106,10 @@ public:
                 m_choices[c].allowed = { i };
                 m_picked[c] = 0;
                 build();
-                if (auto against = unsound(); against && against->kind == Obstacle::Kind::Policy) {
-                    if (out.back().refusal.empty())
-                        out.back().refusal = against->what;
-                } else if (against) {
-                    against->kind = Obstacle::Kind::Together;
-                    out.back().obstacle = std::move(against);
+                if (auto against = unsound(); against && (against->kind != Refusal::Kind::Policy || !out.back().refusal)) {
+                    if (against->kind != Refusal::Kind::Policy)
+                        against->kind = Refusal::Kind::Together;
+                    out.back().refusal = std::move(against);
                 }
                 m_choices[c].allowed = allowed;
                 m_picked = taken;
@@ -153,23 +144,46 @@ private:
         return done();
     }
 
+    RowUse useOf(const Row& row, int axis) const
+    {
+        return { m_task, m_now, static_cast<std::size_t>(&row - m_menu.rows.data()), static_cast<std::size_t>(axis) };
+    }
+
     /// What the picker of a generation of MAX takes comes first; the others are there in case its rows cannot be combined.
     Status askUpstream(const std::string& where)
     {
-        const auto asked = askPicker(m_rows, m_operands, m_mesh, m_options, where);
-        if (!asked.ok())
-            return asked.error();
-        for (const AskedAxis& axis : asked.value()) {
-            AxisChoice choice { axis.axis, {}, { axis.picked } };
-            for (const AskedRow& row : axis.rows) {
-                Priced priced;
-                priced.row = &m_rows[row.row];
-                priced.cost = row.cost;
-                priced.refusal = row.refusal;
-                choice.rows.push_back(std::move(priced));
-            }
+        std::vector<double> bytes;
+        for (const PickOperand& operand : m_operands)
+            bytes.push_back(countedBytes(m_options.profile, operand, m_mesh));
+        const auto picked = pickRows(
+            kindOf(m_options), { m_options.profile, &m_menu, m_operands, bytes, &m_mesh, policyOf(m_options), true }, &m_trace);
+        if (const auto* refusal = std::get_if<Refusal>(&picked))
+            return inputError(where, refusal->reason, refusal->fix);
+        for (int axis = 0; axis < m_mesh.axisCount(); ++axis) {
+            if (m_mesh.axis(axis).size == 1)
+                continue; // every placement is the same thing there
+            const auto& verdicts = m_trace.axes[static_cast<std::size_t>(axis)];
+            const auto indexOf = [&](const Priced& priced) { return static_cast<std::size_t>(priced.row - m_menu.rows.data()); };
+            AxisChoice choice { axis };
+            for (std::size_t row = 0; row < verdicts.size(); ++row)
+                if (verdicts[row].status != RowVerdict::Status::Infeasible && verdicts[row].cost != kInfiniteCost)
+                    choice.rows.push_back({ &m_menu.rows[row], verdicts[row].cost, 0, verdicts[row].why });
+            std::stable_sort(choice.rows.begin(), choice.rows.end(), [&](const Priced& a, const Priced& b) {
+                return a.cost != b.cost || isEarly(m_options.profile) ? a.cost < b.cost
+                                                                      : verdicts[indexOf(a)].moves < verdicts[indexOf(b)].moves;
+            });
+            const int row = std::get<PickAction>(picked).rows[static_cast<std::size_t>(axis)];
+            const auto first = std::find_if(choice.rows.begin(), choice.rows.end(),
+                                            [&](const Priced& priced) { return static_cast<int>(indexOf(priced)) == row; });
+            if (first == choice.rows.end()) // MAX takes the first action where none has a finite price
+                return inputError(where,
+                                  "no collective can do what " + profileName(m_options.profile) + " picks over mesh axis '"
+                                      + m_mesh.axis(axis).name + "'",
+                                  "change the layout of its weight");
+            first->refusal = {};
+            choice.allowed.push_back(static_cast<std::size_t>(first - choice.rows.begin()));
             for (std::size_t i = 0; i < choice.rows.size(); ++i)
-                if (choice.rows[i].refusal.empty() && i != axis.picked)
+                if (choice.rows[i].refusal.empty() && i != choice.allowed.front())
                     choice.allowed.push_back(i);
             m_choices.push_back(std::move(choice));
         }
@@ -216,18 +230,12 @@ private:
         return bytes <= static_cast<double>(m_options.budgetBytesPerDevice);
     }
 
-    static bool meets(const Row& row, const AxisPin& pin)
-    {
-        return pin.result ? row.result == *pin.result : rowText(row) == pin.row;
-    }
-
     void addPrice(Priced& priced, std::size_t operand, const Placement& from, const Placement& to, int axis) const
     {
         if (from == to)
             return;
-        const std::int64_t devices = m_mesh.axis(axis).size;
-        priced.cost += transitionCost(from, to, m_bytes[operand], devices);
-        if (m_links == nullptr || std::isinf(priced.cost) || from.replicated())
+        priced.cost += transitionPrice(m_task.prices(), from, to, m_bytes[operand], m_mesh.axis(axis).size);
+        if (m_links == nullptr || from.replicated())
             return;
         // What a device holds when this mesh axis alone does not cut it.
         double bytes = m_bytes[operand];
@@ -248,18 +256,14 @@ private:
 
     AxisChoice weigh(int axis, const AxisPin* pin) const
     {
-        AxisChoice choice { axis, {}, {} };
-        for (const Row& row : m_rows) {
-            if (!feasible(row, axis))
-                continue;
-            Priced priced = price(row, axis, pin);
-            if (!std::isinf(priced.cost))
-                choice.rows.push_back(std::move(priced));
-        }
+        AxisChoice choice { axis };
+        for (const Row& row : m_menu.rows)
+            if (const RowUse use = useOf(row, axis); feasible(use))
+                choice.rows.push_back(price(use, axis, pin));
         std::stable_sort(choice.rows.begin(), choice.rows.end(), [&](const Priced& a, const Priced& b) {
             if (rank(a) != rank(b) || pin == nullptr || !pin->tieOnly)
                 return rank(a) < rank(b);
-            return meets(*a.row, *pin) && !meets(*b.row, *pin);
+            return pin->meets(*a.row) && !pin->meets(*b.row);
         });
         for (std::size_t i = 0; i < choice.rows.size(); ++i)
             if (choice.rows[i].refusal.empty())
@@ -267,69 +271,24 @@ private:
         return choice;
     }
 
-    Priced price(const Row& row, int axis, const AxisPin* pin) const
+    Priced price(const RowUse& use, int axis, const AxisPin* pin) const
     {
-        Priced priced { &row, 0, 0, {} };
+        const Row& row = use.wanted();
+        Priced priced { &row };
         for (std::size_t i = 0; i < m_operands.size(); ++i) {
-            const Placement now = placementOn(m_operands[i].layout, axis);
-            addPrice(priced, i, now, row.operands[i], axis);
-            if (now.kind == Placement::Kind::Partial && row.operands[i].kind == Placement::Kind::Sharded
-                && !m_options.allowPartialToSharded && (pin == nullptr || pin->tieOnly))
-                priced.refusal = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
+            addPrice(priced, i, use.from(i), row.operands[i], axis);
+            if (use.from(i).partial() && row.operands[i].sharded() && !m_options.allowPartialToSharded
+                && (pin == nullptr || pin->tieOnly))
+                priced.refusal = kNoScatter;
         }
         for (const int operand : row.ring) // each device gets the parts of all others
             addPrice(priced, static_cast<std::size_t>(operand), row.operands[static_cast<std::size_t>(operand)], {}, axis);
         for (std::size_t i = 0; i < m_operands.size() && m_options.picker != PlanPicker::Greedy; ++i)
-            if (const char* why = refusedByPicker(placementOn(m_operands[i].layout, axis), row.operands[i]))
+            if (const char* why = refusedByPicker(use.from(i), row.operands[i]))
                 priced.refusal = why;
-        if (pin != nullptr && !pin->tieOnly && !meets(row, *pin))
+        if (pin != nullptr && !pin->tieOnly && !pin->meets(row))
             priced.refusal = pin->why;
         return priced;
-    }
-
-    /// A dim that is not cut over this axis yet must have an element for each device of all axes that would cut it.
-    bool feasible(const Row& row, int axis) const
-    {
-        for (std::size_t i = 0; i < m_operands.size(); ++i) {
-            const Placement& needed = row.operands[i];
-            if (needed.kind != Placement::Kind::Sharded || needed == placementOn(m_operands[i].layout, axis))
-                continue;
-            const std::int64_t size = m_operands[i].shape[static_cast<std::size_t>(needed.dim)];
-            if (size == 1 || size < wantedParts(i, needed, axis))
-                return false;
-        }
-        return std::all_of(row.conditions.begin(), row.conditions.end(),
-                           [&](const WholeUnits& c) { return fits(c, m_mesh.axis(axis).size); });
-    }
-    std::int64_t wantedParts(std::size_t operand, const Placement& needed, int axis) const
-    {
-        return m_mesh.axis(axis).size * partsOf(m_operands[operand].layout.dims[static_cast<std::size_t>(needed.dim)], m_mesh);
-    }
-
-    /// What feasible(), a finite price and sound() say no to.
-    std::optional<Obstacle> obstacle(const Row& row, int axis) const
-    {
-        for (std::size_t i = 0; i < m_operands.size(); ++i) {
-            const Placement now = placementOn(m_operands[i].layout, axis);
-            const Placement& needed = row.operands[i];
-            if (needed.kind == Placement::Kind::Partial && needed != now)
-                return Obstacle { Obstacle::Kind::NotPartial, static_cast<int>(i), 0, 0, 0, {} };
-            if (needed.kind != Placement::Kind::Sharded || needed == now)
-                continue;
-            const std::int64_t size = m_operands[i].shape[static_cast<std::size_t>(needed.dim)];
-            const std::int64_t parts = wantedParts(i, needed, axis);
-            if (size == 1 || size < parts)
-                return Obstacle { Obstacle::Kind::TooSmall, static_cast<int>(i), needed.dim, size, parts, {} };
-        }
-        for (const WholeUnits& c : row.conditions)
-            if (const std::int64_t parts = m_mesh.axis(axis).size; !fits(c, parts))
-                return Obstacle { Obstacle::Kind::Units, c.operand, c.dim, c.units, parts, c.what };
-        return std::nullopt;
-    }
-
-    static bool fits(const WholeUnits& condition, std::int64_t parts)
-    {
-        return condition.units % parts == 0 || (condition.unitElements > 0 && condition.units >= parts);
     }
 
     /// The cheapest row of every axis, unless they cannot be combined; then the next cheapest combinations in turn.
@@ -506,32 +465,34 @@ private:
     /// Conditions that only the whole combination can tell: whole heads over all axes together, room for all parts of a
     /// dim that is newly cut, and parts of coupled operands that line up.
     bool sound() const { return !unsound(); }
-    std::optional<Obstacle> unsound() const
+    std::optional<Refusal> unsound() const
     {
         for (std::size_t i = 0; i < m_targets.size(); ++i)
             for (std::size_t dim = 0; dim < m_targets[i].dims.size(); ++dim)
                 if (m_targets[i].dims[dim] != m_operands[i].layout.dims[dim]
                     && partsOf(m_targets[i].dims[dim], m_mesh) > std::max<std::int64_t>(1, m_operands[i].shape[dim]))
-                    return Obstacle { Obstacle::Kind::TooSmall,
-                                      static_cast<int>(i),
-                                      static_cast<int>(dim),
-                                      m_operands[i].shape[dim],
-                                      partsOf(m_targets[i].dims[dim], m_mesh),
-                                      {} };
+                    return Refusal { .kind = Refusal::Kind::TooSmall,
+                                     .operand = static_cast<int>(i),
+                                     .dim = static_cast<int>(dim),
+                                     .have = m_operands[i].shape[dim],
+                                     .parts = partsOf(m_targets[i].dims[dim], m_mesh) };
         for (std::size_t c = 0; c < m_choices.size(); ++c)
             for (const WholeUnits& unit : picked(c).row->conditions) {
                 const auto operand = static_cast<std::size_t>(unit.operand);
                 const auto& axes = m_targets[operand].dims[static_cast<std::size_t>(unit.dim)];
                 // Axes that cut this operand alone may leave the units uneven; the coupled ones come first.
-                if (const std::int64_t parts = partsOf(axes, m_mesh); !fits(unit, parts))
-                    return Obstacle { Obstacle::Kind::Units, unit.operand, unit.dim, unit.units, parts, unit.what };
+                if (const std::int64_t parts = partsOf(axes, m_mesh); !unit.fits(parts))
+                    return Refusal { .kind = Refusal::Kind::Units,
+                                     .operand = unit.operand,
+                                     .dim = unit.dim,
+                                     .have = unit.units,
+                                     .parts = parts,
+                                     .units = unit.what };
             }
         if (!withinPicker())
-            return Obstacle {
-                Obstacle::Kind::Policy, 0, 0, 0, 0, "picker " + planPickerName(m_options.picker) + " would have to move an operand"
-            };
+            return byPolicy("picker " + planPickerName(m_options.picker) + " would have to move an operand");
         if (!withinBudget())
-            return Obstacle { Obstacle::Kind::Policy, 0, 0, 0, 0, "a device would hold more of the operands than the budget" };
+            return byPolicy("a device would hold more of the operands than the budget");
         return std::nullopt;
     }
 
@@ -544,26 +505,8 @@ private:
         pick.operands = m_targets;
         pick.result = m_result;
         pick.unmet = m_unmet;
-        for (std::size_t c = 0; c < m_choices.size(); ++c) {
+        for (std::size_t c = 0; c < m_choices.size(); ++c)
             pick.cost += picked(c).cost;
-            for (const Priced& priced : m_choices[c].rows) {
-                Candidate candidate;
-                candidate.axis = m_choices[c].axis;
-                for (const Placement& placement : priced.row->operands)
-                    candidate.operands.push_back(placement.code());
-                candidate.result = priced.row->result.code();
-                candidate.cost = priced.cost;
-                candidate.seconds = priced.seconds;
-                candidate.allowed = priced.refusal.empty();
-                candidate.picked = &priced == &picked(c);
-                candidate.refusal = priced.refusal;
-                if (&priced == &m_choices[c].rows[m_choices[c].allowed.front()] && !candidate.picked) {
-                    candidate.allowed = false;
-                    candidate.refusal = "it comes first on this mesh axis, but cannot be combined with the rows of the others";
-                }
-                pick.candidates.push_back(std::move(candidate));
-            }
-        }
         return pick;
     }
 
@@ -574,7 +517,10 @@ private:
     const std::vector<AxisPin>& m_pins;
     const LinkPrice* m_links;
     std::vector<double> m_bytes;
-    std::vector<Row> m_rows;
+    Menu m_menu;
+    PickTask m_task; ///< with our own prices, whatever the profile
+    std::vector<Placement> m_now;
+    PickTrace m_trace; ///< of a generation of MAX
     std::vector<AxisChoice> m_choices;
     std::vector<int> m_unmet;
     std::vector<std::size_t> m_picked; ///< per choice, an index into its allowed rows
@@ -584,25 +530,9 @@ private:
 
 } // namespace
 
-double transitionCost(const Placement& from, const Placement& to, double bytes, std::int64_t n)
+PickOperand pickOperand(const GraphTensor& tensor, const Layout& arriving, const Mesh& mesh)
 {
-    using Kind = Placement::Kind;
-    const double share = n > 1 ? static_cast<double>(n - 1) / static_cast<double>(n) : 0.0;
-    if (from == to)
-        return 0;
-    if (to.kind == Kind::Partial)
-        return kInfinite;
-    switch (from.kind) {
-    case Kind::Replicated:
-        return 0; // a slice of what every device has
-    case Kind::Sharded:
-        return bytes * share; // all-gather, or all-to-all to another dim
-    case Kind::Partial:
-        return to.kind == Kind::Replicated ? 2 * bytes * share : bytes * share;
-    case Kind::Unknown:
-        break;
-    }
-    return kInfinite;
+    return { tensor.spec.shape, tensor.spec.dtype, placementsOf(arriving, mesh), arriving, tensor.density };
 }
 
 Result<Pick> pickGreedy(const GreedyRequest& request) { return GreedyPick(request).pick(request.where); }

@@ -2,7 +2,6 @@
 // The pickers of G0 and G1 (max-sharding 3.3). GreedyReshard takes the cheapest of all combinations of rows over the mesh
 // axes; every row is judged against what the operands are at first, on all mesh axes. Without a budget mesh axes are
 // independent of each other, so that combinations need not be listed.
-#include "model/picker/menu/transition.h"
 #include "model/picker/pickaction.h"
 #include "model/picker/pickers.h"
 
@@ -11,10 +10,6 @@
 namespace shardboard {
 
 namespace {
-
-using Status = RowVerdict::Status;
-
-constexpr const char* kNoScatter = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
 
 /// A row that is feasible on a mesh axis.
 struct Candidate {
@@ -46,15 +41,17 @@ Axes collect(const PickTask& task, PickTrace* trace, Refuse refuse)
         out.candidates[axis].reserve(task.menu->rows.size());
         for (std::size_t row = 0; row < task.menu->rows.size(); ++row) {
             const RowUse use { task, out.now, row, axis };
-            std::string why;
+            Refusal why;
             if (!feasible(use, trace ? &why : nullptr)) {
-                judge(trace, axis, row, { Status::Infeasible, kInfiniteCost, std::move(why), 0 });
+                judge(trace, axis, row, { RowVerdict::Status::Infeasible, kInfiniteCost, std::move(why.reason), 0 });
                 continue;
             }
             const char* refusal = refuse(use);
             const double cost = use.cost();
             out.candidates[axis].push_back({ row, cost, refusal != nullptr });
-            judge(trace, axis, row, { refusal ? Status::Refused : Status::Allowed, cost, refusal ? refusal : "", use.moves() });
+            judge(
+                trace, axis, row,
+                { refusal ? RowVerdict::Status::Refused : RowVerdict::Status::Allowed, cost, refusal ? refusal : "", use.moves() });
         }
     }
     return out;
@@ -121,9 +118,7 @@ private:
             m_kinds.push_back(std::move(kinds));
         }
         m_rows.assign(m_kinds.size(), 0);
-        std::vector<double> bytes;
-        for (const TaskOperand& operand : m_task.operands)
-            bytes.push_back(operand.bytes);
+        const std::vector<double> bytes(m_task.bytes.begin(), m_task.bytes.end());
         m_finite = finite;
         m_found = false;
         descend(0, bytes, 0);
@@ -178,174 +173,148 @@ const char* scatters(const RowUse& use)
     return nullptr;
 }
 
-class GreedyReshard : public PlacementPicker {
-public:
-    const char* name() const override { return "GreedyReshard"; }
+Refusal needsScatter()
+{
+    return { UpstreamError::RuntimeError, "policy.allow_partial_to_sharded",
+             "every action reduces a partial value to shards (reduce-scatter), which is off",
+             "set it to true, or reshard the operand first" };
+}
 
-    std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace) const override
-    {
-        if (task.profile == RuleProfile::Shardboard)
-            return pickInTurn(task, trace);
-        const Axes axes = collect(task, trace, scatters);
+PickAction actionPicked(const PickTask& task, const Axes& axes, std::vector<int> rows, PickTrace* trace)
+{
+    PickAction action = actionOf(task, axes.now, std::move(rows));
+    markPicked(trace, action);
+    return action;
+}
+
+PickAction greedyAction(const PickTask& task, const Axes& axes, std::vector<int> rows, PickTrace* trace)
+{
+    PickAction action = actionPicked(task, axes, std::move(rows), trace);
+    if (trace != nullptr && action.cost == kInfiniteCost)
+        trace->warning = "no action has a finite cost; the first one is taken, as MAX does, though no collective can do it";
+    return action;
+}
+
+Picked withBudget(const PickTask& task, const Axes& axes, PickTrace* trace)
+{
+    BudgetSearch search(task, axes);
+    if (trace != nullptr)
         for (std::size_t axis = 0; axis < axes.candidates.size(); ++axis)
-            if (axes.candidates[axis].empty())
-                return noRow(task, axis, UpstreamError::RuntimeError);
-        if (task.profile == RuleProfile::G0 && task.policy.budget)
-            return withBudget(task, axes, trace);
-        std::vector<int> rows;
-        std::vector<int> first;
-        for (const auto& candidates : axes.candidates) {
-            const Candidate* best = nullptr;
-            const Candidate* earliest = nullptr;
-            for (const Candidate& candidate : candidates) {
-                if (candidate.refused)
-                    continue;
-                if (earliest == nullptr)
-                    earliest = &candidate;
-                if (candidate.cost < (best ? best->cost : kInfiniteCost))
-                    best = &candidate;
-            }
-            if (earliest == nullptr)
-                return needsScatter();
-            first.push_back(static_cast<int>(earliest->row));
-            if (best != nullptr)
-                rows.push_back(static_cast<int>(best->row));
-        }
-        return done(task, axes, rows.size() == first.size() ? std::move(rows) : std::move(first), trace);
-    }
-
-private:
-    static Refusal needsScatter()
-    {
-        return { UpstreamError::RuntimeError, "policy.allow_partial_to_sharded",
-                 "every action reduces a partial value to shards (reduce-scatter), which is off",
-                 "set it to true, or reshard the operand first" };
-    }
-
-    static std::variant<PickAction, Refusal> done(const PickTask& task, const Axes& axes, std::vector<int> rows, PickTrace* trace)
-    {
-        PickAction action = actionOf(task, axes.now, std::move(rows));
-        markPicked(trace, action);
-        if (trace != nullptr && action.cost == kInfiniteCost)
-            trace->warning = "no action has a finite cost; the first one is taken, as MAX does, though no collective can do it";
-        return action;
-    }
-
-    static std::variant<PickAction, Refusal> withBudget(const PickTask& task, const Axes& axes, PickTrace* trace)
-    {
-        BudgetSearch search(task, axes);
-        if (trace != nullptr)
-            for (std::size_t axis = 0; axis < axes.candidates.size(); ++axis)
-                for (const Candidate& candidate : axes.candidates[axis]) {
-                    RowVerdict& verdict = trace->axes[axis][candidate.row];
-                    if (!search.fits(axis, candidate.row)) {
-                        verdict.status = Status::Refused;
-                        verdict.why = "the operands would not fit the budget per device (budget_bytes_per_device)";
-                    }
+            for (const Candidate& candidate : axes.candidates[axis]) {
+                RowVerdict& verdict = trace->axes[axis][candidate.row];
+                if (!search.fits(axis, candidate.row)) {
+                    verdict.status = RowVerdict::Status::Refused;
+                    verdict.why = "the operands would not fit the budget per device (budget_bytes_per_device)";
                 }
-        const bool none = search.best(true).empty();
-        std::vector<int> rows = search.best(false);
-        if (search.gaveUp())
-            return Refusal { UpstreamError::RuntimeError, "policy.budget_bytes_per_device",
-                             "there are too many combinations of rows to find one that fits", "use fewer mesh axes or rows" };
-        if (none)
-            return Refusal { UpstreamError::RuntimeError, "policy.budget_bytes_per_device",
-                             "every action exceeds the budget per device", "raise the budget, or cut the operands first" };
-        if (rows.empty())
-            return needsScatter();
-        return done(task, axes, std::move(rows), trace);
-    }
-};
-
-/// Takes the first action in order that a test on its rows allows, whatever it costs.
-class FirstAllowed {
-public:
-    static std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace, const char* (*refuse)(const RowUse&),
-                                                  const char* reason)
-    {
-        const Axes axes = collect(task, trace, refuse);
-        std::vector<int> rows;
-        std::vector<int> first;
-        for (std::size_t axis = 0; axis < axes.candidates.size(); ++axis) {
-            const auto& candidates = axes.candidates[axis];
-            if (candidates.empty())
-                return noRow(task, axis, UpstreamError::ShardingError);
-            first.push_back(static_cast<int>(candidates.front().row));
-            const auto allowed = std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return !c.refused; });
-            if (allowed != candidates.end())
-                rows.push_back(static_cast<int>(allowed->row));
-        }
-        const bool lenient = task.profile == RuleProfile::G0 && refuse == moves;
-        if (rows.size() != first.size() && !lenient)
-            return Refusal { UpstreamError::ShardingError, "picker", reason, "reshard the operands first, or take another picker" };
-        PickAction action = actionOf(task, axes.now, rows.size() == first.size() ? std::move(rows) : std::move(first));
-        markPicked(trace, action);
-        return action;
-    }
-
-    static const char* moves(const RowUse& use)
-    {
-        return use.moves() ? "an operand would move, which NoReshard does not do" : nullptr;
-    }
-    static const char* movesMore(const RowUse& use)
-    {
-        for (std::size_t i = 0; i < use.task.operands.size(); ++i)
-            if (use.from(i) != use.to(i) && !(use.from(i).partial() && use.to(i).replicated()))
-                return "PartialsOnly does nothing but reduce partial values to replicated ones";
-        return nullptr;
-    }
-};
-
-class NoReshard : public PlacementPicker {
-public:
-    const char* name() const override { return "NoReshard"; }
-    std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace) const override
-    {
-        return FirstAllowed::pick(task, trace, FirstAllowed::moves, "no action leaves every operand where it is");
-    }
-};
-
-class PartialsOnly : public PlacementPicker {
-public:
-    const char* name() const override { return "PartialsOnly"; }
-    std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace) const override
-    {
-        // an action that moves nothing comes before all others
-        if (auto still = FirstAllowed::pick(task, nullptr, FirstAllowed::moves, "");
-            std::holds_alternative<PickAction>(still) && !std::get<PickAction>(still).moved) {
-            FirstAllowed::pick(task, trace, FirstAllowed::movesMore, "");
-            if (trace != nullptr) {
-                for (auto& axis : trace->axes)
-                    for (RowVerdict& verdict : axis)
-                        if (verdict.status == Status::Picked)
-                            verdict.status = Status::Allowed;
-                markPicked(trace, std::get<PickAction>(still));
             }
-            return still;
+    const bool none = search.best(true).empty();
+    std::vector<int> rows = search.best(false);
+    if (search.gaveUp())
+        return Refusal { UpstreamError::RuntimeError, "policy.budget_bytes_per_device",
+                         "there are too many combinations of rows to find one that fits", "use fewer mesh axes or rows" };
+    if (none)
+        return Refusal { UpstreamError::RuntimeError, "policy.budget_bytes_per_device",
+                         "every action exceeds the budget per device", "raise the budget, or cut the operands first" };
+    if (rows.empty())
+        return needsScatter();
+    return greedyAction(task, axes, std::move(rows), trace);
+}
+
+Picked greedyReshard(const PickTask& task, PickTrace* trace)
+{
+    if (task.profile == PickerProfile::Shardboard)
+        return pickInTurn(task, trace);
+    const Axes axes = collect(task, trace, scatters);
+    for (std::size_t axis = 0; axis < axes.candidates.size(); ++axis)
+        if (axes.candidates[axis].empty())
+            return noRow(task, axis, UpstreamError::RuntimeError);
+    if (task.profile == PickerProfile::G0 && task.policy.budget)
+        return withBudget(task, axes, trace);
+    std::vector<int> rows;
+    std::vector<int> first;
+    for (const auto& candidates : axes.candidates) {
+        const Candidate* best = nullptr;
+        const Candidate* earliest = nullptr;
+        for (const Candidate& candidate : candidates) {
+            if (candidate.refused)
+                continue;
+            if (earliest == nullptr)
+                earliest = &candidate;
+            if (candidate.cost < (best ? best->cost : kInfiniteCost))
+                best = &candidate;
         }
-        return FirstAllowed::pick(task, trace, FirstAllowed::movesMore,
-                                  "no action does nothing but reduce partial values to replicated ones");
+        if (earliest == nullptr)
+            return needsScatter();
+        first.push_back(static_cast<int>(earliest->row));
+        if (best != nullptr)
+            rows.push_back(static_cast<int>(best->row));
     }
-};
+    return greedyAction(task, axes, rows.size() == first.size() ? std::move(rows) : std::move(first), trace);
+}
+
+const char* moves(const RowUse& use) { return use.moves() ? "an operand would move, which NoReshard does not do" : nullptr; }
+
+const char* movesMore(const RowUse& use)
+{
+    for (std::size_t i = 0; i < use.task.operands.size(); ++i)
+        if (use.from(i) != use.to(i) && !(use.from(i).partial() && use.to(i).replicated()))
+            return "PartialsOnly does nothing but reduce partial values to replicated ones";
+    return nullptr;
+}
+
+/// The first action in order that a test on its rows allows, whatever it costs.
+Picked firstAllowed(const PickTask& task, PickTrace* trace, const char* (*refuse)(const RowUse&), const char* reason)
+{
+    const Axes axes = collect(task, trace, refuse);
+    std::vector<int> rows;
+    std::vector<int> first;
+    for (std::size_t axis = 0; axis < axes.candidates.size(); ++axis) {
+        const auto& candidates = axes.candidates[axis];
+        if (candidates.empty())
+            return noRow(task, axis, UpstreamError::ShardingError);
+        first.push_back(static_cast<int>(candidates.front().row));
+        const auto allowed = std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return !c.refused; });
+        if (allowed != candidates.end())
+            rows.push_back(static_cast<int>(allowed->row));
+    }
+    const bool lenient = task.profile == PickerProfile::G0 && refuse == moves;
+    if (rows.size() != first.size() && !lenient)
+        return Refusal { UpstreamError::ShardingError, "picker", reason, "reshard the operands first, or take another picker" };
+    return actionPicked(task, axes, rows.size() == first.size() ? std::move(rows) : std::move(first), trace);
+}
+
+Picked partialsOnly(const PickTask& task, PickTrace* trace)
+{
+    Picked picked = firstAllowed(task, trace, movesMore, "no action does nothing but reduce partial values to replicated ones");
+    // an action that moves nothing comes before all others
+    Picked still = firstAllowed(task, nullptr, moves, "");
+    const auto* action = std::get_if<PickAction>(&still);
+    if (action == nullptr || action->moved)
+        return picked;
+    if (trace != nullptr)
+        for (auto& axis : trace->axes)
+            for (RowVerdict& verdict : axis)
+                if (verdict.status == RowVerdict::Status::Picked)
+                    verdict.status = RowVerdict::Status::Allowed;
+    markPicked(trace, *action);
+    return still;
+}
 
 } // namespace
 
-const PlacementPicker& pickerOf(PickerKind kind)
+Picked pickRows(PickerKind kind, const PickTask& task, PickTrace* trace)
 {
-    static const GreedyReshard greedy;
-    static const NoReshard none;
-    static const PartialsOnly partials;
     switch (kind) {
     case PickerKind::GreedyReshard:
-        return greedy;
+        break;
     case PickerKind::NoReshard:
-        return none;
+        return firstAllowed(task, trace, moves, "no action leaves every operand where it is");
     case PickerKind::PartialsOnly:
-        return partials;
+        return partialsOnly(task, trace);
     case PickerKind::AutoReshard:
-        return autoReshardPicker();
+        return autoReshard(task, trace);
     }
-    return greedy;
+    return greedyReshard(task, trace);
 }
 
 } // namespace shardboard

@@ -2,8 +2,7 @@
 #include "model/picker/operation.h"
 
 #include "model/core/checked.h"
-#include "model/picker/feasible.h"
-#include "model/picker/menu/transition.h"
+#include "model/picker/pickaction.h"
 
 #include <algorithm>
 
@@ -38,16 +37,13 @@ public:
             m_answer.refusal = std::move(refusal);
             return std::move(m_answer);
         }
-        for (const auto& operand : m_question.operands) {
-            m_answer.bytes.push_back(
-                countedBytes(m_question.profile, operand.shape, operand.dtype, operand.placements, m_question.mesh));
-            m_taskOperands.push_back({ &operand.shape, operand.placements, m_answer.bytes.back() });
-        }
-        m_task = { m_question.profile, &m_menu, m_taskOperands, &m_question.mesh, m_question.policy };
+        for (const PickOperand& operand : m_question.operands)
+            m_answer.bytes.push_back(countedBytes(m_question.profile, operand, m_question.mesh));
+        m_task = { m_question.profile, &m_menu, m_question.operands, m_answer.bytes, &m_question.mesh, m_question.policy };
         if (m_early && m_question.fallbackRow)
             m_menu = withFallback(m_task);
         PickTrace trace;
-        auto picked = pickerOf(m_question.picker).pick(m_task, &trace);
+        auto picked = pickRows(m_question.picker, m_task, &trace);
         if (auto* refusal = std::get_if<Refusal>(&picked))
             m_answer.refusal = std::move(*refusal);
         else
@@ -55,9 +51,9 @@ public:
         addCandidates(trace);
         if (!m_answer.refusal) {
             m_answer.moved = m_answer.action.moved;
-            for (std::size_t i = 0; i < m_taskOperands.size(); ++i)
+            for (std::size_t i = 0; i < m_question.operands.size(); ++i)
                 for (std::size_t axis = 0; axis < axes(); ++axis)
-                    addMove(m_answer.collectives, i, axis, m_taskOperands[i].placements[axis], m_answer.action.input(i)[axis]);
+                    addMove(m_answer.collectives, i, axis, m_question.operands[i].placements[axis], m_answer.action.input(i)[axis]);
             checkOutcome();
             if (!trace.warning.empty())
                 m_answer.notes.push_back(trace.warning);
@@ -84,14 +80,11 @@ private:
                 return Refusal { UpstreamError::ShardingError, "rows", "the list of rows is empty", "give at least one row" };
             return std::nullopt;
         }
-        std::vector<RuleOperand> operands;
-        for (const auto& operand : m_question.operands)
-            operands.push_back({ operand.shape, operand.placements });
-        auto menu = expandMenu(*m_question.family, operands, m_question.attributes, m_question.mesh, m_question.profile);
+        auto menu = expandMenu(*m_question.family, m_question.operands, m_question.attributes, m_question.mesh, m_question.profile);
         if (auto* refusal = std::get_if<Refusal>(&menu))
             return std::move(*refusal);
         m_menu = std::move(std::get<Menu>(menu));
-        if (m_question.profile == RuleProfile::Shardboard)
+        if (m_question.profile == PickerProfile::Shardboard)
             dropAlgebraic();
         return std::nullopt;
     }
@@ -99,13 +92,7 @@ private:
     /// Our own rows never cut what cannot be cut.
     void dropAlgebraic()
     {
-        Menu kept = m_menu;
-        kept.rows.clear();
-        kept.needs.clear();
-        for (std::size_t row = 0; row < m_menu.rows.size(); ++row)
-            if (!cutsAlgebraic([&](std::size_t i) { return m_menu.need(row, i); }))
-                kept.add(m_menu.rows[row], m_menu.needsOf(row));
-        m_menu = std::move(kept);
+        std::erase_if(m_menu.rows, [&](const Row& row) { return cutsAlgebraic([&](std::size_t i) { return row.operands[i]; }); });
     }
     template <class PlacementOf>
     bool cutsAlgebraic(PlacementOf of) const
@@ -154,31 +141,26 @@ private:
     {
         if (from == to)
             return;
-        const double bytes = m_taskOperands[operand].bytes;
+        const double bytes = m_answer.bytes[operand];
         const std::int64_t n = m_question.mesh.axis(static_cast<int>(axis)).size;
         moves.push_back({ operand, static_cast<int>(axis), from, to, transitionName(m_question.profile, from, to), bytes,
-                          transitionPrice(m_question.profile, from, to, bytes, n) });
+                          transitionPrice(m_task.prices(), from, to, bytes, n) });
     }
 
     bool isThereBefore(std::size_t row) const
     {
-        const auto needs = m_menu.needsOf(row);
-        for (std::size_t other = 0; other < row; ++other) {
-            const MenuRow& it = m_menu.rows[other];
-            if (it.output == m_menu.rows[row].output && it.outputOf == m_menu.rows[row].outputOf && it.kept == m_menu.rows[row].kept
-                && std::equal(needs.begin(), needs.end(), m_menu.needsOf(other).begin()))
-                return true;
-        }
-        return false;
+        const Row& it = m_menu.rows[row];
+        return std::any_of(m_menu.rows.begin(), m_menu.rows.begin() + static_cast<std::ptrdiff_t>(row), [&](const Row& other) {
+            return other.result == it.result && other.resultOf == it.resultOf && other.kept == it.kept
+                && other.operands == it.operands;
+        });
     }
 
     void addCandidates(const PickTrace& trace)
     {
+        const std::vector<Placement> now = placementsNow(m_task);
         for (std::size_t axis = 0; axis < trace.axes.size(); ++axis) {
             std::vector<PickCandidate> list;
-            std::vector<Placement> now;
-            for (const auto& operand : m_taskOperands)
-                now.insert(now.end(), operand.placements.begin(), operand.placements.end());
             for (std::size_t row = 0; row < m_menu.rows.size(); ++row) {
                 const RowVerdict& verdict = trace.axes[axis][row];
                 if (m_menu.rows[row].fallback && m_question.picker == PickerKind::AutoReshard && isThereBefore(row))
@@ -186,13 +168,13 @@ private:
                 const RowUse use { m_task, now, row, axis };
                 PickCandidate candidate;
                 candidate.meshAxis = static_cast<int>(axis);
-                candidate.output = use.output();
+                candidate.output = use.result();
                 candidate.cost = verdict.cost;
                 candidate.status = verdict.status;
                 candidate.why = verdict.why;
                 candidate.moves = verdict.moves;
                 candidate.fallback = m_menu.rows[row].fallback;
-                for (std::size_t i = 0; i < m_taskOperands.size(); ++i) {
+                for (std::size_t i = 0; i < m_question.operands.size(); ++i) {
                     candidate.inputs.push_back(use.to(i));
                     if (verdict.status != RowVerdict::Status::Infeasible)
                         addMove(candidate.collectives, i, axis, use.from(i), use.to(i));
@@ -223,7 +205,6 @@ private:
     const PickQuestion& m_question;
     bool m_early;
     Menu m_menu;
-    std::vector<TaskOperand> m_taskOperands;
     PickTask m_task;
     PickAnswer m_answer;
 };

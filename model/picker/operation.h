@@ -11,7 +11,7 @@
 namespace shardboard {
 
 struct PickQuestion {
-    RuleProfile profile = RuleProfile::G1;
+    PickerProfile profile = PickerProfile::G1;
     PickerKind picker = PickerKind::GreedyReshard;
     std::string opName; ///< as it was asked
     const OpFamily* family = nullptr; ///< null: `rows` are the rule
@@ -21,13 +21,7 @@ struct PickQuestion {
     Mesh mesh;
     PickPolicy policy;
     SymbolTable symbols;
-    struct Operand {
-        std::string name;
-        Shape shape;
-        DType dtype = DType::F32;
-        std::vector<Placement> placements;
-    };
-    std::vector<Operand> operands;
+    std::vector<PickOperand> operands;
     std::string callSite; ///< for reports, may be empty
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/picker/pickaction.h"
 
-#include "model/picker/menu/transition.h"
-
 namespace shardboard {
 
 PickAction actionOf(const PickTask& task, std::span<const Placement> now, std::vector<int> rows)
@@ -19,12 +17,12 @@ PickAction actionOf(const PickTask& task, std::span<const Placement> now, std::v
             const Placement& to = use.to(i);
             action.inputs[i * axes + axis] = to;
             action.moved = action.moved || to != use.from(i);
-            action.cost += transitionPrice(task.profile, use.from(i), to, task.operands[i].bytes, use.devices());
+            action.cost += transitionPrice(task.prices(), use.from(i), to, task.bytes[i], use.devices());
         }
     for (std::size_t axis = 0; axis < axes; ++axis)
         action.output[axis] = rows[axis] == PickAction::kNoRow
             ? unknownPlacement()
-            : RowUse { task, now, static_cast<std::size_t>(rows[axis]), axis }.output();
+            : RowUse { task, now, static_cast<std::size_t>(rows[axis]), axis }.result();
     action.rows = std::move(rows);
     return action;
 }
@@ -38,7 +36,7 @@ void startTrace(PickTrace* trace, const PickTask& task)
     trace->before.clear();
     for (std::size_t axis = 0; axis < axes; ++axis) {
         trace->before.emplace_back();
-        for (const TaskOperand& operand : task.operands)
+        for (const PickOperand& operand : task.operands)
             trace->before.back().push_back(operand.placements[axis]);
     }
 }

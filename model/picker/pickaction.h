@@ -6,12 +6,15 @@
 
 namespace shardboard {
 
+/// Why a row that does it is refused.
+inline constexpr const char* kNoScatter = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
+
 /// Operand by operand, one placement per mesh axis.
 inline std::vector<Placement> placementsNow(const PickTask& task)
 {
     std::vector<Placement> out;
     out.reserve(task.operands.size() * static_cast<std::size_t>(task.mesh->axisCount()));
-    for (const TaskOperand& operand : task.operands)
+    for (const PickOperand& operand : task.operands)
         out.insert(out.end(), operand.placements.begin(), operand.placements.end());
     return out;
 }

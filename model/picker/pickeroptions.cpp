@@ -22,8 +22,7 @@ std::optional<T> fromName(const Names& names, std::string_view name)
 
 } // namespace
 
-std::string profileName(PickerProfile profile) { return std::string(ruleProfileName(profile)); }
-std::optional<PickerProfile> profileFromName(std::string_view name) { return fromName<PickerProfile>(kRuleProfileNames, name); }
+std::optional<PickerProfile> profileFromName(std::string_view name) { return fromName<PickerProfile>(kProfileNames, name); }
 
 std::string planPickerName(PlanPicker picker) { return kPickers[static_cast<std::size_t>(picker)]; }
 std::optional<PlanPicker> planPickerFromName(std::string_view name) { return fromName<PlanPicker>(kPickers, name); }

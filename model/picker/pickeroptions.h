@@ -2,8 +2,8 @@
 // Which picker chooses the rows of a plan's operations, with whose prices, and under which policy.
 #pragma once
 
+#include "model/ops/rows/pickerprofile.h"
 #include "model/picker/menu/reshardpolicy.h"
-#include "model/picker/menu/ruleprofile.h"
 
 #include <cstdint>
 #include <optional>
@@ -12,11 +12,6 @@
 
 namespace shardboard {
 
-/// Whose rows and prices a plan uses: ours (sound rows, pins), or those of a generation of MAX. All rows of the graph's
-/// operations are sound. Upstream has no rules for attention, experts, latent attention, the loss and gradients: the rows that
-/// the tables have for these are used in every profile, without those that are marked as ours alone.
-using PickerProfile = RuleProfile;
-std::string profileName(PickerProfile profile); ///< shardboard, G0, …
 std::optional<PickerProfile> profileFromName(std::string_view name);
 
 enum class PlanPicker : std::uint8_t {

@@ -3,11 +3,9 @@
 // operation alone; it knows neither what comes before nor after.
 #pragma once
 
-#include "model/core/mesh.h"
-#include "model/picker/menu/menu.h"
 #include "model/picker/menu/refusal.h"
 #include "model/picker/menu/reshardpolicy.h"
-#include "model/picker/menu/ruleprofile.h"
+#include "model/picker/menu/transition.h"
 
 #include <array>
 #include <memory>
@@ -24,19 +22,18 @@ struct PickPolicy {
     OnReshard onReshard = OnReshard::Silent; ///< also auto_reshard's mode
 };
 
-/// An operand as it arrives. What it points to must outlive the task.
-struct TaskOperand {
-    const Shape* shape = nullptr; ///< global
-    std::span<const Placement> placements; ///< one per mesh axis
-    double bytes = 0; ///< as the profile counts them
-};
-
+/// What it points to must outlive it.
 struct PickTask {
-    RuleProfile profile = RuleProfile::G1;
+    PickerProfile profile = PickerProfile::G1;
     const Menu* menu = nullptr;
-    std::span<const TaskOperand> operands;
+    std::span<const PickOperand> operands {};
+    std::span<const double> bytes {}; ///< of the operands, as the profile counts them
     const Mesh* mesh = nullptr;
     PickPolicy policy {};
+    /// Of a plan: whether units divide over all mesh axes together is only known once all are decided, and its own prices.
+    bool ofPlan = false;
+
+    PriceRules prices() const { return ofPlan ? planPriceRules(profile) : priceRulesOf(profile); }
 };
 
 /// What was picked.
@@ -69,17 +66,12 @@ struct PickTrace {
     std::string warning; ///< why the pick should not be trusted, may be empty
 };
 
-class PlacementPicker {
-public:
-    virtual ~PlacementPicker() = default;
-    virtual const char* name() const = 0; ///< as in a request: GreedyReshard
-    /// With a trace, every row is judged too.
-    virtual std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace = nullptr) const = 0;
-};
-
 enum class PickerKind : std::uint8_t { GreedyReshard, NoReshard, PartialsOnly, AutoReshard };
 inline constexpr std::array<const char*, 4> kPickerNames { "GreedyReshard", "NoReshard", "PartialsOnly", "auto_reshard" };
 
-const PlacementPicker& pickerOf(PickerKind kind);
+using Picked = std::variant<PickAction, Refusal>;
+
+/// With a trace, every row is judged too.
+Picked pickRows(PickerKind kind, const PickTask& task, PickTrace* trace = nullptr);
 
 } // namespace shardboard

@@ -247,7 +247,7 @@ private:
     std::string transfers() const
     {
         std::string out;
-        const char* mapping = m_question.profile == RuleProfile::G0 ? "PlacementMapping" : "DeviceMapping";
+        const char* mapping = m_question.profile == PickerProfile::G0 ? "PlacementMapping" : "DeviceMapping";
         for (const std::size_t i : movedOperands()) {
             std::vector<std::string> placements;
             for (const Placement& p : m_answer.action.input(i))

@@ -27,8 +27,8 @@ std::string rowText(std::string_view text)
         return {};
     codes.emplace_back("->");
     codes.emplace_back(trimmed(text.substr(arrow + 2)));
-    const bool known = std::all_of(codes.begin(), codes.end(),
-                                   [](const std::string& code) { return code == "->" || Placement::parse(code).has_value(); });
+    const bool known =
+        std::ranges::all_of(codes, [](const std::string& code) { return code == "->" || Placement::parse(code).has_value(); });
     return known ? joined(codes, " ") : std::string();
 }
 
@@ -82,7 +82,7 @@ Result<Pin> parsePin(std::string_view text, const std::string& where)
         if (is != std::string_view::npos)
             for (const std::string_view axis : split(part.substr(is + 1), ','))
                 axes.emplace_back(axis);
-        if (label.empty() || axes.empty() || std::any_of(axes.begin(), axes.end(), [](const auto& axis) { return axis.empty(); }))
+        if (label.empty() || axes.empty() || std::ranges::any_of(axes, [](const auto& axis) { return axis.empty(); }))
             return inputError(where, "'" + std::string(part) + "' says no label and mesh axes", kForms);
         if (label == "whole")
             pin.whole.insert(pin.whole.end(), axes.begin(), axes.end());

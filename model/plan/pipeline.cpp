@@ -18,8 +18,8 @@ const Segment& segmentOf(const Graph& graph, const PlannedSegment& planned) { re
 
 bool isCutOver(const Layout& layout, int axis)
 {
-    return std::any_of(layout.dims.begin(), layout.dims.end(), [axis](const std::vector<AxisRef>& refs) {
-        return std::any_of(refs.begin(), refs.end(), [axis](const AxisRef& ref) { return ref.axis == axis; });
+    return std::ranges::any_of(layout.dims, [axis](const std::vector<AxisRef>& refs) {
+        return std::ranges::any_of(refs, [axis](const AxisRef& ref) { return ref.axis == axis; });
     });
 }
 
@@ -76,8 +76,8 @@ void addSends(const Graph& graph, CollectivePrices& prices, Plan& plan)
             if (planned.phase != phase || !segment.isLayer || segment.carryIn == kNoTensor || planned.ops.empty())
                 continue;
             for (PlannedOp& op : planned.ops) {
-                const auto use = std::find_if(op.operands.begin(), op.operands.end(),
-                                              [&](const OperandUse& u) { return u.tensor == segment.carryIn; });
+                const auto use =
+                    std::ranges::find_if(op.operands, [&](const OperandUse& u) { return u.tensor == segment.carryIn; });
                 if (use == op.operands.end())
                     continue;
                 addSend(graph, prices,

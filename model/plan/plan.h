@@ -7,7 +7,7 @@
 #include "model/cost/kernelwork.h"
 #include "model/ops/graph.h"
 #include "model/ops/workload.h"
-#include "model/picker/candidate.h"
+#include "model/picker/menu/refusal.h"
 #include "model/plan/memorybytes.h"
 #include "model/plan/memorysettings.h"
 #include "model/plan/performance.h"
@@ -27,14 +27,6 @@ struct PlannedOp;
 using CollectiveId = Id<Collective>; ///< index into Plan::collectives
 using PlannedSegmentId = Id<PlannedSegment>; ///< index into Plan::segments
 using PlannedOpId = Id<PlannedOp>; ///< index into PlannedSegment::ops
-
-/// An operation that the picker refused. It is planned with greedy, as if nothing were refused.
-struct RefusedPick {
-    OpId op;
-    std::string where; ///< segment/operation
-    std::string why;
-    std::string fix;
-};
 
 struct Collective {
     std::string id; ///< unique in the plan, stable under edits elsewhere: `block/self_attn.o_proj/…`
@@ -75,7 +67,6 @@ struct PlannedOp {
     std::int64_t count = 1;
     KernelWork work; ///< of one device, per occurrence
     double seconds = 0; ///< predicted, per occurrence
-    std::shared_ptr<const std::vector<Candidate>> candidates; ///< null where nothing is picked
     std::vector<int> unmet; ///< mesh axes on which no row meets a pin, so that the pin was left aside
 };
 
@@ -126,7 +117,9 @@ struct Plan {
     std::vector<Layout> layouts; ///< of weights and inputs as designed, by TensorId (activations: the last planned one)
     std::vector<PlannedSegment> segments; ///< in execution order
     std::vector<Collective> collectives; ///< in execution order
-    std::vector<RefusedPick> refused {}; ///< in program order, an operation once
+    /// Operations that the picker refused, in program order, each once; `where` is segment/operation. They are planned with
+    /// greedy, as if nothing were refused.
+    std::vector<std::pair<OpId, Refusal>> refused {};
     Overlap overlap = Overlap::None; ///< which collectives run beside the computation
     MemorySettings memorySettings {};
     MemoryByCause memory; ///< model/plan/memory/timeline.h fills it, and has it for every operation

@@ -9,9 +9,8 @@ namespace {
 
 int indexOf(const std::vector<PlanStep>& steps, const PlanStep& step, bool anyOperation)
 {
-    const auto found = std::find_if(steps.begin(), steps.end(), [&](const PlanStep& it) {
-        return anyOperation ? it.collective == step.collective : it == step;
-    });
+    const auto found = std::ranges::find_if(
+        steps, [&](const PlanStep& it) { return anyOperation ? it.collective == step.collective : it == step; });
     return found == steps.end() ? -1 : static_cast<int>(found - steps.begin());
 }
 
@@ -37,7 +36,7 @@ std::vector<PlanStep> planSteps(const Plan& plan)
         }
         for (std::size_t c = 0; c < seen.size(); ++c)
             if (!seen[c] && plan.collectives[c].plannedSegment == segment
-                && std::none_of(ops.begin(), ops.end(), [&](const PlannedOp& op) { return op.op == plan.collectives[c].op; })) {
+                && std::ranges::none_of(ops, [&](const PlannedOp& op) { return op.op == plan.collectives[c].op; })) {
                 seen[c] = true;
                 out.push_back({ segment, lastId(ops), CollectiveId(c) });
             }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/rules/logicalrules.h"
 
+#include "model/text/contains.h"
+
 #include <algorithm>
 
 namespace shardboard {
@@ -31,7 +33,7 @@ RuleTrial trialOf(const LogicalRule& rule, int index, int dim, const Resolution&
     for (const std::string& axis : rule.axes)
         for (std::size_t other = 0; other < so_far.spec.size(); ++other) {
             const auto& axes = so_far.spec[other];
-            if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+            if (!contains(axes, axis))
                 continue;
             trial.outcome = RuleOutcome::AxisTaken;
             trial.axis = axis;
@@ -55,7 +57,7 @@ Result<Resolution> resolveNames(const std::vector<std::string>& names, const std
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (rules[i].name.empty())
             continue; // an unnamed dim is not called anything
-        const auto found = std::find(names.begin(), names.end(), rules[i].name);
+        const auto found = std::ranges::find(names, rules[i].name);
         if (found == names.end())
             continue;
         const auto dim = static_cast<std::size_t>(found - names.begin());
@@ -73,9 +75,9 @@ std::vector<std::string> lostAxes(const Resolution& resolution, const std::vecto
     std::vector<std::string> out;
     const auto used = [&](const std::string& axis) {
         for (const auto& axes : resolution.spec)
-            if (std::find(axes.begin(), axes.end(), axis) != axes.end())
+            if (contains(axes, axis))
                 return true;
-        return std::find(out.begin(), out.end(), axis) != out.end();
+        return contains(out, axis);
     };
     for (const RuleTrial& trial : resolution.trials)
         if (trial.dim == dim && trial.outcome == RuleOutcome::AxisTaken)

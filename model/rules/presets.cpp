@@ -73,7 +73,7 @@ const std::vector<Preset>& presets()
 const Preset* findPreset(const std::string& name)
 {
     const auto& all = presets();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Preset& preset) { return preset.setup.name == name; });
+    const auto found = std::ranges::find_if(all, [&](const Preset& preset) { return preset.setup.name == name; });
     return found == all.end() ? nullptr : &*found;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/rules/rulesetup.h"
 
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ bool isMaxTextAxis(const std::string& axis)
                                                                "autoregressive",
                                                                "attn_dp",
                                                                "attn_dp_expert" };
-    return std::find(kKnown.begin(), kKnown.end(), axis) != kKnown.end();
+    return contains(kKnown, axis);
 }
 
 std::vector<std::vector<std::string>> withoutUselessAxes(std::vector<std::vector<std::string>> spec, const Mesh& mesh)
@@ -59,7 +60,7 @@ std::vector<LogicalRule> mergedRules(const std::vector<LogicalRule>& older, cons
 {
     std::vector<LogicalRule> out = older;
     std::erase_if(out, [&](const LogicalRule& rule) {
-        return std::any_of(newer.begin(), newer.end(), [&](const LogicalRule& r) { return r.name == rule.name; });
+        return std::ranges::any_of(newer, [&](const LogicalRule& r) { return r.name == rule.name; });
     });
     out.insert(out.end(), newer.begin(), newer.end());
     return out;
@@ -72,7 +73,7 @@ std::string orderText(const std::vector<std::string>& axes) { return joined(axes
 /// Returns whether anything moved.
 bool stageFirst(std::vector<std::string>& axes)
 {
-    const auto stage = std::find(axes.begin(), axes.end(), "stage");
+    const auto stage = std::ranges::find(axes, "stage");
     if (stage == axes.begin() || stage == axes.end())
         return false;
     std::rotate(axes.begin(), stage, stage + 1);
@@ -87,7 +88,7 @@ void applyPipeline(RuleSetup& setup)
         return;
     const auto tell = [&](const std::string& what) { setup.warnings.push_back(setup.name + ": pipeline parallelism " + what); };
     const std::string batch = "activation_embed_and_logits_batch";
-    const auto rule = std::find_if(setup.rules.begin(), setup.rules.end(), [&](const LogicalRule& r) { return r.name == batch; });
+    const auto rule = std::ranges::find_if(setup.rules, [&](const LogicalRule& r) { return r.name == batch; });
     if (rule != setup.rules.end()) {
         const std::vector<std::string> fixed { "stage", "data", "fsdp", "fsdp_transpose", "expert" };
         if (rule->axes != fixed)
@@ -95,8 +96,8 @@ void applyPipeline(RuleSetup& setup)
         rule->axes = fixed;
     }
     auto& axes = setup.meshAxes;
-    const auto stage = std::find(axes.begin(), axes.end(), "stage");
-    const auto data = std::find(axes.begin(), axes.end(), "data");
+    const auto stage = std::ranges::find(axes, "stage");
+    const auto data = std::ranges::find(axes, "data");
     if (stage != axes.end() && data == axes.end()) {
         tell("needs a mesh with an axis data in MaxText, which refuses this one");
     } else if (stage != axes.end() && data < stage) {
@@ -113,7 +114,7 @@ std::vector<LogicalRule> rulesOutsidePipeline(std::vector<LogicalRule> rules)
 {
     for (LogicalRule& rule : rules) {
         std::erase(rule.axes, "stage");
-        if (const auto data = std::find(rule.axes.begin(), rule.axes.end(), "data"); data != rule.axes.end())
+        if (const auto data = std::ranges::find(rule.axes, "data"); data != rule.axes.end())
             rule.axes.insert(data, "stage");
     }
     return rules;

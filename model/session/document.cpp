@@ -85,7 +85,7 @@ int findWeight(const Evaluation& evaluation, const NamedWeight& wanted)
 int findCollective(const Evaluation& evaluation, const std::string& id)
 {
     const auto& collectives = evaluation.plan.collectives;
-    const auto it = std::find_if(collectives.begin(), collectives.end(), [&](const Collective& c) { return c.id == id; });
+    const auto it = std::ranges::find_if(collectives, [&](const Collective& c) { return c.id == id; });
     return id.empty() || it == collectives.end() ? -1 : static_cast<int>(it - collectives.begin());
 }
 
@@ -267,8 +267,8 @@ std::string Document::patternOf(int weight) const
         return {};
     const WeightLayout& current = m_evaluation->weights[static_cast<std::size_t>(weight)];
     // A single layer that the design treats differently from the others keeps its own entry.
-    const auto sameName = std::count_if(m_evaluation->weights.begin(), m_evaluation->weights.end(),
-                                        [&](const WeightLayout& w) { return w.spec.name == current.spec.name; });
+    const auto sameName =
+        std::ranges::count_if(m_evaluation->weights, [&](const WeightLayout& w) { return w.spec.name == current.spec.name; });
     if (sameName > 1 && current.copies == 1 && current.firstLayer >= 0)
         return concreteName(current.spec.name, current.firstLayer);
     return current.spec.name;

@@ -3,17 +3,17 @@
 
 #include "model/design/repair.h"
 #include "model/io/design/designfile.h"
+#include "model/io/json/jsonfields.h"
+#include "model/io/json/jsontext.h"
 #include "model/session/document.h"
 #include "model/session/editcommand.h"
 #include "model/text/visibletext.h"
 
 #include <QUndoStack>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <optional>
 
 namespace shardboard {
 
@@ -23,6 +23,7 @@ using nlohmann::json;
 
 constexpr const char* kVersionKey = "shardboard_edits";
 constexpr std::size_t kLongestEdit = 1000; ///< bytes of a name
+constexpr JsonLimits kLimits { .values = 2'500'000 }; ///< as a design has
 
 /// From one design to another; what is replaced or removed is tested first.
 json patchBetween(const Design& before, const Design& after)
@@ -40,12 +41,6 @@ json patchBetween(const Design& before, const Design& after)
         state = state.patch(json::array({ change }));
     }
     return tested;
-}
-
-std::optional<json> parsed(const std::string& text)
-{
-    json value = json::parse(text, nullptr, false);
-    return value.is_discarded() ? std::nullopt : std::optional<json>(std::move(value));
 }
 
 const json* valueAt(const json& state, const json::json_pointer& place)
@@ -76,7 +71,7 @@ bool isMade(const json& state, const json& patch)
             return false;
         }
     }
-    return std::all_of(appended.begin(), appended.end(), [&](const auto& entry) {
+    return std::ranges::all_of(appended, [&](const auto& entry) {
         const auto& [path, values] = entry;
         const json* list = valueAt(state, json::json_pointer(path));
         return list != nullptr && list->is_array() && list->size() >= values.size()
@@ -110,15 +105,15 @@ Design placed(const Design& before, const Design& after)
 Result<bool> replayOne(Document& document, const NamedEdit& edit)
 {
     const std::string where = "“" + edit.name.toStdString() + "”";
-    const auto patch = parsed(edit.patch);
-    if (!patch || !patch->is_array())
+    const auto patch = parseJson(edit.patch, where, kLimits);
+    if (!patch.ok() || !patch.value().is_array())
         return inputError(where, "has no patch that can be read", "save the edits again");
     std::string edited;
     try {
         const json state = json::parse(designText(document.design()));
-        if (isMade(state, *patch))
+        if (isMade(state, patch.value()))
             return false;
-        edited = state.patch(*patch).dump();
+        edited = state.patch(patch.value()).dump();
     } catch (const json::exception&) { // a test that fails, a place that is not there
         return inputError(where, "does not fit this design: what it changes is another here",
                           "make this edit by hand, then replay those after it");
@@ -155,21 +150,21 @@ std::string editsText(const std::vector<NamedEdit>& edits)
 
 Result<std::vector<NamedEdit>> editsFromText(const std::string& text, const std::string& where)
 {
-    const auto document = parsed(text);
-    if (!document || !document->is_object() || !document->contains(kVersionKey) || !document->contains("edits")
-        || !(*document)["edits"].is_array())
-        return inputError(where, "holds no edits", "choose a file that “Save Edits” of the history wrote");
-    if ((*document)[kVersionKey] != kEditsVersion)
-        return inputError(where, "was written by a newer version", "use that version, or make the edits by hand");
+    const auto document = parseJson(text, where, kLimits);
+    if (!document.ok())
+        return document.error();
+    auto from = JsonFields::message(document.value(), where);
+    if (!from.holds(kVersionKey))
+        from.fail({}, "holds no edits", "choose a file that “Save Edits” of the history wrote");
+    else if (from.integer(kVersionKey, 1, std::numeric_limits<int>::max()) > kEditsVersion)
+        from.fail({}, "was written by a newer version", "use that version, or make the edits by hand");
     std::vector<NamedEdit> out;
-    for (const json& edit : (*document)["edits"]) {
-        if (!edit.is_object() || !edit.contains("edit") || !edit["edit"].is_string() || !edit.contains("patch"))
-            return inputError(where + ": edit " + std::to_string(out.size() + 1), "has no name or no patch",
-                              "save the edits again");
-        out.push_back({ QString::fromStdString(visibleText(shortened(edit["edit"].get<std::string>(), kLongestEdit))),
-                        edit["patch"].dump() });
-    }
-    return out;
+    from.objects("edits", [&](JsonFields& edit) {
+        const std::string name = visibleText(shortened(edit.text("edit"), kLongestEdit));
+        if (const json* patch = edit.need("patch"); patch != nullptr && !edit.error())
+            out.push_back({ QString::fromStdString(name), patch->dump() });
+    });
+    return from.error() ? Result<std::vector<NamedEdit>>(*from.error()) : out;
 }
 
 Replay replay(Document& document, const std::vector<NamedEdit>& edits)

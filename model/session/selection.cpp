@@ -2,6 +2,7 @@
 #include "model/session/selection.h"
 
 #include "model/design/evaluation.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <utility>
@@ -37,9 +38,9 @@ void Selection::setWeights(std::vector<int> weights, int current)
         current = -1;
         weights.clear();
     }
-    if (current >= 0 && std::find(weights.begin(), weights.end(), current) == weights.end())
+    if (current >= 0 && !contains(weights, current))
         weights.push_back(current);
-    std::sort(weights.begin(), weights.end());
+    std::ranges::sort(weights);
     const bool takesPlace = current >= 0 && (m_collective >= 0 || m_operation >= 0);
     if (m_weight == current && m_weights == weights && !takesPlace)
         return;

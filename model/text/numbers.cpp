@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 
 namespace shardboard {
@@ -12,10 +13,7 @@ namespace {
 /// Three significant digits, more only before the point; four where the unit's step of 1024 asks for it.
 std::string threeDigits(double value)
 {
-    char text[32];
-    const int decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2;
-    std::snprintf(text, sizeof text, "%.*f", decimals, value);
-    std::string out = text;
+    std::string out = formatted(value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
     if (out.find('.') != std::string::npos) {
         while (out.back() == '0')
             out.pop_back();
@@ -26,6 +24,32 @@ std::string threeDigits(double value)
 }
 
 } // namespace
+
+std::string counted(std::int64_t count, const std::string& what)
+{
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string formattedList(const char* format, std::va_list arguments)
+{
+    std::va_list again;
+    va_copy(again, arguments);
+    const int size = std::vsnprintf(nullptr, 0, format, arguments);
+    std::string text(static_cast<std::size_t>(size < 0 ? 0 : size) + 1, '\0');
+    std::vsnprintf(text.data(), text.size(), format, again);
+    va_end(again);
+    text.pop_back();
+    return text;
+}
+
+std::string formatted(const char* format, ...)
+{
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::string text = formattedList(format, arguments);
+    va_end(arguments);
+    return text;
+}
 
 std::string bytesText(std::int64_t bytes)
 {

@@ -2,7 +2,7 @@
 // A small decoder with its loss, in double and straightforward: the independent answer for training steps.
 #pragma once
 
-#include "engine/devices/generator.h"
+#include "engine/values/generator.h"
 #include "model/families/modelspec.h"
 #include "model/ops/graph.h"
 

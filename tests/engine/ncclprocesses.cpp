@@ -65,7 +65,7 @@ RunOutcome inOneProcess(const RunRequest& request)
     OneProcess one(request.program.plan.mesh.deviceCount(), 4 * kGiB);
     Process process(one.functions(), one.split());
     NcclExecutor executor(one.gpus(), process);
-    return runProgramOn(executor, request);
+    return runProgram(request.by(executor));
 }
 
 /// Whole models: bit for bit what one process computes, and what the cpu backend computes up to rounding.

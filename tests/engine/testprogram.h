@@ -2,12 +2,9 @@
 // Small models with their plans, for tests of the engine.
 #pragma once
 
-#include "model/design/evaluate/evaluate.h"
-#include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
+#include "tests/support/designs.h"
 
-#include <memory>
-#include <stdexcept>
 #include <string>
 
 namespace shardboard::test {
@@ -37,27 +34,20 @@ struct TestDesign {
     PickerProfile profile = PickerProfile::Shardboard;
 };
 
-/// Throws with the text of the model's error: a test cannot go on without its program.
+inline Program planned(const Design& design)
+{
+    const auto evaluation = evaluated(design);
+    return { evaluation->graph, evaluation->plan };
+}
+
 inline Program programOf(const TestDesign& from)
 {
-    Design design;
-    auto mesh = Mesh::parse(from.mesh);
-    if (!mesh.ok())
-        throw std::runtime_error(mesh.error().text());
-    design.mesh = mesh.value();
-    design.model = from.model;
-    design.workload = from.workload;
+    Design design = designOn(from.mesh, from.model, from.workload);
     design.picker.profile = from.profile;
     std::vector<std::string> notes;
-    auto strategies = presetStrategies(from.preset, design.mesh, design.model, design.workload, notes);
-    if (!strategies.ok())
-        throw std::runtime_error(strategies.error().text());
-    design.strategies = strategies.value();
+    design.strategies = sure(presetStrategies(from.preset, design.mesh, design.model, design.workload, notes));
     design.strategies.insert(design.strategies.end(), from.extra.begin(), from.extra.end());
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        throw std::runtime_error(evaluation.error().text());
-    return { evaluation.value()->graph, evaluation.value()->plan };
+    return planned(design);
 }
 
 /// A written spec for all tensors of a name pattern, cut balanced.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routing of a mixture of experts: gates by sorting in double, gradients by central differences, and the dense dispatch.
-#include "engine/ops/kernels/dispatch.h"
+// Routing of a mixture of experts: gates by sorting in double, gradients by central differences, and the rows of experts.
 #include "engine/ops/kernels/gates.h"
-#include "tests/engine/numeric.h"
+#include "engine/ops/kernels/packedrows.h"
+#include "tests/engine/bodyruns.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -32,9 +32,9 @@ Doubles gatesOf(const GateRule& rule, const Doubles& logits, const Doubles& bias
     const std::size_t experts = logits.size(), k = at(rule.k);
     Doubles scores = logits, gates(experts);
     for (double& score : scores)
-        score = rule.scoring == GateScoring::SigmoidThenTopK ? 1 / (1 + std::exp(-score)) : std::exp(score);
+        score = rule.sigmoid ? 1 / (1 + std::exp(-score)) : std::exp(score);
     const double total = sumOf(scores);
-    if (rule.scoring != GateScoring::SigmoidThenTopK)
+    if (!rule.sigmoid)
         for (double& score : scores)
             score /= total;
     Doubles choice = scores;
@@ -46,7 +46,7 @@ Doubles gatesOf(const GateRule& rule, const Doubles& logits, const Doubles& bias
         Doubles members(choice.begin() + static_cast<std::ptrdiff_t>(g * size),
                         choice.begin() + static_cast<std::ptrdiff_t>((g + 1) * size));
         std::sort(members.begin(), members.end(), std::greater<>());
-        groups.push_back(members[0] + (rule.scoring == GateScoring::SigmoidThenTopK && size > 1 ? members[1] : 0.0));
+        groups.push_back(members[0] + (rule.sigmoid && size > 1 ? members[1] : 0.0));
     }
     const auto groupOrder = falling(groups);
     for (std::size_t i = at(rule.groupsKept); i < groups.size(); ++i)
@@ -56,9 +56,8 @@ Doubles gatesOf(const GateRule& rule, const Doubles& logits, const Doubles& bias
     double chosen = 0;
     for (std::size_t i = 0; i < k; ++i)
         chosen += scores[order[i]];
-    const bool divide = rule.renormalise || rule.scoring == GateScoring::TopKThenSoftmax;
     for (std::size_t i = 0; i < k; ++i)
-        gates[order[i]] = rule.scale * scores[order[i]] / (divide ? chosen : 1.0);
+        gates[order[i]] = rule.scale * scores[order[i]] / (rule.renormalise ? chosen : 1.0);
     return gates;
 }
 
@@ -69,33 +68,10 @@ struct NamedRule {
 };
 
 const NamedRule kRules[] = {
-    { "mixtral", { GateScoring::SoftmaxThenTopK, 8, 2, true, 1, 1, 1 }, false },
-    { "deepseek v2", { GateScoring::SoftmaxThenTopK, 12, 3, false, 16, 4, 2 }, false },
-    { "gpt-oss", { GateScoring::TopKThenSoftmax, 8, 4, false, 1, 1, 1 }, false },
-    { "deepseek v3", { GateScoring::SigmoidThenTopK, 12, 4, true, 2.5, 3, 2 }, true },
-    { "sigmoid alone", { GateScoring::SigmoidThenTopK, 6, 1, false, 1, 1, 1 }, false },
-    { "all experts", { GateScoring::SoftmaxThenTopK, 4, 4, true, 1, 1, 1 }, false },
+    { "mixtral", { false, 8, 2, true, 1, 1, 1 }, false },       { "deepseek v2", { false, 12, 3, false, 16, 4, 2 }, false },
+    { "gpt-oss", { false, 8, 4, true, 1, 1, 1 }, false },       { "deepseek v3", { true, 12, 4, true, 2.5, 3, 2 }, true },
+    { "sigmoid alone", { true, 6, 1, false, 1, 1, 1 }, false }, { "all experts", { false, 4, 4, true, 1, 1, 1 }, false },
 };
-
-/// The dense form in double: experts' outputs are out[e] = x * (e + 1) where the gate is not 0.
-Doubles dispatched(const Doubles& x, const Floats& gates, std::size_t experts, std::size_t rows, std::size_t n)
-{
-    Doubles out(experts * rows * n);
-    for (std::size_t e = 0; e < experts; ++e)
-        for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t i = 0; i < n; ++i)
-                out[(e * rows + r) * n + i] = gates[r * experts + e] != 0 ? x[r * n + i] : 0.0;
-    return out;
-}
-Doubles combined(const Doubles& out, const Doubles& gates, std::size_t experts, std::size_t rows, std::size_t n)
-{
-    Doubles y(rows * n);
-    for (std::size_t e = 0; e < experts; ++e)
-        for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t i = 0; i < n; ++i)
-                y[r * n + i] += gates[r * experts + e] * out[(e * rows + r) * n + i];
-    return y;
-}
 
 } // namespace
 
@@ -122,13 +98,6 @@ private Q_SLOTS:
                 const auto loss = [&](const Doubles& at) { return dot(gatesOf(rule, at, doubles(bias)), dRow); };
                 const Doubles slope = gradientOf(loss, row, 1e-6);
                 slopes.insert(slopes.end(), slope.begin(), slope.end());
-                // The chosen are those with a gate.
-                std::vector<std::int64_t> chosen;
-                for (std::int64_t e = 0; e < experts; ++e)
-                    if (gate[at(e)] != 0)
-                        chosen.push_back(e);
-                QCOMPARE(static_cast<std::int64_t>(chosen.size()), rule.k);
-                QCOMPARE(chosenExperts(rule, logits.data() + r * experts, biased ? bias.data() : nullptr), chosen);
             }
             for (std::size_t i = 0; i < got.size(); ++i)
                 QVERIFY2((got[i] == 0) == (expected[i] == 0), name);
@@ -140,7 +109,7 @@ private Q_SLOTS:
 
     void theBiasChoosesButDoesNotWeigh()
     {
-        const GateRule rule { GateScoring::SigmoidThenTopK, 3, 1, false, 1, 1, 1 };
+        const GateRule rule { true, 3, 1, false, 1, 1, 1 };
         const Floats logits { 2, 1, 0 }, bias { 0, 0, 5 };
         Floats gates(3);
         topKGates(rule, logits.data(), bias.data(), 1, gates.data());
@@ -150,67 +119,60 @@ private Q_SLOTS:
     void tiesGoToTheLowerExpert()
     {
         const Floats logits { 1, 3, 3, 3, 1, 3 };
-        for (const GateScoring scoring :
-             { GateScoring::SoftmaxThenTopK, GateScoring::TopKThenSoftmax, GateScoring::SigmoidThenTopK }) {
-            GateRule rule { scoring, 6, 2, true, 1, 1, 1 };
-            QCOMPARE(chosenExperts(rule, logits.data(), nullptr), (std::vector<std::int64_t> { 1, 2 }));
+        const auto chosen = [&](const GateRule& rule) {
+            Floats gates(6);
+            topKGates(rule, logits.data(), nullptr, 1, gates.data());
+            std::vector<std::size_t> out;
+            for (std::size_t e = 0; e < gates.size(); ++e)
+                if (gates[e] != 0)
+                    out.push_back(e);
+            return out;
+        };
+        using Experts = std::vector<std::size_t>;
+        for (const bool sigmoid : { false, true }) {
+            GateRule rule { sigmoid, 6, 2, true, 1, 1, 1 };
+            QCOMPARE(chosen(rule), (Experts { 1, 2 }));
             rule.groups = 3; // 1 3 | 3 3 | 1 3
-            QCOMPARE(chosenExperts(rule, logits.data(), nullptr),
-                     scoring == GateScoring::SigmoidThenTopK ? (std::vector<std::int64_t> { 2, 3 })
-                                                             : (std::vector<std::int64_t> { 0, 1 }));
+            QCOMPARE(chosen(rule), sigmoid ? (Experts { 2, 3 }) : (Experts { 0, 1 }));
         }
     }
 
-    void dispatchAndCombine()
+    void rowsGoToTheirExperts()
     {
         const std::size_t experts = 4, rows = 5, n = 19;
         Floats gates = randomFloats(static_cast<std::int64_t>(experts * rows), 1);
         for (const std::size_t none : { 0u, 3u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 14u }) // the third token goes nowhere
             gates[none] = 0;
         const Floats x = randomFloats(static_cast<std::int64_t>(rows * n), 2);
-        const Floats dOut = randomFloats(static_cast<std::int64_t>(experts * rows * n), 3);
-        Floats out = randomFloats(static_cast<std::int64_t>(experts * rows * n), 4);
-        const Floats dy = randomFloats(static_cast<std::int64_t>(rows * n), 5);
-        const Doubles expectedOut = dispatched(doubles(x), gates, experts, rows, n);
-        const Doubles ofX =
-            gradientOf([&](const Doubles& v) { return dot(dispatched(v, gates, experts, rows, n), doubles(dOut)); }, doubles(x));
-        const Doubles expectedY = combined(doubles(out), doubles(gates), experts, rows, n);
-        const Doubles ofOut = gradientOf(
-            [&](const Doubles& v) { return dot(combined(v, doubles(gates), experts, rows, n), doubles(dy)); }, doubles(out));
-        Doubles ofGates = gradientOf(
-            [&](const Doubles& v) { return dot(combined(doubles(out), v, experts, rows, n), doubles(dy)); }, doubles(gates));
-        for (std::size_t i = 0; i < gates.size(); ++i)
-            if (gates[i] == 0) {
-                ofGates[i] = 0; // not chosen: no slope
-                // What an expert left at a token it did not get is not read.
-                std::fill_n(out.begin() + static_cast<std::ptrdiff_t>((i % experts * rows + i / experts) * n), n, std::nanf(""));
-            }
-        // On one device, and on two with two experts each, whose sums are partial.
-        for (const std::size_t held : { experts, experts / 2 }) {
-            Floats gotOut, dx(x.size()), y(x.size()), gotDOut, gotDGates(gates.size(), 9.0f);
+        // On one device, and on two with two experts each.
+        for (const std::size_t held : { experts, experts / 2 })
             for (std::size_t first = 0; first < experts; first += held) {
-                const DispatchSizes sizes { static_cast<std::int64_t>(held), static_cast<std::int64_t>(rows),
-                                            static_cast<std::int64_t>(n), static_cast<std::int64_t>(experts) };
-                const std::size_t offset = first * rows * n;
-                Floats part(held * rows * n, 9.0f), sum(x.size(), 9.0f);
-                dispatchRows(sizes, x.data(), gates.data() + first, part.data());
-                gotOut.insert(gotOut.end(), part.begin(), part.end());
-                dispatchBackwardRows(sizes, dOut.data() + offset, gates.data() + first, sum.data());
-                for (std::size_t i = 0; i < sum.size(); ++i)
-                    dx[i] += sum[i];
-                combineRows(sizes, out.data() + offset, gates.data() + first, sum.data());
-                for (std::size_t i = 0; i < sum.size(); ++i)
-                    y[i] += sum[i];
-                combineBackwardRows(sizes, dy.data(), gates.data() + first, part.data());
-                gotDOut.insert(gotDOut.end(), part.begin(), part.end());
-                combineGateGradient(sizes, dy.data(), out.data() + offset, gates.data() + first, gotDGates.data() + first);
+                Floats ofDevice; // their gates
+                for (std::size_t r = 0; r < rows; ++r)
+                    ofDevice.insert(ofDevice.end(), gates.begin() + static_cast<std::ptrdiff_t>(r * experts + first),
+                                    gates.begin() + static_cast<std::ptrdiff_t>(r * experts + first + held));
+                Floats out(held * rows * n, 9.0f), scaled(held * rows * n, 9.0f);
+                for (const bool gated : { false, true }) {
+                    bodies::RouteBody body;
+                    body.kind = gated ? bodies::Route::CombineGradient : bodies::Route::Dispatch;
+                    bodies::RouteBody::Entry entry;
+                    entry.x = elements(x);
+                    entry.gates = elements(ofDevice);
+                    entry.out = elements(gated ? scaled : out);
+                    entry.experts = static_cast<std::int64_t>(held);
+                    entry.rows = static_cast<std::int64_t>(rows);
+                    entry.n = static_cast<std::int64_t>(n);
+                    entry.count = static_cast<std::int64_t>(out.size());
+                    runAll(body, entry, 1);
+                }
+                for (std::size_t e = 0; e < held; ++e)
+                    for (std::size_t r = 0; r < rows; ++r)
+                        for (std::size_t i = 0; i < n; ++i) {
+                            const float gate = gates[r * experts + first + e];
+                            QCOMPARE(out[(e * rows + r) * n + i], gate != 0 ? x[r * n + i] : 0.0f);
+                            QCOMPARE(scaled[(e * rows + r) * n + i], gate * x[r * n + i]);
+                        }
             }
-            VERIFY_NEAR(gotOut, expectedOut, 1e-7);
-            VERIFY_NEAR(dx, ofX, 1e-6);
-            VERIFY_NEAR(y, expectedY, 1e-6);
-            VERIFY_NEAR(gotDOut, ofOut, 1e-6);
-            VERIFY_NEAR(gotDGates, ofGates, 1e-6);
-        }
     }
 
     void rowsThatAreNotZeroArePacked()
@@ -218,14 +180,11 @@ private Q_SLOTS:
         const Floats x { 0, 0, 0, 1, -0.0f, 0, std::nanf(""), 0, 5, 6 };
         const std::vector<std::int64_t> indices = nonZeroRows(x.data(), 5, 2);
         QCOMPARE(indices, (std::vector<std::int64_t> { 1, 3, 4 }));
-        Floats packed(6), back(10, 9.0f);
+        Floats packed(6);
         packRows(x.data(), indices, 2, packed.data());
         QCOMPARE(packed[1], 1.0f);
         QVERIFY(std::isnan(packed[2]));
         QCOMPARE(packed[5], 6.0f);
-        packed[2] = 4;
-        unpackRows(packed.data(), indices, 5, 2, back.data());
-        QCOMPARE(back, (Floats { 0, 0, 0, 1, 0, 0, 4, 0, 5, 6 }));
         QVERIFY(nonZeroRows(x.data(), 1, 2).empty());
     }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/generator.h"
-#include "engine/devices/rounding.h"
 #include "engine/devices/sharded.h"
+#include "engine/values/generator.h"
+#include "engine/values/rounding.h"
 #include "tests/support/runner.h"
 
 #include <QTest>

@@ -7,7 +7,8 @@
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "model/picker/rules.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "tests/engine/numeric.h"
 #include "tests/support/runner.h"
 
@@ -160,11 +161,28 @@ std::vector<RingTransfer> ringsOf(const RowChoice& choice)
     return out;
 }
 
+/// The result of the operation as the choice lays it out. Throws Failure.
+Sharded laidOut(Machine& machine, const Single& single, const RowChoice& choice, const Mesh& mesh, std::vector<RingTransfer>& rings)
+{
+    std::deque<Sharded> operands;
+    std::vector<const Sharded*> list;
+    for (std::size_t i = 0; i < single.operands.size(); ++i) {
+        operands.push_back(machine.shardsOf(single.operands[i], choice.operands[i], mesh));
+        list.push_back(&operands.back());
+    }
+    Sharded result = machine.tensor(single.shape, choice.result, mesh);
+    OpCall call = callOf(single.kind, single.attributes, list);
+    rings = ringsOf(choice);
+    call.rings = &rings;
+    executeOp(machine.context, call, result);
+    return result;
+}
+
 /// Under layouts by random rows the result is that of one device.
 void tryLayouts(Machine& machine, Single single, int trials, unsigned seed)
 {
     const Sharded expected = single.run();
-    const auto rows = rowsFor(single.kind, single.shapes(), single.shape, PickerProfile::Shardboard);
+    const auto rows = ruleOf(single.kind).rows(single.shapes(), single.shape, PickerProfile::Shardboard);
     std::mt19937 random(seed);
     std::set<std::size_t> used;
     for (int trial = 0; trial < trials; ++trial) {
@@ -176,18 +194,10 @@ void tryLayouts(Machine& machine, Single single, int trials, unsigned seed)
         const RowChoice choice = chooseRows(rows, byAxis, single.shapes(), single.shape, mesh);
         if (!choice.fits)
             continue;
-        std::deque<Sharded> operands;
-        std::vector<const Sharded*> list;
-        for (std::size_t i = 0; i < single.operands.size(); ++i) {
-            operands.push_back(machine.shardsOf(single.operands[i], choice.operands[i], mesh));
-            list.push_back(&operands.back());
-        }
-        Sharded result = machine.tensor(single.shape, choice.result, mesh);
-        OpCall call = callOf(single.kind, single.attributes, list);
-        std::vector<RingTransfer> rings = ringsOf(choice);
-        call.rings = &rings;
+        std::vector<RingTransfer> rings;
+        Sharded result;
         try {
-            executeOp(machine.context, call, result);
+            result = laidOut(machine, single, choice, mesh, rings);
         } catch (const Failure& failure) {
             QFAIL((textOf(choice, mesh) + ": " + failure.message).c_str());
         }
@@ -282,24 +292,15 @@ private Q_SLOTS:
         Single single = gradientOn(machine, current());
         const Mesh mesh = Mesh::parse("a=2").value();
         const auto refused = [&](const RowChoice& choice) {
-            std::deque<Sharded> operands;
-            std::vector<const Sharded*> list;
-            for (std::size_t i = 0; i < single.operands.size(); ++i) {
-                operands.push_back(machine.shardsOf(single.operands[i], choice.operands[i], mesh));
-                list.push_back(&operands.back());
-            }
-            Sharded result = machine.tensor(single.shape, choice.result, mesh);
-            OpCall call = callOf(single.kind, single.attributes, list);
-            std::vector<RingTransfer> rings = ringsOf(choice);
-            call.rings = &rings;
+            std::vector<RingTransfer> rings;
             try {
-                executeOp(machine.context, call, result);
+                laidOut(machine, single, choice, mesh, rings);
             } catch (const Failure& failure) {
                 return failure.code == "bad-plan" && failure.where == "op";
             }
             return false;
         };
-        const auto rows = rowsFor(single.kind, single.shapes(), single.shape, PickerProfile::Shardboard);
+        const auto rows = ruleOf(single.kind).rows(single.shapes(), single.shape, PickerProfile::Shardboard);
         RowChoice choice = chooseRows(rows, { 0 }, single.shapes(), single.shape, mesh);
         choice.result.dims[0].push_back(AxisRef { 0 });
         QVERIFY(refused(choice));

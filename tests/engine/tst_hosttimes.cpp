@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What several processes have measured of one execution, made one: hosts whose clocks differ, messages that some wait for.
-#include "engine/run/hosttimes.h"
+#include "engine/run/record/hosttimes.h"
 #include "tests/support/runner.h"
 
 #include <QTest>

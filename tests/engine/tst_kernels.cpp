@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations against plain loops in double, on one device and on several.
-#include "engine/devices/rounding.h"
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "engine/ops/kernels/rows.h"
+#include "engine/values/rounding.h"
+#include "tests/engine/bodyruns.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -208,23 +208,15 @@ private Q_SLOTS:
         }
     }
 
-    void exponentialsOfExtremeScores()
+    void exponentialsOfExtremeValues()
     {
-        std::vector<float> scores { -200.0f, 0.0f, 88.0f, 87.0f, -1e30f, 5.0f };
-        softmaxRow(scores.data(), 5, 6);
-        QVERIFY(std::fabs(double { scores[2] } - 1 / (1 + std::exp(-1.0))) < 1e-6);
-        QCOMPARE(scores[0], 0.0f);
-        QCOMPARE(scores[4], 0.0f);
-        QCOMPARE(scores[5], 0.0f); // not visible
-        std::vector<float> silu { -100.0f, 100.0f, -1e30f, 1e30f, 0.0f };
-        siluRow(silu.data(), 5, silu.data());
+        numeric::Floats silu { -100.0f, 100.0f, -1e30f, 1e30f, 0.0f, std::nanf("") };
+        numeric::each(bodies::Each::Silu, { &silu }, 0, silu);
         QVERIFY(std::fabs(double { silu[0] }) < 1e-30);
         QCOMPARE(silu[1], 100.0f);
         QVERIFY(std::isfinite(silu[2]));
         QCOMPARE(silu[3], 1e30f);
-        std::vector<float> notNumber { 1.0f, std::nanf(""), 2.0f };
-        softmaxRow(notNumber.data(), 3, 3);
-        QVERIFY(std::isnan(notNumber[0])); // never hidden
+        QVERIFY(std::isnan(silu[5])); // never hidden
     }
 
     void linearFromMemoryAndFromASource()

@@ -5,6 +5,7 @@
 #include "model/io/measured/machinefit.h"
 #include "model/io/measured/profiledocument.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -117,23 +118,22 @@ private Q_SLOTS:
                                                   .memory = 0.9,
                                                   .alpha = 40e-6,
                                                   .link = 12e9 } }) {
-            const auto fit = fitMachine(of(machine, noise));
-            QVERIFY2(fit.ok(), fit.ok() ? "" : fit.error().text().c_str());
-            const DeviceSpec& device = fit.value().hardware.device;
+            const auto fit = sure(fitMachine(of(machine, noise)));
+            const DeviceSpec& device = fit.hardware.device;
             // Products may exceed the peak that was measured apart; then the peak is theirs and the share of it smaller.
             QVERIFY(near(device.kernels.gemmEfficiency * *device.peak.fp32, machine.gemm * machine.peak, within));
             QVERIFY(
                 near(device.kernels.memoryEfficiency * device.memoryBytesPerSecond, machine.memory * machine.bandwidth, within));
             QVERIFY(near(device.kernels.attentionEfficiency * *device.peak.fp32, machine.attention * machine.peak, within));
             QVERIFY(near(device.kernels.launchSeconds, machine.launch, noise > 0 ? 0.5 : 1e-6));
-            const LinkSpec& link = fit.value().hardware.innerLink();
+            const LinkSpec& link = fit.hardware.innerLink();
             QVERIFY(near(link.bytesPerSecond, machine.link, within));
             QVERIFY(near(link.alphaSeconds, machine.alpha, noise > 0 ? 0.3 : 1e-6));
             QVERIFY(link.shared);
             QVERIFY(!device.cache && !device.kernels.gemmPacking && !device.kernels.attentionPacking && !link.cache
                     && !link.messageSeconds);
-            SAME(fit.value().hardware.levels.front().fabric, Fabric::SharedMemory);
-            for (const FitReport& report : fit.value().fits) {
+            SAME(fit.hardware.levels.front().fabric, Fabric::SharedMemory);
+            for (const FitReport& report : fit.fits) {
                 QVERIFY2(report.residual.mean <= noise + 1e-6, report.name.c_str());
                 QVERIFY(report.residual.worst >= report.residual.mean);
             }
@@ -169,9 +169,8 @@ private Q_SLOTS:
         for (const double s : { 32.0, 128.0, 512.0, 2048.0 })
             calibration.points.push_back(point("attention", 1024 * s * s, 5120 * s,
                                                machine.launch + 1024 * s * s / (0.6 * machine.peak) + 5120 * s / kAttention));
-        const auto fit = fitMachine(calibration);
-        QVERIFY2(fit.ok(), fit.ok() ? "" : fit.error().text().c_str());
-        const DeviceSpec& device = fit.value().hardware.device;
+        const auto fit = sure(fitMachine(calibration));
+        const DeviceSpec& device = fit.hardware.device;
         QVERIFY(device.cache && device.kernels.gemmPacking && device.kernels.attentionPacking);
         // The bend is searched in steps of a tenth.
         QVERIFY2(near(device.cache->bytes, kCache, 0.08), qPrintable(QString::number(device.cache->bytes)));
@@ -185,11 +184,11 @@ private Q_SLOTS:
                 && near(*device.kernels.gemmPacking->unpackedEfficiency * *device.peak.fp32, 0.33 * machine.peak, 0.1));
         QVERIFY(near(device.kernels.attentionPacking->bytesPerSecond, kAttention, 0.05));
         QVERIFY(near(device.kernels.attentionEfficiency * *device.peak.fp32, 0.6 * machine.peak, 0.05));
-        const LinkSpec& link = fit.value().hardware.innerLink();
+        const LinkSpec& link = fit.hardware.innerLink();
         QVERIFY(link.cache && link.messageSeconds);
         QVERIFY(near(*link.messageSeconds, kPiece, 0.05) && near(link.bytesPerSecond, kFar, 0.05)
                 && near(link.cache->bytesPerSecond, kNear, 0.05));
-        for (const FitReport& report : fit.value().fits)
+        for (const FitReport& report : fit.fits)
             QVERIFY2(report.residual.mean < 0.05,
                      qPrintable(QStringLiteral("%1: %2").arg(QString::fromStdString(report.name)).arg(report.residual.mean)));
         // The same points of a GPU keep the plain laws.
@@ -205,9 +204,8 @@ private Q_SLOTS:
     void sharesStayBelowOne()
     {
         Calibration calibration = of(Machine { .gemm = 1.3, .attention = 1.5, .memory = 2.5 });
-        const auto fit = fitMachine(calibration);
-        QVERIFY(fit.ok());
-        const DeviceSpec& device = fit.value().hardware.device;
+        const auto fit = sure(fitMachine(calibration));
+        const DeviceSpec& device = fit.hardware.device;
         for (const double share :
              { device.kernels.gemmEfficiency, device.kernels.memoryEfficiency, device.kernels.attentionEfficiency })
             QVERIFY(share > 0 && share <= 1);
@@ -221,12 +219,11 @@ private Q_SLOTS:
         for (CalibrationPoint& p : calibration.points)
             if (p.kind == "all-to-all")
                 p.seconds *= 2;
-        const auto fit = fitMachine(calibration);
-        QVERIFY(fit.ok());
-        QVERIFY(reportOf(fit.value(), "all-to-all")->residual.mean > 0.25);
-        QVERIFY(reportOf(fit.value(), "all-reduce")->residual.mean < 0.25);
-        QVERIFY(reportOf(fit.value(), "gemm")->residual.mean < 1e-6);
-        QCOMPARE(reportOf(fit.value(), "all-to-all")->points, 9);
+        const auto fit = sure(fitMachine(calibration));
+        QVERIFY(reportOf(fit, "all-to-all")->residual.mean > 0.25);
+        QVERIFY(reportOf(fit, "all-reduce")->residual.mean < 0.25);
+        QVERIFY(reportOf(fit, "gemm")->residual.mean < 1e-6);
+        QCOMPARE(reportOf(fit, "all-to-all")->points, 9);
     }
     void efficiencyByHand()
     {
@@ -259,9 +256,8 @@ private Q_SLOTS:
     void goesOverTheWire()
     {
         const Calibration calibration = of({});
-        const auto back = calibrationFromJson(json::parse(toJson(calibration).dump()));
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
-        QVERIFY(back.value() == calibration);
+        const auto back = sure(calibrationFromJson(json::parse(toJson(calibration).dump())));
+        QVERIFY(back == calibration);
         for (const auto& [pointer, value] : std::vector<std::pair<const char*, json>> { { "/points/0/seconds", 0 },
                                                                                         { "/points/0/bytes", -1 },
                                                                                         { "/points/0/flops", "many" },

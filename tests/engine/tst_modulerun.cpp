@@ -5,6 +5,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -18,13 +19,9 @@ namespace {
 
 Design module(const char* mesh, const LinearModule& linear, PickerProfile profile = PickerProfile::Shardboard)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = columnParallelModel(linear, DType::BF16);
-    design.workload = { WorkloadKind::Prefill, 4, 3, DType::BF16 };
+    const Workload workload { WorkloadKind::Prefill, 4, 3, DType::BF16 };
+    Design design = designOn(mesh, columnParallelModel(linear, DType::BF16), workload, "megatron-tp");
     design.picker.profile = profile;
-    std::vector<std::string> notes;
-    design.strategies = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
     return design;
 }
 
@@ -36,13 +33,11 @@ struct Ran {
 Ran run(const Design& design, RunOptions options = {})
 {
     options.verify = true;
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    const RunOutcome outcome = runProgram({ { evaluation.value()->graph, evaluation.value()->plan }, options });
+    auto evaluation = sure(evaluate(design));
+    const RunOutcome outcome = runProgram({ { evaluation->graph, evaluation->plan }, options });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         qFatal("%s: %s", failure->where.c_str(), failure->message.c_str());
-    return { evaluation.value(), std::get<RunResult>(outcome) };
+    return { evaluation, std::get<RunResult>(outcome) };
 }
 
 /// Kinds of the collectives that move something, in order.

@@ -101,7 +101,7 @@ private Q_SLOTS:
         QVERIFY(std::get<GpuAssignment>(bound).gpus == (std::vector<std::vector<int>> { { 0, 1 }, { 0, 1 } }));
         QCOMPARE(mostDevices({ process(0, "a", 0, 4), process(1, "a", 0, 4), process(2, "b", 0, 3) }), 6);
         QCOMPARE(mostDevices({ process(0, "a", 0, 1), process(1, "a", 0, 1) }), 0);
-        const GpuAssignment read = gpuAssignmentFromJson(toJson(all));
+        const GpuAssignment read = shardboard::messageFromJson<GpuAssignment>(shardboard::jsonOf(all), "GPUs").value();
         QVERIFY(read.gpus == all.gpus && read.sharing == all.sharing);
     }
 
@@ -114,7 +114,7 @@ private Q_SLOTS:
         const auto assignment = assignGpus(2, { first, second });
         QVERIFY(std::holds_alternative<GpuAssignment>(assignment));
         QVERIFY(std::get<GpuAssignment>(assignment).sharing == (std::vector<int> { 2, 2 }));
-        const ProcessGpus read = processGpusFromJson(toJson(first));
+        const ProcessGpus read = shardboard::messageFromJson<ProcessGpus>(shardboard::jsonOf(first), "GPUs").value();
         QVERIFY(read.host == "x" && read.gpus.size() == 1 && read.gpus[0].id == "x0" && read.gpus[0].memoryBytes == 1000);
     }
 

@@ -8,6 +8,7 @@
 #include "tests/engine/ncclstandins.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -67,7 +68,7 @@ const Backend& standIn()
         out.claims = { DType::F32, DType::BF16 }; // F16 lies in memory as F32 does
         out.run = [](const RunRequest& request) {
             Machine machine(request.program.plan.mesh.deviceCount());
-            return runProgramOn(*machine.executor, request);
+            return runProgram(request.by(*machine.executor));
         };
         return out;
     }();
@@ -122,18 +123,17 @@ private Q_SLOTS:
     {
         QFETCH(int, number);
         const ModelCase one = conformance::modelCases(0)[static_cast<std::size_t>(number)];
-        const auto program = conformance::programOf(one, DType::F32);
-        QVERIFY(program.ok());
+        const auto program = sure(conformance::programOf(one, DType::F32));
         RunOptions options;
         options.verify = true;
         RunLimits poisoned;
         poisoned.poison = true;
         Values theirs;
-        const RunOutcome expected = runProgram({ program.value(), options, keeping(theirs), poisoned });
+        const RunOutcome expected = runProgram({ program, options, keeping(theirs), poisoned });
         QVERIFY2(failureOf(expected) == nullptr, told(expected).c_str());
         Values ours;
-        Machine machine(program.value().plan.mesh.deviceCount());
-        const RunOutcome outcome = runProgramOn(*machine.executor, { program.value(), options, keeping(ours), poisoned });
+        Machine machine(program.plan.mesh.deviceCount());
+        const RunOutcome outcome = runProgram(RunRequest { program, options, keeping(ours), poisoned }.by(*machine.executor));
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(std::get<RunResult>(outcome).verified);
         QCOMPARE(ours.size(), theirs.size());
@@ -151,7 +151,7 @@ private Q_SLOTS:
     {
         const Program program = llama("data=2,model=2", "tp-sp", WorkloadKind::Train);
         Machine machine(4);
-        const RunOutcome outcome = runProgramOn(*machine.executor, { program, {} });
+        const RunOutcome outcome = runProgram(RunRequest { program, {} }.by(*machine.executor));
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         std::map<std::string, std::int64_t> executed;
         for (const RunOperation& operation : std::get<RunResult>(outcome).operations)
@@ -179,7 +179,7 @@ private Q_SLOTS:
         Machine machine(5);
         RunOptions options;
         options.verify = true;
-        const RunOutcome outcome = runProgramOn(*machine.executor, { program, options });
+        const RunOutcome outcome = runProgram(RunRequest { program, options }.by(*machine.executor));
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(std::get<RunResult>(outcome).verified);
         bool first = false;
@@ -199,7 +199,7 @@ private Q_SLOTS:
             RunOptions options;
             options.verify = true;
             options.breakCollective = "any";
-            const RunOutcome outcome = runProgramOn(*machine.executor, { llama("data=2,model=2", preset), options });
+            const RunOutcome outcome = runProgram(RunRequest { llama("data=2,model=2", preset), options }.by(*machine.executor));
             QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
             QVERIFY(!std::get<RunResult>(outcome).verified && !std::get<RunResult>(outcome).firstDeviation.empty());
         }
@@ -208,7 +208,7 @@ private Q_SLOTS:
     void tooFewGpusAreCounted()
     {
         Machine machine(2);
-        const RunOutcome outcome = runProgramOn(*machine.executor, { llama("data=2,model=3", "megatron-tp"), {} });
+        const RunOutcome outcome = runProgram(RunRequest { llama("data=2,model=3", "megatron-tp"), {} }.by(*machine.executor));
         QVERIFY(failureOf(outcome) != nullptr);
         QCOMPARE(failureOf(outcome)->code, std::string("backend"));
         for (const char* part : { "has 6 devices", "are 2 GPUs", "4 are missing", "backend cuda", "at most 2 devices" })
@@ -226,7 +226,7 @@ private Q_SLOTS:
         Machine machine(4);
         RunOptions options;
         options.verify = true;
-        const RunOutcome outcome = runProgramOn(*machine.executor, { program, options, hooks });
+        const RunOutcome outcome = runProgram(RunRequest { program, options, hooks }.by(*machine.executor));
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         // What was announced is the arenas, which a run cannot leave, and what the libraries take on each GPU.
         QCOMPARE(announced, std::get<RunResult>(outcome).peakBytes + 4 * machine.executor->overheadBytes());
@@ -235,7 +235,7 @@ private Q_SLOTS:
                  (std::int64_t { 256 } << 20)
                      + static_cast<std::int64_t>(machine.process.communicators() + 1) * (std::int64_t { 128 } << 20));
         Machine small(4, machine.executor->overheadBytes() + 4096);
-        const RunOutcome refused = runProgramOn(*small.executor, { program, options, hooks });
+        const RunOutcome refused = runProgram(RunRequest { program, options, hooks }.by(*small.executor));
         QVERIFY(failureOf(refused) != nullptr && failureOf(refused)->code == "memory");
         QVERIFY2(failureOf(refused)->message.find("GPU 0") != std::string::npos, failureOf(refused)->message.c_str());
         QCOMPARE(small.blocks(), std::size_t { 0 });
@@ -258,7 +258,7 @@ private Q_SLOTS:
         RunHooks hooks;
         hooks.profile = [&](const RunProfile& made) { profile = made; };
         Machine machine(4);
-        const RunOutcome outcome = runProgramOn(*machine.executor, { program, options, hooks });
+        const RunOutcome outcome = runProgram(RunRequest { program, options, hooks }.by(*machine.executor));
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(profile.mode == options.profile);
         QCOMPARE(profile.devices.size(), std::size_t { 4 });
@@ -290,7 +290,7 @@ private Q_SLOTS:
             Machine machine(4);
             RunOptions options;
             options.verify = true;
-            QVERIFY(failureOf(runProgramOn(*machine.executor, { program, options })) == nullptr);
+            QVERIFY(failureOf(runProgram(RunRequest { program, options }.by(*machine.executor))) == nullptr);
             for (const auto& [what, count] : machine.one.calls)
                 calls += count;
         }
@@ -300,7 +300,7 @@ private Q_SLOTS:
             machine.one.failAt = at;
             RunOptions options;
             options.verify = true;
-            const RunOutcome outcome = runProgramOn(*machine.executor, { program, options });
+            const RunOutcome outcome = runProgram(RunRequest { program, options }.by(*machine.executor));
             QVERIFY2(failureOf(outcome) != nullptr, std::to_string(at).c_str());
             QCOMPARE(failureOf(outcome)->code, std::string("internal"));
             QVERIFY2(failureOf(outcome)->message.find("nccl") == 0
@@ -318,7 +318,7 @@ private Q_SLOTS:
         Machine machine(4);
         machine.executor->setPatience(0.05);
         machine.one.gpu(2).hangs = true;
-        const RunOutcome outcome = runProgramOn(*machine.executor, { program, {} });
+        const RunOutcome outcome = runProgram(RunRequest { program, {} }.by(*machine.executor));
         QVERIFY(failureOf(outcome) != nullptr);
         QCOMPARE(failureOf(outcome)->code, std::string("internal"));
         QVERIFY2(failureOf(outcome)->message.find("on GPU 2;") != std::string::npos, failureOf(outcome)->message.c_str());
@@ -342,12 +342,12 @@ private Q_SLOTS:
             };
             RunOptions options;
             options.verify = true;
-            const RunOutcome outcome = runProgramOn(*machine.executor, { program, options, hooks });
+            const RunOutcome outcome = runProgram(RunRequest { program, options, hooks }.by(*machine.executor));
             QVERIFY(failureOf(outcome) != nullptr);
             QCOMPARE(failureOf(outcome)->code, std::string("cancelled"));
             QCOMPARE(last, after);
             hooks.cancel = nullptr; // and the GPUs are there for the next run
-            const RunOutcome again = runProgramOn(*machine.executor, { program, options, hooks });
+            const RunOutcome again = runProgram(RunRequest { program, options, hooks }.by(*machine.executor));
             QVERIFY2(failureOf(again) == nullptr, told(again).c_str());
             QVERIFY(std::get<RunResult>(again).verified);
             machine.executor.reset();

@@ -5,6 +5,8 @@
 #include "engine/run/runner.h"
 #include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -22,41 +24,14 @@ namespace {
 Program pipelined(const std::string& mesh, const std::string& preset, std::int64_t layers, const Workload& workload,
                   bool tied = false)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = tinyModel();
-    design.model.layers = layers;
-    design.model.tiedEmbeddings = tied;
-    design.workload = workload;
-    const auto notes = applyPreset(design, preset);
-    if (!notes.ok())
-        throw std::runtime_error(notes.error().text());
-    const auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        throw std::runtime_error(evaluation.error().text());
-    auto read = planFromJson(planToJson(evaluation.value()->graph, evaluation.value()->plan));
-    if (!read.ok())
-        throw std::runtime_error(read.error().text());
-    return std::move(read).value();
+    ModelSpec model = tinyModel();
+    model.layers = layers;
+    model.tiedEmbeddings = tied;
+    const auto evaluation = evaluated(designOn(mesh, model, workload, preset));
+    return sure(planFromJson(planToJson(evaluation->graph, evaluation->plan)));
 }
 
 Workload training(std::int64_t microBatches) { return { WorkloadKind::Train, 4, 6, DType::BF16, microBatches, Recompute::None }; }
-
-RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {})
-{
-    const RunOutcome outcome = runProgram({ program, options, hooks });
-    if (const auto* failure = std::get_if<Failure>(&outcome))
-        throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
-    return std::get<RunResult>(outcome);
-}
-
-RunOptions verifying(const std::string& broken = {})
-{
-    RunOptions options;
-    options.verify = true;
-    options.breakCollective = broken;
-    return options;
-}
 
 std::map<std::string, std::int64_t> sendsIn(const RunResult& result)
 {
@@ -87,18 +62,12 @@ private Q_SLOTS:
         QTest::addColumn<int>("layers");
         QTest::addColumn<int>("microBatches"); ///< 0: prefill
         QTest::addColumn<int>("sends"); ///< forward: borders between runs times micro-batches
-        QTest::newRow("two stages") << "stage=2"
-                                    << "pp-1f1b" << 4 << 2 << 1 * 2;
-        QTest::newRow("prefill") << "stage=3"
-                                 << "pp-1f1b" << 5 << 0 << 2;
-        QTest::newRow("uneven, with tensor parallelism") << "stage=3,model=2"
-                                                         << "pp-1f1b" << 5 << 4 << 2 * 4;
-        QTest::newRow("inner stages, replicas") << "data=2,stage=2"
-                                                << "pp-1f1b" << 3 << 2 << 1 * 2;
-        QTest::newRow("sharded weights") << "fsdp=2,stage=2"
-                                         << "pp-1f1b" << 2 << 2 << 1 * 2;
-        QTest::newRow("interleaved") << "stage=2,model=3"
-                                     << "pp-interleaved" << 5 << 2 << 3 * 2;
+        dataRow("two stages", "stage=2", "pp-1f1b", 4, 2, 1 * 2);
+        dataRow("prefill", "stage=3", "pp-1f1b", 5, 0, 2);
+        dataRow("uneven, with tensor parallelism", "stage=3,model=2", "pp-1f1b", 5, 4, 2 * 4);
+        dataRow("inner stages, replicas", "data=2,stage=2", "pp-1f1b", 3, 2, 1 * 2);
+        dataRow("sharded weights", "fsdp=2,stage=2", "pp-1f1b", 2, 2, 1 * 2);
+        dataRow("interleaved", "stage=2,model=3", "pp-interleaved", 5, 2, 3 * 2);
     }
     void runs()
     {
@@ -209,11 +178,9 @@ private Q_SLOTS:
                 for (OperandUse& use : op.operands)
                     use.collectives.clear();
         program.plan.collectives.clear();
-        const RunOutcome outcome = runProgram({ program, verifying() });
-        const auto* failure = std::get_if<Failure>(&outcome);
-        QVERIFY(failure != nullptr);
-        QCOMPARE(failure->code, std::string("bad-plan"));
-        QVERIFY2(failure->message.find("nothing sends it here") != std::string::npos, failure->message.c_str());
+        const Failure failure = failureOf(program, verifying());
+        QCOMPARE(failure.code, std::string("bad-plan"));
+        QVERIFY2(failure.message.find("nothing sends it here") != std::string::npos, failure.message.c_str());
     }
 };
 

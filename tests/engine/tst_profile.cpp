@@ -12,7 +12,10 @@
 #include "model/io/measured/projection.h"
 #include "model/io/measured/trace.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 #include "tests/support/tracecheck.h"
 
 #include <QTest>
@@ -32,16 +35,8 @@ namespace {
 /// With all that a preset sets, pipelines and pins too.
 Program presetProgram(const std::string& mesh, const std::string& preset, const Workload& workload)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = tinyModel();
-    design.workload = workload;
-    if (const auto notes = applyPreset(design, preset); !notes.ok())
-        throw std::runtime_error(notes.error().text());
-    const auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        throw std::runtime_error(evaluation.error().text());
-    return { evaluation.value()->graph, evaluation.value()->plan };
+    const auto evaluation = evaluated(designOn(mesh, tinyModel(), workload, preset));
+    return { evaluation->graph, evaluation->plan };
 }
 
 bool near(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
@@ -90,11 +85,9 @@ RunProfile profileOf(const Program& program, RunOptions options, RunResult* resu
         if (announced)
             *announced = bytes;
     };
-    const RunOutcome outcome = runProgram({ program, options, hooks, { .workers = 2 } });
-    if (const auto* failure = std::get_if<Failure>(&outcome))
-        throw std::runtime_error(failure->message);
+    const RunResult ran = resultOf(program, options, hooks, { .workers = 2 });
     if (result)
-        *result = std::get<RunResult>(outcome);
+        *result = ran;
     return out;
 }
 
@@ -291,9 +284,8 @@ private Q_SLOTS:
     void goesOverTheWire()
     {
         const RunProfile profile = madeUp(ProfileMode::Batched);
-        const auto back = profileFromJson(json::parse(profileToJson(profile).dump()));
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
-        QVERIFY(back.value() == profile);
+        const auto back = sure(profileFromJson(json::parse(profileToJson(profile).dump())));
+        QVERIFY(back == profile);
     }
     void refusesWhatIsNoProfile()
     {
@@ -389,18 +381,12 @@ private Q_SLOTS:
         QTest::addColumn<QString>("preset");
         QTest::addColumn<bool>("serial");
         QTest::addColumn<bool>("train");
-        QTest::newRow("serial") << "data=2,model=3"
-                                << "megatron-tp" << true << false;
-        QTest::newRow("batched") << "data=2,model=3"
-                                 << "megatron-tp" << false << false;
-        QTest::newRow("fsdp training") << "fsdp=2"
-                                       << "fsdp" << false << true;
-        QTest::newRow("ring") << "context=3"
-                              << "cp-ring" << false << false;
-        QTest::newRow("pipeline") << "stage=2"
-                                  << "pp-1f1b" << true << true;
-        QTest::newRow("one device") << "data=1"
-                                    << "replicate" << true << false;
+        dataRow("serial", "data=2,model=3", "megatron-tp", true, false);
+        dataRow("batched", "data=2,model=3", "megatron-tp", false, false);
+        dataRow("fsdp training", "fsdp=2", "fsdp", false, true);
+        dataRow("ring", "context=3", "cp-ring", false, false);
+        dataRow("pipeline", "stage=2", "pp-1f1b", true, true);
+        dataRow("one device", "data=1", "replicate", true, false);
     }
     void realRuns()
     {
@@ -486,9 +472,7 @@ private Q_SLOTS:
         profileOf(programOf({}), options, nullptr, &measured);
         QVERIFY(measured > plain);
         QVERIFY(measured >= limitsMemory(2));
-        const RunOutcome outcome = runProgram({ programOf({}), options, {}, { .workers = 2, .availableBytes = measured - 1 } });
-        QVERIFY(std::holds_alternative<Failure>(outcome));
-        SAME(std::get<Failure>(outcome).code, "memory");
+        SAME(failureOf(programOf({}), options, {}, { .workers = 2, .availableBytes = measured - 1 }).code, "memory");
     }
     void cancelsWhileMeasuring()
     {
@@ -497,9 +481,7 @@ private Q_SLOTS:
         std::atomic<bool> cancel { true };
         RunHooks hooks;
         hooks.cancel = &cancel;
-        const RunOutcome outcome = runProgram({ programOf({}), options, hooks, { .workers = 2 } });
-        QVERIFY(std::holds_alternative<Failure>(outcome));
-        SAME(std::get<Failure>(outcome).code, "cancelled");
+        SAME(failureOf(programOf({}), options, hooks, { .workers = 2 }).code, "cancelled");
     }
 
     /// Computation as measured, collectives as the plan has them, by hand.

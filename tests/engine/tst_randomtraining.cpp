@@ -6,8 +6,10 @@
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
 #include "tests/support/families.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -172,9 +174,8 @@ private Q_SLOTS:
         QVERIFY(applyPreset(design, "cp-ring").ok());
         for (StrategyEntry& entry : design.strategies)
             entry.cut = CutRule::Balanced;
-        const auto evaluation = evaluate(design);
-        QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
-        const Program program { evaluation.value()->graph, evaluation.value()->plan };
+        const auto evaluation = sure(evaluate(design));
+        const Program program { evaluation->graph, evaluation->plan };
         RunOptions options;
         options.verify = true;
         options.layers = 1;
@@ -184,9 +185,7 @@ private Q_SLOTS:
                 continue;
             ++rings;
             options.breakCollective = collective.id;
-            const RunOutcome outcome = runProgram({ program, options });
-            QVERIFY2(std::holds_alternative<RunResult>(outcome), collective.id.c_str());
-            const auto& result = std::get<RunResult>(outcome);
+            const RunResult result = resultOf(program, options);
             QVERIFY2(!result.verified, collective.id.c_str());
             const std::string operation = collective.id.substr(0, collective.id.find('/', collective.id.find('/') + 1));
             QCOMPARE(QString::fromStdString(result.firstDeviation), QString::fromStdString(operation));
@@ -212,14 +211,9 @@ private Q_SLOTS:
         const auto evaluation = evaluate(design).value();
         const Program program { evaluation->graph, evaluation->plan };
         const auto verified = [&](std::uint64_t seed, const std::string& broken) {
-            RunOptions options;
-            options.verify = true;
+            RunOptions options = verifying(broken);
             options.seed = seed;
-            options.breakCollective = broken;
-            const RunOutcome outcome = runProgram({ program, options });
-            if (const auto* failure = std::get_if<Failure>(&outcome))
-                throw std::runtime_error(failure->message);
-            const auto& result = std::get<RunResult>(outcome);
+            const RunResult result = resultOf(program, options);
             return result.verified ? std::string()
                                    : result.firstDeviation + " " + std::to_string(result.maxRelativeError * 1e6) + "e-6";
         };

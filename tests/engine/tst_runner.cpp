@@ -2,8 +2,11 @@
 // Whole small models through the engine: every plan computes what the unsharded model computes.
 #include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
+#include "tests/support/datarow.h"
 #include "tests/support/families.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTest>
 
@@ -12,32 +15,6 @@
 using namespace shardboard;
 using namespace shardboard::engine;
 using namespace shardboard::test;
-
-namespace {
-
-RunResult resultOf(const Program& program, const RunOptions& options, const RunLimits& limits = {}, RunHooks hooks = {})
-{
-    const RunOutcome outcome = runProgram({ program, options, hooks, limits });
-    if (const auto* failure = std::get_if<Failure>(&outcome))
-        throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
-    return std::get<RunResult>(outcome);
-}
-
-Failure failureOf(const Program& program, const RunOptions& options, const RunLimits& limits = {}, RunHooks hooks = {})
-{
-    const RunOutcome outcome = runProgram({ program, options, hooks, limits });
-    const auto* failure = std::get_if<Failure>(&outcome);
-    return failure == nullptr ? Failure { "none", "", "" } : *failure;
-}
-
-RunOptions verifying()
-{
-    RunOptions options;
-    options.verify = true;
-    return options;
-}
-
-} // namespace
 
 class TestRunner : public QObject {
     Q_OBJECT
@@ -51,51 +28,21 @@ private Q_SLOTS:
         QTest::addColumn<int>("kvHeads");
         QTest::addColumn<QString>("match");
         QTest::addColumn<QString>("spec");
-        QTest::newRow("one device") << "model=1"
-                                    << "replicate" << 6 << 3 << ""
-                                    << "";
-        QTest::newRow("two, tensor parallel") << "model=2"
-                                              << "megatron-tp" << 4 << 2 << ""
-                                              << "";
-        QTest::newRow("two, replicated") << "data=2"
-                                         << "replicate" << 4 << 2 << ""
-                                         << "";
-        QTest::newRow("2x2") << "data=2,model=2"
-                             << "megatron-tp" << 4 << 4 << ""
-                             << "";
-        QTest::newRow("2x3, grouped heads") << "data=2,model=3"
-                                            << "megatron-tp" << 6 << 3 << ""
-                                            << "";
-        QTest::newRow("2x3, whole KV heads") << "data=2,model=3"
-                                             << "megatron-tp" << 6 << 2 << ""
-                                             << "";
-        QTest::newRow("2x3, one KV head") << "data=2,model=3"
-                                          << "megatron-tp" << 3 << 1 << ""
-                                          << "";
-        QTest::newRow("5, nothing divides") << "model=5"
-                                            << "megatron-tp" << 6 << 3 << ""
-                                            << "";
-        QTest::newRow("4x2, more devices than sequences") << "data=4,model=2"
-                                                          << "megatron-tp" << 4 << 2 << ""
-                                                          << "";
-        QTest::newRow("three axes") << "pod=2,data=2,model=2"
-                                    << "megatron-tp" << 4 << 2 << ""
-                                    << "";
-        QTest::newRow("weights gathered") << "data=2,model=2"
-                                          << "replicate" << 4 << 2 << "*.weight"
-                                          << "P('data')";
-        QTest::newRow("weights cut over both axes") << "data=2,model=3"
-                                                    << "replicate" << 6 << 3 << "*proj.weight"
-                                                    << "P(('model','data'))";
-        QTest::newRow("tokens cut along the sequence") << "model=3"
-                                                       << "replicate" << 6 << 3 << "tokens"
-                                                       << "P(None,'model')";
-        QTest::newRow("columns cut") << "model=3"
-                                     << "replicate" << 6 << 3 << "*proj.weight"
-                                     << "P(None,'model')";
-        QTest::newRow("table cut by columns") << "model=3"
-                                              << "megatron-tp" << 6 << 3 << "*embed_tokens.weight"
-                                              << "P(None,'model')";
+        dataRow("one device", "model=1", "replicate", 6, 3, "", "");
+        dataRow("two, tensor parallel", "model=2", "megatron-tp", 4, 2, "", "");
+        dataRow("two, replicated", "data=2", "replicate", 4, 2, "", "");
+        dataRow("2x2", "data=2,model=2", "megatron-tp", 4, 4, "", "");
+        dataRow("2x3, grouped heads", "data=2,model=3", "megatron-tp", 6, 3, "", "");
+        dataRow("2x3, whole KV heads", "data=2,model=3", "megatron-tp", 6, 2, "", "");
+        dataRow("2x3, one KV head", "data=2,model=3", "megatron-tp", 3, 1, "", "");
+        dataRow("5, nothing divides", "model=5", "megatron-tp", 6, 3, "", "");
+        dataRow("4x2, more devices than sequences", "data=4,model=2", "megatron-tp", 4, 2, "", "");
+        dataRow("three axes", "pod=2,data=2,model=2", "megatron-tp", 4, 2, "", "");
+        dataRow("weights gathered", "data=2,model=2", "replicate", 4, 2, "*.weight", "P('data')");
+        dataRow("weights cut over both axes", "data=2,model=3", "replicate", 6, 3, "*proj.weight", "P(('model','data'))");
+        dataRow("tokens cut along the sequence", "model=3", "replicate", 6, 3, "tokens", "P(None,'model')");
+        dataRow("columns cut", "model=3", "replicate", 6, 3, "*proj.weight", "P(None,'model')");
+        dataRow("table cut by columns", "model=3", "megatron-tp", 6, 3, "*embed_tokens.weight", "P(None,'model')");
     }
 
     void equalsTheUnshardedModel()
@@ -217,8 +164,8 @@ private Q_SLOTS:
     void doesNotDependOnTheNumberOfThreads()
     {
         const Program program = programOf({});
-        const RunResult one = resultOf(program, verifying(), { 1, 0 });
-        const RunResult three = resultOf(program, verifying(), { 3, 0 });
+        const RunResult one = resultOf(program, verifying(), {}, { .workers = 1 });
+        const RunResult three = resultOf(program, verifying(), {}, { .workers = 3 });
         QCOMPARE(one.operations.size(), three.operations.size());
         for (std::size_t i = 0; i < one.operations.size(); ++i)
             QCOMPARE(one.operations[i].relativeError, three.operations[i].relativeError);
@@ -285,7 +232,7 @@ private Q_SLOTS:
             ++samples;
             QVERIFY(sample.seconds >= 0 && sample.start >= 0);
         };
-        const RunResult result = resultOf(program, verifying(), {}, hooks);
+        const RunResult result = resultOf(program, verifying(), hooks);
         QVERIFY(!progressBefore);
         QVERIFY(announced > result.peakBytes && result.peakBytes > 0);
         QCOMPARE(last, total);
@@ -297,7 +244,7 @@ private Q_SLOTS:
         bool announcedAgain = false;
         hooks = {};
         hooks.announce = [&](std::int64_t, double) { announcedAgain = true; };
-        const Failure failure = failureOf(program, verifying(), { 0, announced - 1 }, hooks);
+        const Failure failure = failureOf(program, verifying(), hooks, { .availableBytes = announced - 1 });
         QCOMPARE(failure.code, "memory");
         QVERIFY(announcedAgain);
         QVERIFY(failure.message.find("smaller batch") != std::string::npos);
@@ -315,7 +262,7 @@ private Q_SLOTS:
         RunHooks hooks;
         hooks.cancel = &cancel;
         hooks.progress = [&](std::int64_t, std::int64_t, const std::string&) { cancel = ++operations == 3; };
-        QCOMPARE(failureOf(program, verifying(), {}, hooks).code, "cancelled");
+        QCOMPARE(failureOf(program, verifying(), hooks).code, "cancelled");
         QCOMPARE(operations, 3);
     }
 
@@ -333,7 +280,7 @@ private Q_SLOTS:
         const Op& linear =
             *std::find_if(shape.graph.ops.begin(), shape.graph.ops.end(), [](const Op& op) { return op.kind == OpKind::Linear; });
         shape.graph.tensors[static_cast<std::size_t>(linear.operands[1])].spec.shape[0] += 1;
-        const Failure badShape = failureOf(shape, {});
+        const Failure badShape = failureOf(shape);
         QCOMPARE(badShape.code, "bad-plan");
         QVERIFY(badShape.where.find(linear.name) != std::string::npos);
 
@@ -343,18 +290,18 @@ private Q_SLOTS:
             for (PlannedOp& op : segment.ops)
                 for (OperandUse& use : op.operands)
                     use.collectives.clear();
-        QCOMPARE(failureOf(dropped, {}).code, "bad-plan");
+        QCOMPARE(failureOf(dropped).code, "bad-plan");
 
         // A device group that cannot know what the step needs.
         Program narrow = program;
         for (Collective& collective : narrow.plan.collectives)
             collective.step.axes = { collective.step.axes.front() == 0 ? 1 : 0 };
-        QCOMPARE(failureOf(narrow, {}).code, "bad-plan");
+        QCOMPARE(failureOf(narrow).code, "bad-plan");
 
         Program huge = program;
         for (GraphTensor& tensor : huge.graph.tensors)
             tensor.spec.shape.front() = std::int64_t { 1 } << 47;
-        QCOMPARE(failureOf(huge, {}).code, "bad-plan");
+        QCOMPARE(failureOf(huge).code, "bad-plan");
     }
 
     void changesWithTheSeedOnly()
@@ -371,10 +318,9 @@ private Q_SLOTS:
     void runsAPlanThatWentOverTheWire()
     {
         const Program program = programOf({});
-        auto read = planFromJson(nlohmann::json::parse(planToJson(program.graph, program.plan).dump()));
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        auto read = sure(planFromJson(nlohmann::json::parse(planToJson(program.graph, program.plan).dump())));
         const RunResult here = resultOf(program, verifying());
-        const RunResult there = resultOf(read.value(), verifying());
+        const RunResult there = resultOf(read, verifying());
         QCOMPARE(here.maxRelativeError, there.maxRelativeError);
         QCOMPARE(here.worstOp, there.worstOp);
     }

@@ -3,9 +3,12 @@
 // formula, and every layout against the unsharded step.
 #include "engine/devices/collective.h"
 #include "engine/ops/execute.h"
+#include "engine/run/record/tolerance.h"
 #include "engine/run/runner.h"
 #include "tests/engine/doublemodel.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -24,28 +27,6 @@ using Doubles = std::vector<double>;
 Workload training(std::int64_t batch, std::int64_t sequence, std::int64_t microBatches = 1, Recompute recompute = Recompute::None)
 {
     return { WorkloadKind::Train, batch, sequence, DType::BF16, microBatches, recompute };
-}
-
-RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {}, int workers = 0)
-{
-    const RunOutcome outcome = runProgram({ program, options, hooks, { workers, 0 } });
-    if (const auto* failure = std::get_if<Failure>(&outcome))
-        throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
-    return std::get<RunResult>(outcome);
-}
-
-Failure failureOf(const Program& program, const RunOptions& options = {})
-{
-    const RunOutcome outcome = runProgram({ program, options });
-    const auto* failure = std::get_if<Failure>(&outcome);
-    return failure == nullptr ? Failure { "none", "", "" } : *failure;
-}
-
-RunOptions verifying()
-{
-    RunOptions options;
-    options.verify = true;
-    return options;
 }
 
 std::string told(const RunResult& result)
@@ -206,38 +187,14 @@ private Q_SLOTS:
         QTest::addColumn<QString>("preset");
         QTest::addColumn<QString>("match");
         QTest::addColumn<QString>("spec");
-        QTest::newRow("tensor parallel") << "data=2,model=3"
-                                         << "megatron-tp"
-                                         << ""
-                                         << "";
-        QTest::newRow("whole KV heads") << "model=2"
-                                        << "megatron-tp"
-                                        << ""
-                                        << "";
-        QTest::newRow("nothing divides") << "model=5"
-                                         << "megatron-tp"
-                                         << ""
-                                         << "";
-        QTest::newRow("data parallel") << "data=4"
-                                       << "replicate"
-                                       << ""
-                                       << "";
-        QTest::newRow("data parallel, batch cut") << "data=4"
-                                                  << "replicate"
-                                                  << "tokens"
-                                                  << "P('data')";
-        QTest::newRow("weights gathered") << "data=2,model=2"
-                                          << "replicate"
-                                          << "*.weight"
-                                          << "P('data')";
-        QTest::newRow("columns cut") << "model=3"
-                                     << "replicate"
-                                     << "*proj.weight"
-                                     << "P(None,'model')";
-        QTest::newRow("sequence cut") << "model=3"
-                                      << "replicate"
-                                      << "tokens"
-                                      << "P(None,'model')";
+        dataRow("tensor parallel", "data=2,model=3", "megatron-tp", "", "");
+        dataRow("whole KV heads", "model=2", "megatron-tp", "", "");
+        dataRow("nothing divides", "model=5", "megatron-tp", "", "");
+        dataRow("data parallel", "data=4", "replicate", "", "");
+        dataRow("data parallel, batch cut", "data=4", "replicate", "tokens", "P('data')");
+        dataRow("weights gathered", "data=2,model=2", "replicate", "*.weight", "P('data')");
+        dataRow("columns cut", "model=3", "replicate", "*proj.weight", "P(None,'model')");
+        dataRow("sequence cut", "model=3", "replicate", "tokens", "P(None,'model')");
     }
 
     void equalsTheUnshardedStep()
@@ -375,7 +332,7 @@ private Q_SLOTS:
         const Program program = programOf(design);
         std::vector<double> errors[2];
         for (const int run : { 0, 1 }) {
-            const RunResult result = resultOf(program, verifying(), {}, run == 0 ? 1 : 3);
+            const RunResult result = resultOf(program, verifying(), {}, { .workers = run == 0 ? 1 : 3 });
             for (const RunOperation& operation : result.operations)
                 errors[run].push_back(operation.relativeError);
         }

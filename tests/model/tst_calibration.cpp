@@ -3,6 +3,7 @@
 #include "model/cost/calibration.h"
 #include "model/cost/collectiveprices.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -74,13 +75,11 @@ private Q_SLOTS:
                 for (double bytes = 1024; bytes < 2e9; bytes *= 2)
                     for (const double steps : { 1.0, 7.0 })
                         points.push_back({ bytes, (steps * alpha + bytes / rate) * (1 + noise(random)), steps });
-                const auto fit = fitLink(points);
-                QVERIFY(fit.ok());
-                QVERIFY2(std::fabs(fit.value().alphaSeconds - alpha) <= 0.02 * alpha + 1e-9,
-                         qPrintable(QString::number(fit.value().alphaSeconds)));
-                QVERIFY(std::fabs(fit.value().bytesPerSecond / rate - 1) < 0.02);
-                QVERIFY(fit.value().residual.mean > 0.005 && fit.value().residual.mean < 0.03);
-                QVERIFY(fit.value().residual.worst >= fit.value().residual.mean && fit.value().residual.worst < 0.1);
+                const auto fit = sure(fitLink(points));
+                QVERIFY2(std::fabs(fit.alphaSeconds - alpha) <= 0.02 * alpha + 1e-9, qPrintable(QString::number(fit.alphaSeconds)));
+                QVERIFY(std::fabs(fit.bytesPerSecond / rate - 1) < 0.02);
+                QVERIFY(fit.residual.mean > 0.005 && fit.residual.mean < 0.03);
+                QVERIFY(fit.residual.worst >= fit.residual.mean && fit.residual.worst < 0.1);
             }
     }
 
@@ -127,14 +126,13 @@ private Q_SLOTS:
         }
         for (KernelPoint& point : points)
             point.seconds = roofline(point, device, known) * (1 + noise(random));
-        const auto fit = fitKernels(points, device);
-        QVERIFY(fit.ok());
-        QVERIFY(std::fabs(fit.value().constants.launchSeconds / 4e-6 - 1) < 0.02);
-        QVERIFY(std::fabs(fit.value().constants.gemmEfficiency / 0.71 - 1) < 0.02);
-        QVERIFY(std::fabs(fit.value().constants.memoryEfficiency / 0.86 - 1) < 0.02);
-        QVERIFY(fit.value().residual.mean < 0.02);
-        QVERIFY(fit.value().computeBound > 5 && fit.value().memoryBound > 5);
-        QCOMPARE(fit.value().constants.attentionEfficiency, device.kernels.attentionEfficiency);
+        const auto fit = sure(fitKernels(points, device));
+        QVERIFY(std::fabs(fit.constants.launchSeconds / 4e-6 - 1) < 0.02);
+        QVERIFY(std::fabs(fit.constants.gemmEfficiency / 0.71 - 1) < 0.02);
+        QVERIFY(std::fabs(fit.constants.memoryEfficiency / 0.86 - 1) < 0.02);
+        QVERIFY(fit.residual.mean < 0.02);
+        QVERIFY(fit.computeBound > 5 && fit.memoryBound > 5);
+        QCOMPARE(fit.constants.attentionEfficiency, device.kernels.attentionEfficiency);
     }
 
     /// A few published points of our own: 8 H100 at 1 GB (nccl-tests, as autoparallel gives them), 2 and 4 of them.

@@ -82,7 +82,7 @@ Mesh randomMesh(std::mt19937& random)
             devices *= axis.size;
         for (std::int64_t i = 0; i < devices; ++i)
             ids.push_back(i);
-        std::shuffle(ids.begin(), ids.end(), random);
+        std::ranges::shuffle(ids, random);
     }
     return Mesh::make(axes, ids).value();
 }

@@ -4,14 +4,13 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/documents/comparejson.h"
-#include "tests/support/models.h"
+#include "model/text/contains.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
 #include <QTest>
-
-#include <algorithm>
 
 using namespace shardboard;
 
@@ -19,13 +18,7 @@ namespace {
 
 Design smallDesign(const char* mesh = "data=2,model=4", const char* preset = "megatron-tp")
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = llama3Model();
-    design.workload = { WorkloadKind::Prefill, 8, 2048, DType::BF16 };
-    std::vector<std::string> notes;
-    design.strategies = presetStrategies(preset, design.mesh, design.model, design.workload, notes).value();
-    return design;
+    return designOn(mesh, llama3Model(), { WorkloadKind::Prefill, 8, 2048, DType::BF16 }, preset);
 }
 
 DesignComparison compared(const Design& before, const Design& after)
@@ -36,7 +29,7 @@ DesignComparison compared(const Design& before, const Design& after)
 const DesignDifference* changeOf(const DesignComparison& comparison, const std::string& name)
 {
     for (const DesignDifference& change : comparison.changes)
-        if (std::find(change.names.begin(), change.names.end(), name) != change.names.end())
+        if (contains(change.names, name))
             return &change;
     return nullptr;
 }

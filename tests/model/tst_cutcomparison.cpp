@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The five cut rules side by side; the sizes are those of formats in use (torch's were run against torch.chunk).
 #include "model/core/cutcomparison.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -35,34 +36,13 @@ private Q_SLOTS:
         QTest::addColumn<QString>("flat");
         QTest::addColumn<QString>("nested");
         QTest::addColumn<QString>("balanced");
-        QTest::newRow("10 over 4") << qint64(10) << "x=4"
-                                   << "3 x 3, 1"
-                                   << "3 x 3, 1"
-                                   << "3 x 2, 2 x 2";
-        QTest::newRow("5 over 4") << qint64(5) << "x=4"
-                                  << "2 x 2, 1, 0"
-                                  << "2 x 2, 1, 0"
-                                  << "2, 1 x 3";
-        QTest::newRow("5 over 2x2") << qint64(5) << "x=2,y=2"
-                                    << "2 x 2, 1, 0"
-                                    << "2, 1 x 3"
-                                    << "2, 1 x 3";
-        QTest::newRow("10 over 2x3") << qint64(10) << "x=2,y=3"
-                                     << "2 x 5, 0"
-                                     << "2 x 2, 1, 2 x 2, 1"
-                                     << "2 x 4, 1 x 2";
-        QTest::newRow("28 over 8") << qint64(28) << "x=8"
-                                   << "4 x 7, 0"
-                                   << "4 x 7, 0"
-                                   << "4 x 4, 3 x 4";
-        QTest::newRow("32000 over 12") << qint64(32000) << "x=12"
-                                       << "2667 x 11, 2663"
-                                       << "2667 x 11, 2663"
-                                       << "2667 x 8, 2666 x 4";
-        QTest::newRow("nothing over 3") << qint64(0) << "x=3"
-                                        << "0 x 3"
-                                        << "0 x 3"
-                                        << "0 x 3";
+        dataRow("10 over 4", qint64(10), "x=4", "3 x 3, 1", "3 x 3, 1", "3 x 2, 2 x 2");
+        dataRow("5 over 4", qint64(5), "x=4", "2 x 2, 1, 0", "2 x 2, 1, 0", "2, 1 x 3");
+        dataRow("5 over 2x2", qint64(5), "x=2,y=2", "2 x 2, 1, 0", "2, 1 x 3", "2, 1 x 3");
+        dataRow("10 over 2x3", qint64(10), "x=2,y=3", "2 x 5, 0", "2 x 2, 1, 2 x 2, 1", "2 x 4, 1 x 2");
+        dataRow("28 over 8", qint64(28), "x=8", "4 x 7, 0", "4 x 7, 0", "4 x 4, 3 x 4");
+        dataRow("32000 over 12", qint64(32000), "x=12", "2667 x 11, 2663", "2667 x 11, 2663", "2667 x 8, 2666 x 4");
+        dataRow("nothing over 3", qint64(0), "x=3", "0 x 3", "0 x 3", "0 x 3");
     }
     void sizes()
     {

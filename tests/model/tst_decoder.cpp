@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/families/buildgraph.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
+#include "tests/support/datarow.h"
 #include "tests/support/families.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -44,10 +49,9 @@ private Q_SLOTS:
             model.tiedEmbeddings = true;
             model.attentionBias = AttentionBias::Qkv;
         }
-        const auto graph = buildDecoder(model, Workload {});
-        QVERIFY(graph.ok());
-        QCOMPARE(graph.value().parameterCount(), parameters);
-        QCOMPARE(graph.value().weightCount(), tensors);
+        const auto graph = sure(buildDecoder(model, Workload {}));
+        QCOMPARE(graph.parameterCount(), parameters);
+        QCOMPARE(graph.weightCount(), tensors);
     }
 
     void namesAreThoseOfTheCheckpoint()
@@ -86,55 +90,48 @@ private Q_SLOTS:
         };
         const char* attention = "input_layernorm.weight self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight "
                                 "self_attn.o_proj.weight post_attention_layernorm.weight";
-        QTest::newRow("mixtral") << "mixtral"
-                                 << "moe block"
-                                 << names(model, attention)
-                + names(model + "block_sparse_moe.", "gate.weight experts.*.w1.weight experts.*.w3.weight experts.*.w2.weight");
+        dataRow(
+            "mixtral", "mixtral", "moe block",
+            names(model, attention)
+                + names(model + "block_sparse_moe.", "gate.weight experts.*.w1.weight experts.*.w3.weight experts.*.w2.weight"));
         const char* latent =
             "input_layernorm.weight self_attn.q_a_proj.weight self_attn.q_a_layernorm.weight self_attn.q_b_proj.weight "
             "self_attn.kv_a_proj_with_mqa.weight self_attn.kv_a_layernorm.weight self_attn.kv_b_proj.weight "
             "self_attn.o_proj.weight post_attention_layernorm.weight";
-        QTest::newRow("deepseek, first layers")
-            << "deepseek_v3"
-            << "dense block" << names(model, latent) + names(model + "mlp.", "gate_proj.weight up_proj.weight down_proj.weight");
-        QTest::newRow("deepseek") << "deepseek_v3"
-                                  << "moe block"
-                                  << names(model, latent)
-                + names(model + "mlp.",
-                        "gate.weight gate.e_score_correction_bias experts.*.gate_proj.weight experts.*.up_proj.weight "
-                        "experts.*.down_proj.weight shared_experts.gate_proj.weight shared_experts.up_proj.weight "
-                        "shared_experts.down_proj.weight");
-        QTest::newRow("gpt-oss") << "gpt_oss"
-                                 << "moe block"
-                                 << names(model, attention)
-                + names(model + "self_attn.", "q_proj.bias k_proj.bias v_proj.bias o_proj.bias sinks")
-                + names(model + "mlp.",
-                        "router.weight router.bias experts.gate_up_proj experts.gate_up_proj_bias "
-                        "experts.down_proj experts.down_proj_bias");
-        QTest::newRow("gemma 2") << "gemma2"
-                                 << "block"
-                                 << names(model, attention)
-                + names(model,
-                        "pre_feedforward_layernorm.weight post_feedforward_layernorm.weight mlp.gate_proj.weight "
-                        "mlp.up_proj.weight mlp.down_proj.weight");
-        QTest::newRow("falcon") << "falcon"
-                                << "block"
-                                << names(QStringLiteral("transformer.h.*."),
-                                         "ln_attn.weight ln_attn.bias ln_mlp.weight ln_mlp.bias "
-                                         "self_attention.query_key_value.weight self_attention.dense.weight "
-                                         "mlp.dense_h_to_4h.weight mlp.dense_4h_to_h.weight");
+        dataRow("deepseek, first layers", "deepseek_v3", "dense block",
+                names(model, latent) + names(model + "mlp.", "gate_proj.weight up_proj.weight down_proj.weight"));
+        dataRow("deepseek", "deepseek_v3", "moe block",
+                names(model, latent)
+                    + names(model + "mlp.",
+                            "gate.weight gate.e_score_correction_bias experts.*.gate_proj.weight experts.*.up_proj.weight "
+                            "experts.*.down_proj.weight shared_experts.gate_proj.weight shared_experts.up_proj.weight "
+                            "shared_experts.down_proj.weight"));
+        dataRow("gpt-oss", "gpt_oss", "moe block",
+                names(model, attention) + names(model + "self_attn.", "q_proj.bias k_proj.bias v_proj.bias o_proj.bias sinks")
+                    + names(model + "mlp.",
+                            "router.weight router.bias experts.gate_up_proj experts.gate_up_proj_bias "
+                            "experts.down_proj experts.down_proj_bias"));
+        dataRow("gemma 2", "gemma2", "block",
+                names(model, attention)
+                    + names(model,
+                            "pre_feedforward_layernorm.weight post_feedforward_layernorm.weight mlp.gate_proj.weight "
+                            "mlp.up_proj.weight mlp.down_proj.weight"));
+        dataRow("falcon", "falcon", "block",
+                names(QStringLiteral("transformer.h.*."),
+                      "ln_attn.weight ln_attn.bias ln_mlp.weight ln_mlp.bias "
+                      "self_attention.query_key_value.weight self_attention.dense.weight "
+                      "mlp.dense_h_to_4h.weight mlp.dense_4h_to_h.weight"));
     }
     void namesOfOtherFamilies()
     {
         QFETCH(QString, family);
         QFETCH(QString, segment);
         QFETCH(QStringList, wanted);
-        const auto graph = buildDecoder(test::familyModel(family.toStdString()), Workload {});
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        const auto graph = sure(buildDecoder(test::familyModel(family.toStdString()), Workload {}));
         QStringList names;
-        for (const GraphTensor& tensor : graph.value().tensors)
+        for (const GraphTensor& tensor : graph.tensors)
             if (tensor.spec.role == TensorRole::Weight
-                && graph.value().segments[static_cast<std::size_t>(tensor.segment)].name == segment.toStdString())
+                && graph.segments[static_cast<std::size_t>(tensor.segment)].name == segment.toStdString())
                 names << QString::fromStdString(tensor.spec.name);
         names.sort();
         wanted.sort();
@@ -153,6 +150,32 @@ private Q_SLOTS:
                 QVERIFY2(graph.ok(), family.c_str());
                 QCOMPARE(graph.value().parameterCount(), modelSize(model)->total);
             }
+    }
+
+    /// What the builders and gradients make is what the operations' own rules say, and where those tell a result, the same.
+    void operationsHaveTheShapesOfTheirRules()
+    {
+        std::set<OpKind> derived;
+        for (const std::string& family : test::familyNames())
+            for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train }) {
+                Workload workload;
+                workload.kind = kind;
+                const Graph graph = buildGraph(test::familyModel(family), workload).value();
+                for (const Op& op : graph.ops) {
+                    const Status fits = verifyOp(graph, op);
+                    QVERIFY2(fits.ok(), fits.ok() ? "" : (family + ", " + op.name + ": " + fits.error().text()).c_str());
+                    std::vector<Shape> operands;
+                    for (const TensorId id : op.operands)
+                        operands.push_back(graph.tensor(id).shape);
+                    const auto told = ruleOf(op.kind).shapes().resultOf(operands, op.attributes);
+                    QVERIFY2(!told || *told == graph.tensor(op.result).shape, (family + ", " + op.name).c_str());
+                    if (told)
+                        derived.insert(op.kind);
+                }
+            }
+        for (const OpKind kind : { OpKind::Linear, OpKind::SplitHeads, OpKind::SplitGroups, OpKind::JoinKeys, OpKind::Dispatch,
+                                   OpKind::MergeHeads, OpKind::EveryOther, OpKind::LogitMax, OpKind::ExpertLinearT })
+            QVERIFY2(derived.contains(kind), opKindName(kind).c_str());
     }
 
     void expertsArePiecesAndTheirTokensAreFew()
@@ -203,14 +226,10 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("prefix");
         QTest::addColumn<QString>("head");
-        QTest::newRow("plain") << "model."
-                               << "lm_head.weight";
-        QTest::newRow("wrapped model") << "language_model.model."
-                                       << "language_model.lm_head.weight";
-        QTest::newRow("model of a wrapper") << "model.language_model."
-                                            << "lm_head.weight";
-        QTest::newRow("none") << ""
-                              << "lm_head.weight";
+        dataRow("plain", "model.", "lm_head.weight");
+        dataRow("wrapped model", "language_model.model.", "language_model.lm_head.weight");
+        dataRow("model of a wrapper", "model.language_model.", "lm_head.weight");
+        dataRow("none", "", "lm_head.weight");
     }
     void headGoesWithThePrefix()
     {
@@ -219,8 +238,8 @@ private Q_SLOTS:
         ModelSpec model = llama3Model();
         model.weightPrefix = prefix.toStdString();
         const Graph graph = buildDecoder(model, Workload {}).value();
-        QVERIFY(std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                            [&](const GraphTensor& tensor) { return tensor.spec.name == head.toStdString(); }));
+        QVERIFY(
+            std::ranges::any_of(graph.tensors, [&](const GraphTensor& tensor) { return tensor.spec.name == head.toStdString(); }));
     }
 
     /// Every operand is written before it is read, by an operation, as a weight or as an input.

@@ -2,7 +2,8 @@
 // From a design to its evaluation: presets, precedence, findings, refusals.
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "tests/support/models.h"
+#include "tests/support/datarow.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -11,23 +12,9 @@ using namespace shardboard;
 
 namespace {
 
-Design small(const char* mesh, const char* preset = nullptr)
+Design small(const char* mesh, const char* preset = "")
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = denseModel(1000, 512, 2048, 4, 8, 4, 64);
-    std::vector<std::string> notes;
-    if (preset)
-        design.strategies = presetStrategies(preset, design.mesh, design.model, design.workload, notes).value();
-    return design;
-}
-
-const WeightLayout& weight(const Evaluation& evaluation, const std::string& end)
-{
-    for (const WeightLayout& w : evaluation.weights)
-        if (w.spec.name.ends_with(end))
-            return w;
-    qFatal("no weight %s", end.c_str());
+    return designOn(mesh, denseModel(1000, 512, 2048, 4, 8, 4, 64), {}, preset);
 }
 
 std::vector<Finding> ofKind(const Evaluation& evaluation, const std::string& kind)
@@ -48,7 +35,7 @@ private Q_SLOTS:
     {
         const Design design = small("data=2,model=4", "megatron-tp");
         const auto evaluation = evaluate(design).value();
-        const auto spec = [&](const char* end) { return specText(weight(*evaluation, end).layout, design.mesh); };
+        const auto spec = [&](const char* end) { return specText(weightOf(*evaluation, end).layout, design.mesh); };
         QCOMPARE(spec("q_proj.weight"), std::string("P('model')"));
         QCOMPARE(spec("v_proj.weight"), std::string("P('model')"));
         QCOMPARE(spec("o_proj.weight"), std::string("P(None, 'model')"));
@@ -71,8 +58,8 @@ private Q_SLOTS:
             std::string("4 KV heads do not divide by mesh axis 'model' of size 8: k_proj and v_proj stay whole on every device"));
         design.strategies = entries;
         const auto evaluation = evaluate(design).value();
-        QVERIFY(weight(*evaluation, "k_proj.weight").layout.isReplicated());
-        QVERIFY(!weight(*evaluation, "q_proj.weight").layout.isReplicated());
+        QVERIFY(weightOf(*evaluation, "k_proj.weight").layout.isReplicated());
+        QVERIFY(!weightOf(*evaluation, "q_proj.weight").layout.isReplicated());
     }
 
     void presetsRefuse()
@@ -90,7 +77,7 @@ private Q_SLOTS:
         Design design = small("model=4", "megatron-tp");
         design.strategies.push_back({ "*.down_proj.weight", { StrategyKind::Spec, {}, 0, "P('model')" }, {} });
         const auto evaluation = evaluate(design).value();
-        const WeightLayout& down = weight(*evaluation, "down_proj.weight");
+        const WeightLayout& down = weightOf(*evaluation, "down_proj.weight");
         QCOMPARE(specText(down.layout, design.mesh), std::string("P('model')"));
         QCOMPARE(down.entry, int(design.strategies.size()) - 1);
         QCOMPARE(down.copies, 4);
@@ -102,11 +89,9 @@ private Q_SLOTS:
         design.strategies = { { "*.q_proj.weight", { StrategyKind::Rowwise, { "model" }, 0, {} }, {} } };
         const auto evaluation = evaluate(design).value();
         const auto findings = ofKind(*evaluation, "silently-replicated");
-        QVERIFY(
-            std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("down_proj.weight"); }));
-        QVERIFY(
-            std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("q_proj.weight"); }));
-        QVERIFY(std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("norm.weight"); }));
+        QVERIFY(std::ranges::any_of(findings, [](const Finding& f) { return f.where.ends_with("down_proj.weight"); }));
+        QVERIFY(std::ranges::none_of(findings, [](const Finding& f) { return f.where.ends_with("q_proj.weight"); }));
+        QVERIFY(std::ranges::none_of(findings, [](const Finding& f) { return f.where.ends_with("norm.weight"); }));
         // 2048 x 512 in bf16 in 4 layers, of which the repair, a cut over the 4 devices of model, leaves a quarter.
         for (const Finding& f : findings)
             if (f.where.ends_with("down_proj.weight"))
@@ -132,13 +117,12 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("message");
-        QTest::newRow("strict") << "P('model')"
-                                << "strategies[0] on lm_head.weight dim 0: 1001 does not divide by 4; "
-                                   "cut over another mesh axis, pad the tensor, or choose an uneven cut rule such as balanced";
-        QTest::newRow("axis") << "P('tp')"
-                              << "strategies[0] on lm_head.weight: the mesh has no axis 'tp'; its axes are data=2,model=4";
-        QTest::newRow("partial") << "P(unreduced={'model'})"
-                                 << "strategies[0] on lm_head.weight: a weight or input cannot be partial; leave out unreduced";
+        dataRow("strict", "P('model')",
+                "strategies[0] on lm_head.weight dim 0: 1001 does not divide by 4; "
+                "cut over another mesh axis, pad the tensor, or choose an uneven cut rule such as balanced");
+        dataRow("axis", "P('tp')", "strategies[0] on lm_head.weight: the mesh has no axis 'tp'; its axes are data=2,model=4");
+        dataRow("partial", "P(unreduced={'model'})",
+                "strategies[0] on lm_head.weight: a weight or input cannot be partial; leave out unreduced");
     }
     void refusalsNameEntryAndTensor()
     {

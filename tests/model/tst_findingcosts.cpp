@@ -4,7 +4,8 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/findings/findings.h"
 #include "model/design/presets/presets.h"
-#include "tests/support/models.h"
+#include "tests/support/datarow.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -21,23 +22,17 @@ Strategy spec(const char* text) { return { StrategyKind::Spec, {}, 0, text }; }
 /// 4 layers of 8 heads (4 KV heads) of 64, MLP 512 x 2048.
 Design small(const char* mesh, const char* preset = "")
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = denseModel(1000, 512, 2048, 4, 8, 4, 64);
-    design.strategies = { { "*", {}, {} } };
-    if (*preset)
-        if (const auto applied = applyPreset(design, preset); !applied.ok())
-            qFatal("%s", applied.error().text().c_str());
+    Design design = designOn(mesh, denseModel(1000, 512, 2048, 4, 8, 4, 64), {}, preset);
+    if (*preset == 0)
+        design.strategies = { { "*", {}, {} } };
     return design;
 }
-
-std::shared_ptr<const Evaluation> tolerant(const Design& design) { return evaluate(design, Misfits::Replicate).value(); }
 
 std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::string& kind)
 {
     std::vector<DesignFinding> out;
-    std::copy_if(evaluation.findings.begin(), evaluation.findings.end(), std::back_inserter(out),
-                 [&](const DesignFinding& finding) { return finding.kind == kind; });
+    std::ranges::copy_if(evaluation.findings, std::back_inserter(out),
+                         [&](const DesignFinding& finding) { return finding.kind == kind; });
     return out;
 }
 
@@ -140,16 +135,11 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
-        QTest::newRow("fsdp") << "fsdp=16"
-                              << "fsdp";
-        QTest::newRow("over data") << "data=16"
-                                   << "fsdp";
-        QTest::newRow("hsdp") << "data=2,fsdp=16"
-                              << "hsdp";
-        QTest::newRow("with tensor parallelism") << "fsdp=8,model=2"
-                                                 << "tp+fsdp";
-        QTest::newRow("and the sequence") << "fsdp=8,model=2"
-                                          << "tp-sp+fsdp";
+        dataRow("fsdp", "fsdp=16", "fsdp");
+        dataRow("over data", "data=16", "fsdp");
+        dataRow("hsdp", "data=2,fsdp=16", "hsdp");
+        dataRow("with tensor parallelism", "fsdp=8,model=2", "tp+fsdp");
+        dataRow("and the sequence", "fsdp=8,model=2", "tp-sp+fsdp");
     }
     void headsAreWholeInWhatIsGathered()
     {
@@ -240,8 +230,8 @@ private Q_SLOTS:
         QCOMPARE(found.size(), std::size_t { 1 });
         const Design after = repaired(design, *found[0].fix);
         const auto mended = tolerant(after);
-        const auto k = std::find_if(mended->weights.begin(), mended->weights.end(),
-                                    [](const WeightLayout& w) { return w.spec.name.ends_with("k_proj.weight"); });
+        const auto k =
+            std::ranges::find_if(mended->weights, [](const WeightLayout& w) { return w.spec.name.ends_with("k_proj.weight"); });
         QCOMPARE(QString::fromStdString(specText(k->layout, after.mesh)), "P(None, 'fsdp')");
         QVERIFY(mended->plan.collectiveBytes() < evaluation->plan.collectiveBytes());
     }

@@ -5,7 +5,8 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/text/glob.h"
-#include "tests/support/models.h"
+#include "tests/support/datarow.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -24,9 +25,7 @@ Strategy spec(const char* text) { return { StrategyKind::Spec, {}, 0, text }; }
 /// 4 layers of 8 heads (4 KV heads) of 64, MLP 512 x 2048.
 Design small(const char* mesh)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = denseModel(1000, 512, 2048, 4, 8, 4, 64);
+    Design design = designOn(mesh, denseModel(1000, 512, 2048, 4, 8, 4, 64));
     design.strategies = { { "*", {}, {} } };
     return design;
 }
@@ -50,8 +49,6 @@ Design ruled(const char* mesh, std::vector<LogicalRule> rules)
     return design;
 }
 
-std::shared_ptr<const Evaluation> tolerant(const Design& design) { return evaluate(design, Misfits::Replicate).value(); }
-
 std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::string& kind, const std::string& where = {})
 {
     std::vector<DesignFinding> out;
@@ -61,17 +58,9 @@ std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::strin
     return out;
 }
 
-const WeightLayout& weight(const Evaluation& evaluation, const std::string& end)
-{
-    for (const WeightLayout& w : evaluation.weights)
-        if (w.spec.name.ends_with(end))
-            return w;
-    qFatal("no weight %s", end.c_str());
-}
-
 std::string layoutText(const Design& design, const std::string& end)
 {
-    return specText(weight(*tolerant(design), end).layout, design.mesh);
+    return specText(weightOf(*tolerant(design), end).layout, design.mesh);
 }
 
 using Key = std::pair<std::string, std::string>;
@@ -87,8 +76,7 @@ std::multiset<Key> keys(const Evaluation& evaluation, bool errorsOnly)
 /// Groups of layers in which a weight of that name is laid out alike.
 std::ptrdiff_t groups(const Evaluation& evaluation, const std::string& name)
 {
-    return std::count_if(evaluation.weights.begin(), evaluation.weights.end(),
-                         [&](const WeightLayout& w) { return w.spec.name == name; });
+    return std::ranges::count_if(evaluation.weights, [&](const WeightLayout& w) { return w.spec.name == name; });
 }
 
 /// Makes the repair of a finding and says what is wrong with the result; empty when it is gone and no error is new.
@@ -121,62 +109,20 @@ private Q_SLOTS:
         QTest::addColumn<QString>("text"); ///< a spec, or kind:axes
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("mended"); ///< layout of lm_head (1000 x 512) after the repair
-        QTest::newRow("misspelt axis") << "data=2,model=4"
-                                       << "rowwise:modle"
-                                       << "unknown-axis"
-                                       << "P('model')";
-        QTest::newRow("axis outside the mesh") << "data=2,model=4"
-                                               << "rowwise:model,expert"
-                                               << "unknown-axis"
-                                               << "P('model')";
-        QTest::newRow("only axis outside") << "data=2,model=4"
-                                           << "rowwise:expert"
-                                           << "unknown-axis"
-                                           << "P()";
-        QTest::newRow("in a spec") << "data=2,model=4"
-                                   << "P(('model', 'zz'), 'data')"
-                                   << "unknown-axis"
-                                   << "P('model', 'data')";
-        QTest::newRow("twice") << "data=2,model=4"
-                               << "P('model', 'model')"
-                               << "axis-twice"
-                               << "P('model')";
-        QTest::newRow("twice on one dim") << "data=2,model=4"
-                                          << "rowwise:model,model"
-                                          << "axis-twice"
-                                          << "P('model')";
-        QTest::newRow("indivisible") << "model=3"
-                                     << "P('model')"
-                                     << "indivisible"
-                                     << "P('model')";
-        QTest::newRow("one of two divides") << "model=3,data=2"
-                                            << "P(('model', 'data'))"
-                                            << "indivisible"
-                                            << "P('data')";
-        QTest::newRow("overflow") << "model=1024,data=2"
-                                  << "P(('model', 'data'))"
-                                  << "overflow"
-                                  << "P('data')";
-        QTest::newRow("partial") << "data=2,model=4"
-                                 << "P('data', unreduced={'model'})"
-                                 << "partial"
-                                 << "P('data')";
-        QTest::newRow("too many entries") << "data=2,model=4"
-                                          << "P('data', None, 'model')"
-                                          << "dim-out-of-range"
-                                          << "P('data')";
-        QTest::newRow("no spec") << "data=2,model=4"
-                                 << "P('data'"
-                                 << "unreadable"
-                                 << "P()";
-        QTest::newRow("of modules") << "data=2,model=4"
-                                    << "tensor-parallel:model"
-                                    << "unreadable"
-                                    << "P('model')";
-        QTest::newRow("fused on one that is not") << "model=2"
-                                                  << "gate-up:model"
-                                                  << "not-planned"
-                                                  << "P(None, 'model')";
+        dataRow("misspelt axis", "data=2,model=4", "rowwise:modle", "unknown-axis", "P('model')");
+        dataRow("axis outside the mesh", "data=2,model=4", "rowwise:model,expert", "unknown-axis", "P('model')");
+        dataRow("only axis outside", "data=2,model=4", "rowwise:expert", "unknown-axis", "P()");
+        dataRow("in a spec", "data=2,model=4", "P(('model', 'zz'), 'data')", "unknown-axis", "P('model', 'data')");
+        dataRow("twice", "data=2,model=4", "P('model', 'model')", "axis-twice", "P('model')");
+        dataRow("twice on one dim", "data=2,model=4", "rowwise:model,model", "axis-twice", "P('model')");
+        dataRow("indivisible", "model=3", "P('model')", "indivisible", "P('model')");
+        dataRow("one of two divides", "model=3,data=2", "P(('model', 'data'))", "indivisible", "P('data')");
+        dataRow("overflow", "model=1024,data=2", "P(('model', 'data'))", "overflow", "P('data')");
+        dataRow("partial", "data=2,model=4", "P('data', unreduced={'model'})", "partial", "P('data')");
+        dataRow("too many entries", "data=2,model=4", "P('data', None, 'model')", "dim-out-of-range", "P('data')");
+        dataRow("no spec", "data=2,model=4", "P('data'", "unreadable", "P()");
+        dataRow("of modules", "data=2,model=4", "tensor-parallel:model", "unreadable", "P('model')");
+        dataRow("fused on one that is not", "model=2", "gate-up:model", "not-planned", "P(None, 'model')");
     }
     void misfits()
     {
@@ -195,7 +141,7 @@ private Q_SLOTS:
         design.strategies.push_back({ "lm_head.weight", strategy, {} });
         QVERIFY(!evaluate(design).ok()); // a plan, a run and an export refuse
         const auto evaluation = tolerant(design);
-        const WeightLayout& head = weight(*evaluation, "lm_head.weight");
+        const WeightLayout& head = weightOf(*evaluation, "lm_head.weight");
         QVERIFY(head.misfit && head.layout.isReplicated());
         QCOMPARE(head.bytesPerDevice, 1000 * 512 * 2);
         const auto findings = ofKind(*evaluation, kind.toStdString());
@@ -208,7 +154,7 @@ private Q_SLOTS:
         QVERIFY(evaluate(after).ok());
         QCOMPARE(after.strategies.size(), design.strategies.size()); // the entry itself is changed
         QCOMPARE(QString::fromStdString(layoutText(after, "lm_head.weight")), mended);
-        QCOMPARE(findings[0].costBytes, 1000 * 512 * 2 - weight(*tolerant(after), "lm_head.weight").bytesPerDevice);
+        QCOMPARE(findings[0].costBytes, 1000 * 512 * 2 - weightOf(*tolerant(after), "lm_head.weight").bytesPerDevice);
     }
 
     void wideEntryIsMendedOnceAndOneWeightAlone()
@@ -300,10 +246,10 @@ private Q_SLOTS:
     void rulesGiveWayToEntries()
     {
         Design design = ruled("f=8", { { "mlp", { "f" }, {} } });
-        QVERIFY(weight(*tolerant(design), "up_proj.weight").resolution);
-        QCOMPARE(weight(*tolerant(design), "up_proj.weight").strategy, spec("P('f')"));
+        QVERIFY(weightOf(*tolerant(design), "up_proj.weight").resolution);
+        QCOMPARE(weightOf(*tolerant(design), "up_proj.weight").strategy, spec("P('f')"));
         design.strategies = { { "*up_proj.weight", {}, {} } };
-        QVERIFY(!weight(*tolerant(design), "up_proj.weight").resolution);
+        QVERIFY(!weightOf(*tolerant(design), "up_proj.weight").resolution);
         QCOMPARE(layoutText(design, "up_proj.weight"), std::string("P()"));
         QCOMPARE(layoutText(design, "gate_proj.weight"), std::string("P('f')"));
         QVERIFY(evaluate(design).ok());
@@ -443,8 +389,8 @@ private Q_SLOTS:
         QVERIFY(found[0].message.find("blocks of 128 elements (w.weight_scale_inv)") != std::string::npos);
         const Design after = repaired(design, *found[0].fix);
         QCOMPARE(ofKind(*tolerant(after), "quant-block-split").size(), std::size_t(0));
-        QCOMPARE(weight(*tolerant(after), "w.weight").shards.cuts()[0].count(), 3); // still cut, in whole blocks
-        QCOMPARE(weight(*tolerant(after), "w.weight").shards.shardAt(0).pieces[0][0], (Range { 0, 256 }));
+        QCOMPARE(weightOf(*tolerant(after), "w.weight").shards.cuts()[0].count(), 3); // still cut, in whole blocks
+        QCOMPARE(weightOf(*tolerant(after), "w.weight").shards.shardAt(0).pieces[0][0], (Range { 0, 256 }));
         // Scales on other axes than their weight.
         design = loose("a=2,b=2", { { "w.weight", { 512, 512 } }, { "w.weight_scale", { 4, 4 } } });
         design.strategies = { { "w.weight", over(StrategyKind::Rowwise, { "a" }), {} },
@@ -471,7 +417,7 @@ private Q_SLOTS:
         QCOMPARE(bias.size(), std::size_t(1));
         QCOMPARE(bias[0].severity, Severity::Warning);
         const Design after = repaired(design, *bias[0].fix);
-        QCOMPARE(weight(*tolerant(after), "qkv.bias").strategy, stacked);
+        QCOMPARE(weightOf(*tolerant(after), "qkv.bias").strategy, stacked);
         QCOMPARE(ofKind(*tolerant(after), "max-defect", "qkv.bias")[0].severity,
                  Severity::Note); // MAX itself still does it
         // 1002 rows over 4: 251, 251, 250, 250, and MAX writes down 250. Told with what else comes of it.
@@ -537,7 +483,7 @@ private Q_SLOTS:
             if (finding.fix)
                 QCOMPARE(afterRepair(design, *evaluation, finding), QString());
         }
-        QCOMPARE(std::count_if(found.begin(), found.end(), [](const DesignFinding& f) { return f.fix.has_value(); }), 2);
+        QCOMPARE(std::ranges::count_if(found, [](const DesignFinding& f) { return f.fix.has_value(); }), 2);
         // The plan is the one without these cuts.
         QCOMPARE(evaluation->plan.memory.peak, before->plan.memory.peak);
         QCOMPARE(evaluation->plan.collectives.size(), before->plan.collectives.size());
@@ -645,7 +591,7 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(found[0].fix->text), "Pin the batch over dp");
         QCOMPARE(afterRepair(design, *evaluation, found[0]), QString());
         const auto gathers = [](const Evaluation& it) {
-            return std::count_if(it.plan.collectives.begin(), it.plan.collectives.end(), [&](const Collective& c) {
+            return std::ranges::count_if(it.plan.collectives, [&](const Collective& c) {
                 return c.kind == CollectiveKind::AllGather && it.graph.tensor(c.tensor).role == TensorRole::Weight;
             });
         };
@@ -661,8 +607,7 @@ private Q_SLOTS:
         const auto evaluation = tolerant(loose("model=4", weights));
         const auto found = ofKind(*evaluation, "silently-replicated");
         QCOMPARE(found.size(), std::size_t(201));
-        QVERIFY(std::any_of(found.begin(), found.end(),
-                            [](const DesignFinding& f) { return f.message.starts_with("800 more findings"); }));
+        QVERIFY(std::ranges::any_of(found, [](const DesignFinding& f) { return f.message.starts_with("800 more findings"); }));
     }
 
     void repairsKeepTheirIndices()
@@ -793,8 +738,8 @@ private Q_SLOTS:
                 QVERIFY2(wrong.isEmpty(), qPrintable("trial " + QString::number(trial) + ": " + wrong));
             }
             // Strict evaluation refuses just the designs that have a misfit.
-            const bool misfit = std::any_of(evaluation.value()->weights.begin(), evaluation.value()->weights.end(),
-                                            [](const WeightLayout& w) { return w.misfit.has_value(); });
+            const bool misfit =
+                std::ranges::any_of(evaluation.value()->weights, [](const WeightLayout& w) { return w.misfit.has_value(); });
             QCOMPARE(evaluate(design).ok(), !misfit);
         }
         for (const char* kind : { "unknown-axis", "axis-twice", "dim-out-of-range", "indivisible", "overflow", "structure",

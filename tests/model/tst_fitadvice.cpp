@@ -4,7 +4,7 @@
 #include "model/design/evaluate/fitadvice.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -15,13 +15,7 @@ namespace {
 
 Design training(const char* mesh, const char* preset, std::int64_t batch, Recompute recompute = Recompute::None)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = llama3Model();
-    design.workload = { WorkloadKind::Train, batch, 8192, DType::BF16, 1, recompute };
-    if (const auto applied = applyPreset(design, preset); !applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
+    return designOn(mesh, llama3Model(), { WorkloadKind::Train, batch, 8192, DType::BF16, 1, recompute }, preset);
 }
 
 } // namespace
@@ -47,10 +41,9 @@ private Q_SLOTS:
         QVERIFY(advice.nearest.empty());
         for (std::size_t i = 0; i < advice.fixes.size(); ++i) {
             const FitOption& fix = advice.fixes[i];
-            const auto evaluation = evaluate(fix.design);
-            QVERIFY(evaluation.ok());
-            QCOMPARE(evaluation.value()->plan.memory.peak, fix.peakBytes);
-            QCOMPARE(evaluation.value()->plan.seconds(), fix.seconds);
+            const auto evaluation = sure(evaluate(fix.design));
+            QCOMPARE(evaluation->plan.memory.peak, fix.peakBytes);
+            QCOMPARE(evaluation->plan.seconds(), fix.seconds);
             QVERIFY(fix.peakBytes <= advice.limitBytes);
             QVERIFY(!(fix.design == design));
             if (i > 0 && fix.devices == advice.fixes[i - 1].devices)
@@ -89,16 +82,15 @@ private Q_SLOTS:
         QVERIFY(!told.empty());
         for (const FitOption& fix : told) {
             const auto after = evaluate(fix.design).value();
-            QVERIFY2(
-                std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "unused-axis"; }),
-                fix.what.c_str());
+            QVERIFY2(std::ranges::none_of(after->findings, [](const auto& f) { return f.kind == "unused-axis"; }),
+                     fix.what.c_str());
             QVERIFY2(after->plan.memory.weights <= before->plan.memory.weights, fix.what.c_str());
         }
         Design sharded = design;
         QVERIFY(applyPreset(sharded, "fsdp").ok()); // which would fit
         const auto other = evaluate(sharded).value();
         QVERIFY(other->plan.memory.peak <= advice.limitBytes);
-        QVERIFY(std::any_of(other->findings.begin(), other->findings.end(), [](const auto& f) { return f.kind == "unused-axis"; }));
+        QVERIFY(std::ranges::any_of(other->findings, [](const auto& f) { return f.kind == "unused-axis"; }));
     }
 
     /// A preset lays out the larger mesh: 8 KV heads over 8 devices are whole there, over 16 they would be cut in two.
@@ -109,12 +101,10 @@ private Q_SLOTS:
         design.workload.sequence = 4096;
         QVERIFY(applyPreset(design, "megatron-tp").ok());
         const auto advice = fitAdvice(design).value();
-        const auto larger =
-            std::find_if(advice.fixes.begin(), advice.fixes.end(), [](const FitOption& fix) { return fix.devices > 8; });
+        const auto larger = std::ranges::find_if(advice.fixes, [](const FitOption& fix) { return fix.devices > 8; });
         QVERIFY(larger != advice.fixes.end());
         const auto after = evaluate(larger->design).value();
-        QVERIFY(
-            std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "heads-split"; }));
+        QVERIFY(std::ranges::none_of(after->findings, [](const auto& f) { return f.kind == "heads-split"; }));
         Design applied = larger->design;
         QVERIFY(applyPreset(applied, "megatron-tp").ok());
         QCOMPARE(applied.strategies, larger->design.strategies);
@@ -139,11 +129,10 @@ private Q_SLOTS:
         const Design design = training("fsdp=8", "fsdp", 16);
         auto findings = evaluate(design, Misfits::Replicate).value()->findings;
         addFitRepair(design, findings);
-        const auto found = std::find_if(findings.begin(), findings.end(), [](const auto& f) { return f.kind == "over-memory"; });
+        const auto found = std::ranges::find_if(findings, [](const auto& f) { return f.kind == "over-memory"; });
         QVERIFY(found != findings.end() && found->fix);
-        const auto after = evaluate(repaired(design, *found->fix));
-        QVERIFY(after.ok());
-        QVERIFY(static_cast<double>(after.value()->plan.memory.peak) <= findHardware(design.hardware).value().memoryBytes());
+        const auto after = sure(evaluate(repaired(design, *found->fix)));
+        QVERIFY(static_cast<double>(after->plan.memory.peak) <= findHardware(design.hardware).value().memoryBytes());
     }
 };
 

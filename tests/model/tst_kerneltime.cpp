@@ -4,6 +4,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/time/steptime.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -27,22 +28,9 @@ KernelWork product(double b, double m, double n, double k)
 
 Design llama(const char* mesh, const char* preset, Overlap overlap)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model.name = "small";
-    design.model.vocabSize = 4096;
-    design.model.hiddenSize = 1024;
-    design.model.intermediateSize = 4096;
-    design.model.layers = 4;
-    design.model.heads = 16;
-    design.model.kvHeads = 8;
-    design.model.headDim = 64;
-    design.workload = { WorkloadKind::Train, 16, 2048, DType::BF16 };
-    design.workload.overlap = overlap;
-    const auto applied = applyPreset(design, preset);
-    if (!applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
+    Workload work { WorkloadKind::Train, 16, 2048, DType::BF16 };
+    work.overlap = overlap;
+    return designOn(mesh, denseModel(4096, 1024, 4096, 4, 16, 8, 64), work, preset);
 }
 
 } // namespace

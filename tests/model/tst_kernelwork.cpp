@@ -5,7 +5,7 @@
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/ops/opdefinition.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -18,17 +18,9 @@ std::shared_ptr<const Evaluation> evaluated(const ModelSpec& model, const char* 
                                             std::int64_t microBatches = 1, DType dtype = DType::BF16,
                                             Software software = Software::Fused, WorkloadKind kind = WorkloadKind::Train)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = model;
-    design.workload = { kind, 8, 4096, dtype, microBatches };
-    design.workload.software = software;
-    if (const auto applied = applyPreset(design, preset); !applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    return std::move(evaluation).value();
+    Workload workload { kind, 8, 4096, dtype, microBatches };
+    workload.software = software;
+    return evaluated(designOn(mesh, model, workload, preset));
 }
 
 const PlannedOp& find(const Evaluation& evaluation, Phase phase, const char* name)
@@ -92,9 +84,8 @@ private Q_SLOTS:
         for (const auto& [model, mesh, preset] :
              { std::tuple { "llama3-8b", "fsdp=2,model=4", "tp+fsdp" }, std::tuple { "mixtral-8x7b", "data=2,expert=4", "ep" },
                std::tuple { "deepseek3-671b", "data=2,expert=4", "ep" } }) {
-            auto spec = builtinModel(model);
-            QVERIFY(spec.ok());
-            const auto evaluation = evaluated(spec.value(), mesh, preset);
+            auto spec = sure(builtinModel(model));
+            const auto evaluation = evaluated(spec, mesh, preset);
             int products = 0;
             for (const PlannedSegment& segment : evaluation->plan.segments)
                 for (const PlannedOp& op : segment.ops) {

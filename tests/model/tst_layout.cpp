@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts and their notations. The expected texts are those JAX and torch print for the same layouts.
 #include "model/core/layout.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -16,32 +18,23 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("placements");
-        QTest::newRow("rows over model") << "P('model')"
-                                         << "R, S(0)";
-        QTest::newRow("cols over model") << "P(None, 'model')"
-                                         << "R, S(1)";
-        QTest::newRow("both") << "P('data', 'model')"
-                              << "S(0), S(1)";
-        QTest::newRow("swapped") << "P('model', 'data')"
-                                 << "S(1), S(0)";
-        QTest::newRow("data then model") << "P(('data', 'model'))"
-                                         << "S(0), S(0)";
-        QTest::newRow("model then data") << "P(('model', 'data'))"
-                                         << "S(0), S(0) *";
-        QTest::newRow("whole") << "P()"
-                               << "R, R";
-        QTest::newRow("partial") << "P('data', unreduced={'model'})"
-                                 << "S(0), P(sum)";
+        dataRow("rows over model", "P('model')", "R, S(0)");
+        dataRow("cols over model", "P(None, 'model')", "R, S(1)");
+        dataRow("both", "P('data', 'model')", "S(0), S(1)");
+        dataRow("swapped", "P('model', 'data')", "S(1), S(0)");
+        dataRow("data then model", "P(('data', 'model'))", "S(0), S(0)");
+        dataRow("model then data", "P(('model', 'data'))", "S(0), S(0) *");
+        dataRow("whole", "P()", "R, R");
+        dataRow("partial", "P('data', unreduced={'model'})", "S(0), P(sum)");
     }
     void notations()
     {
         QFETCH(QString, spec);
         QFETCH(QString, placements);
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
-        const auto layout = parseSpec(spec.toStdString(), mesh, 2);
-        QVERIFY2(layout.ok(), layout.ok() ? "" : layout.error().text().c_str());
-        QCOMPARE(QString::fromStdString(specText(layout.value(), mesh)), spec);
-        QCOMPARE(QString::fromStdString(placementsText(layout.value(), mesh)), placements);
+        const auto layout = sure(parseSpec(spec.toStdString(), mesh, 2));
+        QCOMPARE(QString::fromStdString(specText(layout, mesh)), spec);
+        QCOMPARE(QString::fromStdString(placementsText(layout, mesh)), placements);
     }
 
     void otherSpellings()
@@ -56,26 +49,16 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("part");
-        QTest::newRow("unknown axis") << "P('tp')"
-                                      << "the mesh has no axis 'tp'; its axes are data=2,model=4";
-        QTest::newRow("twice") << "P('data','data')"
-                               << "mesh axis 'data' is used twice";
-        QTest::newRow("cut and partial") << "P('data', unreduced={'data'})"
-                                         << "mesh axis 'data' is used twice";
-        QTest::newRow("too long") << "P(None,None,'data')"
-                                  << "the spec has 3 entries, but the tensor has 2 dims";
-        QTest::newRow("no P") << "('data')"
-                              << "the spec does not begin with P(";
-        QTest::newRow("open") << "P('data'"
-                              << "a comma or ) is missing";
-        QTest::newRow("open quote") << "P('data"
-                                    << "a quote is not closed";
-        QTest::newRow("behind") << "P('data') x"
-                                << "there is text after the spec";
-        QTest::newRow("bare name") << "P(data)"
-                                   << "a quoted mesh axis name is missing";
-        QTest::newRow("bad sub-axis") << "P('model:(3)2')"
-                                      << "sub-axis model:(3)2 does not divide mesh axis 'model' of size 4";
+        dataRow("unknown axis", "P('tp')", "the mesh has no axis 'tp'; its axes are data=2,model=4");
+        dataRow("twice", "P('data','data')", "mesh axis 'data' is used twice");
+        dataRow("cut and partial", "P('data', unreduced={'data'})", "mesh axis 'data' is used twice");
+        dataRow("too long", "P(None,None,'data')", "the spec has 3 entries, but the tensor has 2 dims");
+        dataRow("no P", "('data')", "the spec does not begin with P(");
+        dataRow("open", "P('data'", "a comma or ) is missing");
+        dataRow("open quote", "P('data", "a quote is not closed");
+        dataRow("behind", "P('data') x", "there is text after the spec");
+        dataRow("bare name", "P(data)", "a quoted mesh axis name is missing");
+        dataRow("bad sub-axis", "P('model:(3)2')", "sub-axis model:(3)2 does not divide mesh axis 'model' of size 4");
     }
     void refusals()
     {
@@ -89,13 +72,12 @@ private Q_SLOTS:
     void subAxes()
     {
         const Mesh mesh = Mesh::parse("x=8").value();
-        const auto layout = parseSpec("P('x:(1)2', 'x:(2)4')", mesh, 2);
-        QVERIFY(layout.ok());
+        const auto layout = sure(parseSpec("P('x:(1)2', 'x:(2)4')", mesh, 2));
         // Position 5 of an axis of 8 = 2 x 4: major part 1, minor part 1.
-        QCOMPARE(partIndexOf(layout.value().dims[0], mesh, 5), 1);
-        QCOMPARE(partIndexOf(layout.value().dims[1], mesh, 5), 1);
+        QCOMPARE(partIndexOf(layout.dims[0], mesh, 5), 1);
+        QCOMPARE(partIndexOf(layout.dims[1], mesh, 5), 1);
         QVERIFY(!parseSpec("P('x:(1)4', 'x:(2)4')", mesh, 2).ok()); // they overlap
-        QCOMPARE(specText(layout.value(), mesh), std::string("P('x:(1)2', 'x:(2)4')"));
+        QCOMPARE(specText(layout, mesh), std::string("P('x:(1)2', 'x:(2)4')"));
     }
 
     void anyTextEndsWithAnAnswer()

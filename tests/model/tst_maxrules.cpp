@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of MAX's rule families for concrete shapes, typed from the tables of rules by hand: which rows, in which order, and
 // which of them are known to compute the wrong thing.
-#include "model/picker/max/expression.h"
+#include "model/ops/rows/expression.h"
+#include "tests/support/datarow.h"
 #include "tests/support/menutext.h"
 #include "tests/support/runner.h"
 
@@ -203,7 +204,7 @@ private Q_SLOTS:
     void everyFamilyIsTried()
     {
         for (const OpFamily* family : allFamilies()) {
-            const bool tried = std::any_of(kRows.begin(), kRows.end(), [&](const Rows& r) { return findFamily(r.op) == family; });
+            const bool tried = std::ranges::any_of(kRows, [&](const Rows& r) { return findFamily(r.op) == family; });
             QVERIFY2(tried, family->name);
         }
     }
@@ -234,74 +235,23 @@ private Q_SLOTS:
         QTest::addColumn<QString>("operands"); // ; between them
         QTest::addColumn<QString>("attributes");
         QTest::addColumn<QString>("says");
-        QTest::newRow("dim out of range") << "softmax"
-                                          << "4,8"
-                                          << R"({"axis":2})"
-                                          << "there is no dim 2";
-        QTest::newRow("dim of nothing") << "softmax"
-                                        << "-"
-                                        << "{}"
-                                        << "there is no dim -1: the tensor has none";
-        QTest::newRow("contraction") << "matmul"
-                                     << "4,8;6,4"
-                                     << "{}"
-                                     << "differ in size";
-        QTest::newRow("no dims") << "matmul"
-                                 << "-;4"
-                                 << "{}"
-                                 << "has no dims";
-        QTest::newRow("two -1") << "reshape"
-                                << "4,8"
-                                << R"({"shape":[-1,-1]})"
-                                << "more than one -1";
-        QTest::newRow("elements") << "reshape"
-                                  << "4,8"
-                                  << R"({"shape":[5,7]})"
-                                  << "another number of elements";
-        QTest::newRow("rest") << "reshape"
-                              << "4,8"
-                              << R"({"shape":[-1,7]})"
-                              << "does not divide";
-        QTest::newRow("no such source") << "reshape"
-                                        << "4,8"
-                                        << R"({"shape":["dim of input axis 2",8]})"
-                                        << "which it does not have";
-        QTest::newRow("broadcast") << "broadcast_to"
-                                   << "seq,8"
-                                   << R"({"shape":["batch",8]})"
-                                   << "neither 1 nor the target's";
-        QTest::newRow("broadcast rank") << "broadcast_to"
-                                        << "4,8"
-                                        << R"({"shape":[8]})"
-                                        << "fewer dims";
-        QTest::newRow("order") << "permute"
-                               << "4,8"
-                               << R"({"dims":[0,0]})"
-                               << "not an order of the dims";
-        QTest::newRow("squeeze") << "squeeze"
-                                 << "4,8"
-                                 << R"({"axis":0})"
-                                 << "another size than 1";
-        QTest::newRow("paddings") << "pad"
-                                  << "4,8"
-                                  << R"({"paddings":[1,1]})"
-                                  << "two numbers for each dim";
-        QTest::newRow("repeats") << "tile"
-                                 << "4,8"
-                                 << R"({"repeats":[1]})"
-                                 << "one number for each dim";
-        QTest::newRow("layout") << "conv2d"
-                                << "4,8,8,3;3,3,3,8"
-                                << R"({"filter_layout":"FCRS"})"
-                                << "ValueError: cannot be";
-        QTest::newRow("batch dims") << "gather_nd"
-                                    << "4,8;4"
-                                    << R"({"batch_dims":2})"
-                                    << "not a number of leading dims";
-        QTest::newRow("operands") << "add"
-                                  << "4"
-                                  << "{}"
-                                  << "takes 2 operands, found 1";
+        dataRow("dim out of range", "softmax", "4,8", R"({"axis":2})", "there is no dim 2");
+        dataRow("dim of nothing", "softmax", "-", "{}", "there is no dim -1: the tensor has none");
+        dataRow("contraction", "matmul", "4,8;6,4", "{}", "differ in size");
+        dataRow("no dims", "matmul", "-;4", "{}", "has no dims");
+        dataRow("two -1", "reshape", "4,8", R"({"shape":[-1,-1]})", "more than one -1");
+        dataRow("elements", "reshape", "4,8", R"({"shape":[5,7]})", "another number of elements");
+        dataRow("rest", "reshape", "4,8", R"({"shape":[-1,7]})", "does not divide");
+        dataRow("no such source", "reshape", "4,8", R"({"shape":["dim of input axis 2",8]})", "which it does not have");
+        dataRow("broadcast", "broadcast_to", "seq,8", R"({"shape":["batch",8]})", "neither 1 nor the target's");
+        dataRow("broadcast rank", "broadcast_to", "4,8", R"({"shape":[8]})", "fewer dims");
+        dataRow("order", "permute", "4,8", R"({"dims":[0,0]})", "not an order of the dims");
+        dataRow("squeeze", "squeeze", "4,8", R"({"axis":0})", "another size than 1");
+        dataRow("paddings", "pad", "4,8", R"({"paddings":[1,1]})", "two numbers for each dim");
+        dataRow("repeats", "tile", "4,8", R"({"repeats":[1]})", "one number for each dim");
+        dataRow("layout", "conv2d", "4,8,8,3;3,3,3,8", R"({"filter_layout":"FCRS"})", "ValueError: cannot be");
+        dataRow("batch dims", "gather_nd", "4,8;4", R"({"batch_dims":2})", "not a number of leading dims");
+        dataRow("operands", "add", "4", "{}", "takes 2 operands, found 1");
     }
     void refused()
     {

@@ -6,7 +6,7 @@
 #include "model/design/presets/presets.h"
 #include "model/plan/memory/stagelayers.h"
 #include "model/plan/memory/timeline.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -24,21 +24,7 @@ constexpr std::int64_t kLayerParameters = 218112000; // of Llama 3 8B
 Design training(const char* mesh, const char* preset, std::int64_t batch, std::int64_t sequence,
                 Recompute recompute = Recompute::None, std::int64_t microBatches = 1)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = llama3Model();
-    design.workload = { WorkloadKind::Train, batch, sequence, DType::BF16, microBatches, recompute };
-    if (const auto applied = applyPreset(design, preset); !applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
-}
-
-std::shared_ptr<const Evaluation> evaluated(const Design& design)
-{
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    return std::move(evaluation).value();
+    return designOn(mesh, llama3Model(), { WorkloadKind::Train, batch, sequence, DType::BF16, microBatches, recompute }, preset);
 }
 
 /// The bytes at an operation of the first such layer that runs.
@@ -205,8 +191,8 @@ private Q_SLOTS:
                     QCOMPARE(segment.phase == Phase::Update, !sums || !gradients);
                     QCOMPARE(collective.count, segment.count * (segment.phase == Phase::Update ? 1 : microBatches));
                 }
-                QCOMPARE(std::count_if(evaluation->plan.collectives.begin(), evaluation->plan.collectives.end(),
-                                       [](const Collective& c) { return c.kind == CollectiveKind::ReduceScatter; }),
+                QCOMPARE(std::ranges::count_if(evaluation->plan.collectives,
+                                               [](const Collective& c) { return c.kind == CollectiveKind::ReduceScatter; }),
                          12);
             }
         Design design = training("data=8", "replicate", 16, 512);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/mesh.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -11,12 +13,11 @@ class TestMesh : public QObject {
 private Q_SLOTS:
     void positionsAreRowMajor()
     {
-        const auto mesh = Mesh::parse("data=2, model=4");
-        QVERIFY(mesh.ok());
-        QCOMPARE(mesh.value().deviceCount(), 8);
-        QCOMPARE(mesh.value().coordinate(6, 0), 1);
-        QCOMPARE(mesh.value().coordinate(6, 1), 2);
-        QCOMPARE(mesh.value().text(), std::string("data=2,model=4"));
+        const auto mesh = sure(Mesh::parse("data=2, model=4"));
+        QCOMPARE(mesh.deviceCount(), 8);
+        QCOMPARE(mesh.coordinate(6, 0), 1);
+        QCOMPARE(mesh.coordinate(6, 1), 2);
+        QCOMPARE(mesh.text(), std::string("data=2,model=4"));
     }
 
     void groupsVaryOneAxis()
@@ -29,9 +30,8 @@ private Q_SLOTS:
 
     void deviceOrder()
     {
-        const auto mesh = Mesh::make({ { "x", 3 } }, { 2, 0, 7 });
-        QVERIFY(mesh.ok());
-        QCOMPARE(mesh.value().deviceId(2), 7);
+        const auto mesh = sure(Mesh::make({ { "x", 3 } }, { 2, 0, 7 }));
+        QCOMPARE(mesh.deviceId(2), 7);
         const auto plain = Mesh::make({ { "x", 3 } }, { 0, 1, 2 });
         QVERIFY(plain.value() == Mesh::make({ { "x", 3 } }).value());
     }
@@ -40,24 +40,16 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("message");
-        QTest::newRow("empty") << ""
-                               << "--mesh: the mesh is empty; write it like data=2,model=4";
-        QTest::newRow("no size") << "data"
-                                 << "--mesh: 'data' has no size; write it like data=2,model=4";
-        QTest::newRow("zero") << "data=0"
-                              << "--mesh: mesh axis 'data' has size 0; sizes are at least 1";
-        QTest::newRow("2^40")
-            << "data=1099511627776"
-            << "--mesh: the mesh has more than 1048576 devices at axis 'data' of size 1099511627776; use smaller sizes";
-        QTest::newRow("overflow")
-            << "a=1048576,b=1048576,c=1048576,d=1048576"
-            << "--mesh: the mesh has more than 1048576 devices at axis 'b' of size 1048576; use smaller sizes";
-        QTest::newRow("twice") << "a=2,a=2"
-                               << "--mesh: mesh axis 'a' appears twice; give each axis its own name";
-        QTest::newRow("name") << "2x=2"
-                              << "--mesh: mesh axis name '2x' is not a word; begin with a letter and use letters, digits, _ and -";
-        QTest::newRow("number") << "a=two"
-                                << "--mesh: 'two' is not a size of a mesh axis; write it like data=2,model=4";
+        dataRow("empty", "", "--mesh: the mesh is empty; write it like data=2,model=4");
+        dataRow("no size", "data", "--mesh: 'data' has no size; write it like data=2,model=4");
+        dataRow("zero", "data=0", "--mesh: mesh axis 'data' has size 0; sizes are at least 1");
+        dataRow("2^40", "data=1099511627776",
+                "--mesh: the mesh has more than 1048576 devices at axis 'data' of size 1099511627776; use smaller sizes");
+        dataRow("overflow", "a=1048576,b=1048576,c=1048576,d=1048576",
+                "--mesh: the mesh has more than 1048576 devices at axis 'b' of size 1048576; use smaller sizes");
+        dataRow("twice", "a=2,a=2", "--mesh: mesh axis 'a' appears twice; give each axis its own name");
+        dataRow("name", "2x=2", "--mesh: mesh axis name '2x' is not a word; begin with a letter and use letters, digits, _ and -");
+        dataRow("number", "a=two", "--mesh: 'two' is not a size of a mesh axis; write it like data=2,model=4");
     }
     void refusals()
     {

@@ -8,6 +8,7 @@
 #include "model/modules/linear.h"
 #include "model/modules/moe.h"
 #include "model/modules/stackedmoe.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -67,23 +68,18 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("parameters");
         QTest::addColumn<QString>("error");
-        QTest::newRow("no devices") << R"({"in_dim":4,"out_dim":4,"num_devices":0})"
-                                    << "r.json:params.num_devices: there are no devices";
-        QTest::newRow("empty list") << R"({"in_dim":4,"out_dim":4,"devices":[]})"
-                                    << "r.json:params.num_devices: there are no devices";
-        QTest::newRow("tied with bias") << R"({"in_dim":4,"out_dim":4,"num_devices":2,"tied_weight":true,"has_bias":true})"
-                                        << "r.json:params.tied_weight: a tied weight cannot be used together with a bias";
-        QTest::newRow("tied with scales")
-            << R"({"in_dim":4,"out_dim":4,"num_devices":2,"tied_weight":true,"scaled_quantization":true})"
-            << "r.json:params.tied_weight: a tied weight cannot be used together with scaled";
-        QTest::newRow("input") << R"({"in_dim":4,"out_dim":4,"num_devices":2,"input_shape":[2,5]})"
-                               << "r.json:params.input_shape: its last dim is 5";
-        QTest::newRow("missing") << R"({"out_dim":4,"num_devices":2})"
-                                 << "r.json:params.in_dim: the key is missing";
-        QTest::newRow("type") << R"({"in_dim":"4","out_dim":4,"num_devices":2})"
-                              << "r.json:params.in_dim: cannot be \"4\"";
-        QTest::newRow("many devices") << R"({"in_dim":4,"out_dim":4,"num_devices":2000000000})"
-                                      << "r.json:params.num_devices: 2000000000 devices are too many";
+        dataRow("no devices", R"({"in_dim":4,"out_dim":4,"num_devices":0})", "r.json:params.num_devices: there are no devices");
+        dataRow("empty list", R"({"in_dim":4,"out_dim":4,"devices":[]})", "r.json:params.num_devices: there are no devices");
+        dataRow("tied with bias", R"({"in_dim":4,"out_dim":4,"num_devices":2,"tied_weight":true,"has_bias":true})",
+                "r.json:params.tied_weight: a tied weight cannot be used together with a bias");
+        dataRow("tied with scales", R"({"in_dim":4,"out_dim":4,"num_devices":2,"tied_weight":true,"scaled_quantization":true})",
+                "r.json:params.tied_weight: a tied weight cannot be used together with scaled");
+        dataRow("input", R"({"in_dim":4,"out_dim":4,"num_devices":2,"input_shape":[2,5]})",
+                "r.json:params.input_shape: its last dim is 5");
+        dataRow("missing", R"({"out_dim":4,"num_devices":2})", "r.json:params.in_dim: the key is missing");
+        dataRow("type", R"({"in_dim":"4","out_dim":4,"num_devices":2})", "r.json:params.in_dim: cannot be \"4\"");
+        dataRow("many devices", R"({"in_dim":4,"out_dim":4,"num_devices":2000000000})",
+                "r.json:params.num_devices: 2000000000 devices are too many");
     }
     void columnParallelRefusals()
     {
@@ -101,31 +97,11 @@ private Q_SLOTS:
         QTest::addColumn<QString>("kept");
         QTest::addColumn<QString>("shapes");
         QTest::addColumn<QString>("finding");
-        QTest::newRow("rowwise") << R"("rowwise")"
-                                 << "rowwise"
-                                 << "[true,true,true]"
-                                 << "[[4],[4],[4]]"
-                                 << "";
-        QTest::newRow("columnwise") << R"("columnwise")"
-                                    << "replicate"
-                                    << "[true,false,false]"
-                                    << "[[12],[12],[12]]"
-                                    << "";
-        QTest::newRow("stacked") << R"("stacked_qkv")"
-                                 << "rowwise"
-                                 << "[true,true,true]"
-                                 << "[[4],[4],[4]]"
-                                 << "bias-order";
-        QTest::newRow("axiswise 1") << R"("axiswise","axis":1)"
-                                    << "replicate"
-                                    << "[true,true,true]"
-                                    << "[[12],[12],[12]]"
-                                    << "bias-repeated";
-        QTest::newRow("axiswise 0") << R"("axiswise","axis":0)"
-                                    << "replicate"
-                                    << "[true,true,true]"
-                                    << "[[12],[12],[12]]"
-                                    << "bias-shape";
+        dataRow("rowwise", R"("rowwise")", "rowwise", "[true,true,true]", "[[4],[4],[4]]", "");
+        dataRow("columnwise", R"("columnwise")", "replicate", "[true,false,false]", "[[12],[12],[12]]", "");
+        dataRow("stacked", R"("stacked_qkv")", "rowwise", "[true,true,true]", "[[4],[4],[4]]", "bias-order");
+        dataRow("axiswise 1", R"("axiswise","axis":1)", "replicate", "[true,true,true]", "[[12],[12],[12]]", "bias-repeated");
+        dataRow("axiswise 0", R"("axiswise","axis":0)", "replicate", "[true,true,true]", "[[12],[12],[12]]", "bias-shape");
     }
     void linearBias()
     {

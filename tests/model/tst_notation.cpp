@@ -5,7 +5,9 @@
 #include "model/notation/compact.h"
 #include "model/notation/iota.h"
 #include "model/notation/notation.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -40,54 +42,23 @@ private Q_SLOTS:
     {
         for (const char* column : { "jax", "shardy", "hlo", "hloList", "torch", "max" })
             QTest::addColumn<QString>(column);
-        QTest::newRow("rows over model") << "P('model')"
-                                         << R"([{"model"}, {}])"
-                                         << "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"
-                                         << "{devices=[4,1,2]0,4,1,5,2,6,3,7 last_tile_dim_replicate}"
-                                         << "R, S(0)"
-                                         << "Replicated, Sharded(0)";
-        QTest::newRow("columns over model") << "P(None, 'model')"
-                                            << R"([{}, {"model"}])"
-                                            << "{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dim_replicate}"
-                                            << "{devices=[1,4,2]0,4,1,5,2,6,3,7 last_tile_dim_replicate}"
-                                            << "R, S(1)"
-                                            << "Replicated, Sharded(1)";
-        QTest::newRow("rows data, columns model") << "P('data', 'model')"
-                                                  << R"([{"data"}, {"model"}])"
-                                                  << "{devices=[2,4]<=[8]}"
-                                                  << "{devices=[2,4]0,1,2,3,4,5,6,7}"
-                                                  << "S(0), S(1)"
-                                                  << "Sharded(0), Sharded(1)";
-        QTest::newRow("rows model, columns data") << "P('model', 'data')"
-                                                  << R"([{"model"}, {"data"}])"
-                                                  << "{devices=[4,2]<=[2,4]T(1,0)}"
-                                                  << "{devices=[4,2]0,4,1,5,2,6,3,7}"
-                                                  << "S(1), S(0)"
-                                                  << "Sharded(1), Sharded(0)";
-        QTest::newRow("rows over data then model") << "P(('data', 'model'))"
-                                                   << R"([{"data", "model"}, {}])"
-                                                   << "{devices=[8,1]<=[8]}"
-                                                   << "{devices=[8,1]0,1,2,3,4,5,6,7}"
-                                                   << "S(0), S(0)"
-                                                   << "Sharded(0), Sharded(0)";
-        QTest::newRow("rows over model then data") << "P(('model', 'data'))"
-                                                   << R"([{"model", "data"}, {}])"
-                                                   << "{devices=[8,1]<=[2,4]T(1,0)}"
-                                                   << "{devices=[8,1]0,4,1,5,2,6,3,7}"
-                                                   << "_S(0,4), S(0)"
-                                                   << "";
-        QTest::newRow("whole") << "P()"
-                               << "[{}, {}]"
-                               << "{replicated}"
-                               << "{replicated}"
-                               << "R, R"
-                               << "Replicated, Replicated";
-        QTest::newRow("rows data, partial over model") << "P('data', unreduced={'model'})"
-                                                       << R"([{"data"}, {}], unreduced={"model"})"
-                                                       << "{devices=[2,1,4]<=[8] last_tile_dims={unreduced}}"
-                                                       << "{devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dims={unreduced}}"
-                                                       << "S(0), P(sum)"
-                                                       << "Sharded(0), Partial()";
+        dataRow("rows over model", "P('model')", R"([{"model"}, {}])", "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
+                "{devices=[4,1,2]0,4,1,5,2,6,3,7 last_tile_dim_replicate}", "R, S(0)", "Replicated, Sharded(0)");
+        dataRow("columns over model", "P(None, 'model')", R"([{}, {"model"}])",
+                "{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
+                "{devices=[1,4,2]0,4,1,5,2,6,3,7 last_tile_dim_replicate}", "R, S(1)", "Replicated, Sharded(1)");
+        dataRow("rows data, columns model", "P('data', 'model')", R"([{"data"}, {"model"}])", "{devices=[2,4]<=[8]}",
+                "{devices=[2,4]0,1,2,3,4,5,6,7}", "S(0), S(1)", "Sharded(0), Sharded(1)");
+        dataRow("rows model, columns data", "P('model', 'data')", R"([{"model"}, {"data"}])", "{devices=[4,2]<=[2,4]T(1,0)}",
+                "{devices=[4,2]0,4,1,5,2,6,3,7}", "S(1), S(0)", "Sharded(1), Sharded(0)");
+        dataRow("rows over data then model", "P(('data', 'model'))", R"([{"data", "model"}, {}])", "{devices=[8,1]<=[8]}",
+                "{devices=[8,1]0,1,2,3,4,5,6,7}", "S(0), S(0)", "Sharded(0), Sharded(0)");
+        dataRow("rows over model then data", "P(('model', 'data'))", R"([{"model", "data"}, {}])", "{devices=[8,1]<=[2,4]T(1,0)}",
+                "{devices=[8,1]0,4,1,5,2,6,3,7}", "_S(0,4), S(0)", "");
+        dataRow("whole", "P()", "[{}, {}]", "{replicated}", "{replicated}", "R, R", "Replicated, Replicated");
+        dataRow("rows data, partial over model", "P('data', unreduced={'model'})", R"([{"data"}, {}], unreduced={"model"})",
+                "{devices=[2,1,4]<=[8] last_tile_dims={unreduced}}", "{devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dims={unreduced}}",
+                "S(0), P(sum)", "Sharded(0), Partial()");
     }
     void eightLayouts()
     {
@@ -104,9 +75,8 @@ private Q_SLOTS:
             QCOMPARE(QString::fromStdString(ours.value()), text);
             const auto detected = detectNotation(ours.value());
             QVERIFY2(detected == kNotations[i] || text == "{replicated}", qPrintable(text));
-            const auto read = readLayout(kNotations[i], text.toStdString(), mesh, 2, "TEXT");
-            QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
-            QVERIFY2(read.value() == layout, qPrintable(text));
+            const auto read = sure(readLayout(kNotations[i], text.toStdString(), mesh, 2, "TEXT"));
+            QVERIFY2(read == layout, qPrintable(text));
         }
     }
 
@@ -117,38 +87,25 @@ private Q_SLOTS:
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("hlo");
         const char* three = "pod=2,fsdp=4,tp=8";
-        QTest::newRow("skip major") << three << 2 << "P('fsdp', 'tp')"
-                                    << "{devices=[4,8,2]<=[2,32]T(1,0) last_tile_dim_replicate}";
-        QTest::newRow("swap minor") << three << 2 << "P('tp', 'fsdp')"
-                                    << "{devices=[8,4,2]<=[2,4,8]T(2,1,0) last_tile_dim_replicate}";
-        QTest::newRow("two on dim 0") << three << 2 << "P(('pod', 'fsdp'), 'tp')"
-                                      << "{devices=[8,8]<=[64]}";
-        QTest::newRow("two on dim 1") << three << 2 << "P('tp', ('pod', 'fsdp'))"
-                                      << "{devices=[8,8]<=[8,8]T(1,0)}";
-        QTest::newRow("two, rest copies") << three << 2 << "P(('fsdp', 'tp'))"
-                                          << "{devices=[32,1,2]<=[2,32]T(1,0) last_tile_dim_replicate}";
-        QTest::newRow("around") << three << 2 << "P(('pod', 'tp'), 'fsdp')"
-                                << "{devices=[16,4]<=[2,4,8]T(0,2,1)}";
-        QTest::newRow("copies and terms") << three << 2 << "P('fsdp', unreduced={'tp'})"
-                                          << "{devices=[4,1,2,8]<=[2,4,8]T(1,0,2) last_tile_dims={replicated, unreduced}}";
-        QTest::newRow("first sub-axis") << "x=8" << 2 << "P('x:(1)2')"
-                                        << "{devices=[2,1,4]<=[8] last_tile_dim_replicate}";
-        QTest::newRow("rest sub-axis") << "x=8" << 2 << "P('x:(2)4')"
-                                       << "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}";
-        QTest::newRow("middle sub-axis") << "x=8" << 2 << "P('x:(2)2')"
-                                         << "{devices=[2,1,4]<=[2,2,2]T(1,0,2) last_tile_dim_replicate}";
-        QTest::newRow("rank 4") << "a=2,b=2,c=2,d=2" << 4 << "P(None, ('d', 'b'), 'c')"
-                                << "{devices=[1,4,2,1,2]<=[2,4,2]T(2,1,0) last_tile_dim_replicate}";
-        QTest::newRow("experts") << "data=2,expert=4" << 3 << "P('expert')"
-                                 << "{devices=[4,1,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}";
-        QTest::newRow("all terms") << "data=2,model=4" << 2 << "P(unreduced={'data', 'model'})"
-                                   << "{unreduced}";
-        QTest::newRow("scalar") << "data=2,model=4" << 0 << "P(unreduced={'model'})"
-                                << "{devices=[2,4]<=[8] last_tile_dims={replicated, unreduced}}";
-        QTest::newRow("size 1") << "a=2,one=1,c=4" << 2 << "P('c', 'a')"
-                                << "{devices=[4,2]<=[2,4]T(1,0)}";
-        QTest::newRow("one device") << "a=1" << 2 << "P()"
-                                    << "{replicated}";
+        dataRow("skip major", three, 2, "P('fsdp', 'tp')", "{devices=[4,8,2]<=[2,32]T(1,0) last_tile_dim_replicate}");
+        dataRow("swap minor", three, 2, "P('tp', 'fsdp')", "{devices=[8,4,2]<=[2,4,8]T(2,1,0) last_tile_dim_replicate}");
+        dataRow("two on dim 0", three, 2, "P(('pod', 'fsdp'), 'tp')", "{devices=[8,8]<=[64]}");
+        dataRow("two on dim 1", three, 2, "P('tp', ('pod', 'fsdp'))", "{devices=[8,8]<=[8,8]T(1,0)}");
+        dataRow("two, rest copies", three, 2, "P(('fsdp', 'tp'))", "{devices=[32,1,2]<=[2,32]T(1,0) last_tile_dim_replicate}");
+        dataRow("around", three, 2, "P(('pod', 'tp'), 'fsdp')", "{devices=[16,4]<=[2,4,8]T(0,2,1)}");
+        dataRow("copies and terms", three, 2, "P('fsdp', unreduced={'tp'})",
+                "{devices=[4,1,2,8]<=[2,4,8]T(1,0,2) last_tile_dims={replicated, unreduced}}");
+        dataRow("first sub-axis", "x=8", 2, "P('x:(1)2')", "{devices=[2,1,4]<=[8] last_tile_dim_replicate}");
+        dataRow("rest sub-axis", "x=8", 2, "P('x:(2)4')", "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}");
+        dataRow("middle sub-axis", "x=8", 2, "P('x:(2)2')", "{devices=[2,1,4]<=[2,2,2]T(1,0,2) last_tile_dim_replicate}");
+        dataRow("rank 4", "a=2,b=2,c=2,d=2", 4, "P(None, ('d', 'b'), 'c')",
+                "{devices=[1,4,2,1,2]<=[2,4,2]T(2,1,0) last_tile_dim_replicate}");
+        dataRow("experts", "data=2,expert=4", 3, "P('expert')", "{devices=[4,1,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}");
+        dataRow("all terms", "data=2,model=4", 2, "P(unreduced={'data', 'model'})", "{unreduced}");
+        dataRow("scalar", "data=2,model=4", 0, "P(unreduced={'model'})",
+                "{devices=[2,4]<=[8] last_tile_dims={replicated, unreduced}}");
+        dataRow("size 1", "a=2,one=1,c=4", 2, "P('c', 'a')", "{devices=[4,2]<=[2,4]T(1,0)}");
+        dataRow("one device", "a=1", 2, "P()", "{replicated}");
     }
     void hloTexts()
     {
@@ -158,9 +115,8 @@ private Q_SLOTS:
         QFETCH(QString, hlo);
         const Mesh m = meshOf(mesh.toUtf8().constData());
         QCOMPARE(written(Notation::HloV2, spec, m, static_cast<std::size_t>(rank)), hlo);
-        const auto read = readLayout(Notation::HloV2, hlo.toStdString(), m, static_cast<std::size_t>(rank), "TEXT");
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
-        QCOMPARE(QString::fromStdString(specText(read.value(), m)), spec);
+        const auto read = sure(readLayout(Notation::HloV2, hlo.toStdString(), m, static_cast<std::size_t>(rank), "TEXT"));
+        QCOMPARE(QString::fromStdString(specText(read, m)), spec);
     }
 
     void canonicalIotas()
@@ -257,9 +213,8 @@ private Q_SLOTS:
         const Mesh mesh = meshOf("data=2,model=4");
         const auto expected = static_cast<Notation>(notation);
         QCOMPARE(detectNotation(text.toStdString()).value(), expected);
-        const auto layout = readLayout(expected, text.toStdString(), mesh, 2, "TEXT");
-        QVERIFY2(layout.ok(), layout.ok() ? "" : layout.error().text().c_str());
-        QCOMPARE(QString::fromStdString(specText(layout.value(), mesh)), spec);
+        const auto layout = sure(readLayout(expected, text.toStdString(), mesh, 2, "TEXT"));
+        QCOMPARE(QString::fromStdString(specText(layout, mesh)), spec);
     }
 
     void refusedTexts_data()

@@ -2,9 +2,12 @@
 // The table of operations and the notation of their sharding rules.
 #include "model/ops/opdefinition.h"
 #include "model/ops/shardingrule.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
+
+#include <limits>
 
 using namespace shardboard;
 
@@ -22,10 +25,22 @@ QString text(const std::vector<Row>& rows)
     return out.join(", ");
 }
 
-QString rowsOf(const char* rule, const std::vector<Shape>& operands, const Shape& result, bool ours = true)
+QString rowsOf(const char* rule, const std::vector<Shape>& operands, const Shape& result,
+               PickerProfile profile = PickerProfile::Shardboard)
 {
     const auto parsed = ShardingRule::parse(rule);
-    return parsed.ok() ? text(parsed.value().rows(operands, result, ours)) : QString::fromStdString(parsed.error().text());
+    return parsed.ok() ? text(parsed.value().rows(operands, result, profile)) : QString::fromStdString(parsed.error().text());
+}
+
+QString fitOf(OpKind kind, const std::vector<Shape>& operands, const Shape& result, const OpAttributes& attributes)
+{
+    const ShapeRule& rule = ruleOf(kind).shapes();
+    const Status status = rule.verify(opKindName(kind), operands, result, attributes);
+    const auto told = rule.resultOf(operands, attributes);
+    const std::string derived = told ? shapeText(*told) : std::string();
+    if (status.ok())
+        return QString::fromStdString(!told || *told != result ? "fits" : derived);
+    return QString::fromStdString(derived + (told ? "; " : "") + status.error().text());
 }
 
 } // namespace
@@ -39,32 +54,88 @@ private Q_SLOTS:
         for (std::size_t i = 0; i < all.size(); ++i) {
             QCOMPARE(static_cast<std::size_t>(all[i]->kind), i);
             QCOMPARE(opKindFromName(all[i]->name), std::optional(all[i]->kind));
-            const auto rule = ShardingRule::parse(all[i]->rule);
+            const auto rule = ShardingRule::parse(all[i]->rule, all[i]->where);
             QVERIFY2(rule.ok(), rule.ok() ? "" : rule.error().text().c_str());
         }
         QVERIFY(!opKindFromName("nonsense"));
+    }
+
+    void shapes_data()
+    {
+        QTest::addColumn<QString>("found");
+        QTest::addColumn<QString>("wanted");
+        OpAttributes heads;
+        heads.heads = 3;
+        OpAttributes range;
+        range.first = 2;
+        const auto add = [](const char* name, OpKind kind, const std::vector<Shape>& operands, const Shape& result,
+                            const OpAttributes& attributes,
+                            const char* wanted) { QTest::newRow(name) << fitOf(kind, operands, result, attributes) << wanted; };
+        const Shape x { 2, 3, 4 };
+        add("matrix product", OpKind::Linear, { x, { 5, 4 } }, { 2, 3, 5 }, {}, "2 x 3 x 5");
+        add("another width", OpKind::Linear, { x, { 5, 6 } }, { 2, 3, 5 }, {},
+            "matmul: weight of shape 5 x 6 does not fit: in is 4; give it the shapes x [... in], weight [out in] -> [... out]");
+        add("another result", OpKind::Linear, { x, { 5, 4 } }, { 2, 5 }, {},
+            "2 x 3 x 5; matmul: its result of shape 2 x 5 does not fit: its first dims are 2 x 3; give it the shapes x [... in], "
+            "weight [out in] -> [... out]");
+        add("an operand too few", OpKind::Linear, { x }, x, {},
+            "matmul: it has 1 operands, not 2; give it the shapes x [... in], weight [out in] -> [... out]");
+        add("broadcast", OpKind::Add, { x, { 3, 1 } }, x, {}, "2 x 3 x 4");
+        add("no broadcast", OpKind::Add, { x, { 2, 1 } }, x, {},
+            "add: b of shape 2 x 1 does not fit: 2 x 3 x 4 is what it goes with; give it the shapes a [~], b [~] -> [~]");
+        add("broadcast the other way", OpKind::Add, { { 3, 1 }, x }, x, {},
+            "add: b of shape 2 x 3 x 4 does not fit: 3 x 1 is what it goes with; give it the shapes a [~], b [~] -> [~]");
+        add("heads", OpKind::SplitHeads, { { 2, 5, 12 } }, { 2, 5, 3, 4 }, heads, "2 x 5 x 3 x 4");
+        add("no whole heads", OpKind::SplitHeads, { { 2, 5, 13 } }, { 2, 5, 3, 4 }, heads,
+            "split_heads: x of shape 2 x 5 x 13, its result of shape 2 x 5 x 3 x 4 do not fit: heads*d is another size; give it "
+            "the shapes x [b s heads*d!] -> [b s heads d!]");
+        add("groups", OpKind::SplitGroups, { { 2, 5, 1, 12 } }, { 2, 5, 3, 4 }, heads, "2 x 5 x 3 x 4");
+        add("joined", OpKind::JoinKeys, { { 2, 5, 3, 4 }, { 2, 5, 1, 2 } }, { 2, 5, 3, 6 }, {}, "2 x 5 x 3 x 6");
+        add("two heads where one is wanted", OpKind::JoinKeys, { { 2, 5, 3, 4 }, { 2, 5, 3, 2 } }, { 2, 5, 3, 6 }, {},
+            "join_keys: b of shape 2 x 5 x 3 x 2 does not fit: a dim is 1; give it the shapes a [b s h n!], b [b s 1! m!] -> [b s "
+            "h "
+            "d!]");
+        add("a range", OpKind::SliceLast, { { 2, 6 } }, { 2, 4 }, range, "fits");
+        add("a range too long", OpKind::SliceLast, { { 2, 6 } }, { 2, 5 }, range,
+            "slice_last: x of shape 2 x 6, its result of shape 2 x 5 do not fit; see that @first + m <= n in x [... n!] -> [... "
+            "m!]");
+        add("grouped heads", OpKind::Attention, { { 1, 2, 4, 8 }, { 1, 6, 2, 8 }, { 1, 6, 2, 9 } }, { 1, 2, 4, 5 }, {}, "fits");
+        add("KV heads that do not divide", OpKind::Attention, { { 1, 2, 4, 8 }, { 1, 6, 3, 8 }, { 1, 6, 3, 8 } }, { 1, 2, 4, 8 },
+            {},
+            "attention: q of shape 1 x 2 x 4 x 8, k of shape 1 x 6 x 3 x 8, v of shape 1 x 6 x 3 x 8, its result of shape 1 x 2 x "
+            "4 x 8 do not fit; see that k | h in q [b s! h! d!], k [b c! k! d!], v [b c! k! w!] -> [b s! h! e!]");
+        OpAttributes nan;
+        nan.cap = std::numeric_limits<double>::quiet_NaN();
+        add("no number", OpKind::SoftCap, { x }, x, nan,
+            "2 x 3 x 4; soft_cap: x of shape 2 x 3 x 4, its result of shape 2 x 3 x 4 do not fit; see that 0 < @cap in x [...] -> "
+            "[...]");
+    }
+    /// What the rule says of the shapes: the result's where the operands tell it, and what is wrong.
+    void shapes()
+    {
+        QFETCH(QString, found);
+        QTEST(found, "wanted");
     }
 
     void rows_data()
     {
         QTest::addColumn<QString>("found");
         QTest::addColumn<QString>("wanted");
-        QTest::newRow("matrix product") << rowsOf("... i, o i -> ... o ; P R -> P", { { 2, 3, 4 }, { 5, 4 } }, { 2, 3, 5 })
-                                        << "R R->R, S0 R->S0, S1 R->S1, R S0->S2, S2 S1->P, P R->P";
-        QTest::newRow("outer of rows") << rowsOf("... o, ... i -> o i", { { 2, 3, 4 }, { 2, 3, 5 } }, { 4, 5 })
-                                       << "R R->R, S2 R->S0, R S2->S1, S0 S0->P, S1 S1->P";
-        QTest::newRow("broadcast") << rowsOf("~, ~ -> ~", { { 2, 1, 4 }, { 3, 1 } }, { 2, 3, 4 })
-                                   << "R R->R, S0 R->S0, R S0->S1, S2 R->S2";
+        dataRow("matrix product", rowsOf("... i, o i -> ... o ; P R -> P", { { 2, 3, 4 }, { 5, 4 } }, { 2, 3, 5 }),
+                "R R->R, S0 R->S0, S1 R->S1, R S0->S2, S2 S1->P, P R->P");
+        dataRow("outer of rows", rowsOf("... o, ... i -> o i", { { 2, 3, 4 }, { 2, 3, 5 } }, { 4, 5 }),
+                "R R->R, S2 R->S0, R S2->S1, S0 S0->P, S1 S1->P");
+        dataRow("broadcast", rowsOf("~, ~ -> ~", { { 2, 1, 4 }, { 3, 1 } }, { 2, 3, 4 }), "R R->R, S0 R->S0, R S0->S1, S2 R->S2");
         QTest::newRow("whole dim") << rowsOf("... n!, n! -> ... n!", { { 2, 4 }, { 4 } }, { 2, 4 }) << "R R->R, S0 R->S0";
         QTest::newRow("only ours") << rowsOf("a -> a ; R -> P ours", { { 2 } }, { 2 }) << "R->R, S0->S0, R->P";
-        QTest::newRow("not ours") << rowsOf("a -> a ; R -> P ours", { { 2 } }, { 2 }, false) << "R->R, S0->S0";
+        QTest::newRow("not ours") << rowsOf("a -> a ; R -> P ours", { { 2 } }, { 2 }, PickerProfile::G1) << "R->R, S0->S0";
         QTest::newRow("first") << rowsOf("a b -> a b ; first b", { { 2, 2 } }, { 2, 2 }) << "R->R, S1->S1, S0->S0";
         QTest::newRow("another rank") << rowsOf("a b -> a b", { { 2 } }, { 2 }) << "R->R";
-        QTest::newRow("no arrow") << rowsOf("a b", { { 2 } }, { 2 })
-                                  << "rule 'a b': it starts with the dims of the operands, an arrow, and those of the result; see "
-                                     "model/ops/shardingrule.h";
-        QTest::newRow("bad row") << rowsOf("a -> a ; X -> R", { { 2 } }, { 2 })
-                                 << "rule ' X -> R': 'X' is not a placement; see model/ops/shardingrule.h";
+        dataRow("no arrow", rowsOf("a b", { { 2 } }, { 2 }),
+                "rule 'a b': it starts with the dims of the operands, an arrow, and those of the result; see "
+                "model/ops/shaperule.h");
+        dataRow("bad row", rowsOf("a -> a ; X -> R", { { 2 } }, { 2 }),
+                "rule 'X -> R': 'X' is not a placement; see model/ops/shardingrule.h");
     }
     void rows()
     {
@@ -72,10 +143,27 @@ private Q_SLOTS:
         QTEST(found, "wanted");
     }
 
+    void rowsThatAreWrittenOut()
+    {
+        const auto rule = ShardingRule::parse(
+            "a b -> a b ; S1 -> S1 needs even(0,1):KV_heads ; S(k) -> S(k) ours ring 0 for k in 0..r if k != 1");
+        QVERIFY2(rule.ok(), rule.ok() ? "" : rule.error().text().c_str());
+        const std::vector<Row> all = rule.value().rows({ { 2, 6 } }, { 2, 6 }, PickerProfile::Shardboard);
+        QCOMPARE(text(all), QString("R->R, S0->S0, S1->S1, S1->S1, S0->S0"));
+        QCOMPARE(all[3].conditions.size(), std::size_t(1));
+        QCOMPARE(all[3].conditions[0].what, std::string("6 KV heads"));
+        QVERIFY(all[3].conditions[0].fits(3) && !all[3].conditions[0].fits(4));
+        QCOMPARE(all[4].ring, std::vector<int> { 0 });
+        QCOMPARE(rule.value().rows({ { 2, 6 } }, { 2, 6 }, PickerProfile::G1).size(), std::size_t(4));
+        for (const char* wrong :
+             { "a -> a ; R R -> R", "a -> a ; R -> R unsound", "R* R -> R", "R -> R for k in 0", "R -> R when" })
+            QVERIFY2(!ShardingRule::parse(wrong).ok(), wrong);
+    }
+
     void wholeUnits()
     {
         const auto rule = ShardingRule::parse("b heads*d! -> b heads d!").value();
-        const std::vector<Row> all = rule.rows({ { 2, 12 } }, { 2, 3, 4 }, true);
+        const std::vector<Row> all = rule.rows({ { 2, 12 } }, { 2, 3, 4 }, PickerProfile::Shardboard);
         QCOMPARE(text(all), QString("R->R, S0->S0, S1->S1"));
         const Row& row = all.back();
         QCOMPARE(row.conditions.size(), std::size_t(1));
@@ -85,7 +173,7 @@ private Q_SLOTS:
         QCOMPARE(row.fused.size(), std::size_t(1));
         QCOMPARE(row.fused[0].operand, 0);
         QCOMPARE(row.fused[0].unitElements, std::int64_t(4));
-        QCOMPARE(rule.rows({ { 2, 12 } }, { 2, 3, 4 }, false).back().conditions[0].unitElements, std::int64_t(0));
+        QCOMPARE(rule.rows({ { 2, 12 } }, { 2, 3, 4 }, PickerProfile::G1).back().conditions[0].unitElements, std::int64_t(0));
     }
 };
 

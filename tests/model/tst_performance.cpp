@@ -3,7 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -16,21 +16,13 @@ namespace {
 
 Design training(Recompute recompute)
 {
-    Design design;
-    design.mesh = Mesh::parse("fsdp=8").value();
-    design.model = llama3Model();
-    design.workload = { WorkloadKind::Train, 16, 8192, DType::BF16, 1, recompute };
-    if (const auto applied = applyPreset(design, "fsdp"); !applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
+    return designOn("fsdp=8", llama3Model(), { WorkloadKind::Train, 16, 8192, DType::BF16, 1, recompute }, "fsdp");
 }
 
 Plan planned(const Design& design)
 {
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    return evaluation.value()->plan;
+    auto evaluation = sure(evaluate(design));
+    return evaluation->plan;
 }
 
 } // namespace

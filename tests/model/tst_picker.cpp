@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greedy picker, against picks worked out by hand from the tables (max-sharding 2 to 4).
 #include "model/picker/greedy.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -16,11 +17,17 @@ struct Case {
     PickerOptions options;
     std::size_t rank = 2;
 
-    void operand(Shape shape, const char* spec, DType dtype = DType::F32)
+    PickOperand arriving(const Shape& shape, const char* spec, DType dtype = DType::F32) const
     {
-        operands.push_back({ shape, dtype, parseSpec(spec, mesh, shape.size()).value() });
+        const Layout layout = parseSpec(spec, mesh, shape.size()).value();
+        return { shape, dtype, placementsOf(layout, mesh), layout };
+    }
+    void operand(const Shape& shape, const char* spec, DType dtype = DType::F32)
+    {
+        operands.push_back(arriving(shape, spec, dtype));
     }
     Result<Pick> pick() const { return pickGreedy({ op.kind, operands, result(), mesh, options, {}, "op" }); }
+    std::vector<JudgedRow> judged() const { return judgeRows({ op.kind, operands, result(), mesh, options, {}, "op" }).value(); }
     /// Only its rank matters, except where heads are made.
     Shape result() const
     {
@@ -59,21 +66,11 @@ private Q_SLOTS:
         QTest::addColumn<QString>("x");
         QTest::addColumn<QString>("w");
         QTest::addColumn<QString>("taken");
-        QTest::newRow("column-parallel (dim 0)") << "P()"
-                                                 << "P('tp')"
-                                                 << "P() P('tp') -> P(None, 'tp')";
-        QTest::newRow("row-parallel (dim 1)") << "P(None,'tp')"
-                                              << "P(None,'tp')"
-                                              << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
-        QTest::newRow("whole into row-parallel") << "P()"
-                                                 << "P(None,'tp')"
-                                                 << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
-        QTest::newRow("batch") << "P('tp')"
-                               << "P()"
-                               << "P('tp') P() -> P('tp')";
-        QTest::newRow("partial is linear") << "P(unreduced={'tp'})"
-                                           << "P()"
-                                           << "P(unreduced={'tp'}) P() -> P(unreduced={'tp'})";
+        dataRow("column-parallel (dim 0)", "P()", "P('tp')", "P() P('tp') -> P(None, 'tp')");
+        dataRow("row-parallel (dim 1)", "P(None,'tp')", "P(None,'tp')", "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})");
+        dataRow("whole into row-parallel", "P()", "P(None,'tp')", "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})");
+        dataRow("batch", "P('tp')", "P()", "P('tp') P() -> P('tp')");
+        dataRow("partial is linear", "P(unreduced={'tp'})", "P()", "P(unreduced={'tp'}) P() -> P(unreduced={'tp'})");
     }
     void linearLayers()
     {
@@ -120,10 +117,8 @@ private Q_SLOTS:
         c.operand({ 8, 16, 64 }, "P(unreduced={'tp'})");
         c.operand({ 64 }, "P()");
         QCOMPARE(c.taken(), QString("P() P() -> P()"));
-        const Pick pick = c.pick().value();
-        const auto refused =
-            std::find_if(pick.candidates.begin(), pick.candidates.end(), [](const Candidate& k) { return !k.allowed; });
-        QVERIFY(refused != pick.candidates.end() && !refused->refusal.empty());
+        const auto rows = c.judged();
+        QVERIFY(std::ranges::any_of(rows, [](const JudgedRow& row) { return row.possible() && row.refusal; }));
         c.options.allowPartialToSharded = true;
         QCOMPARE(c.taken(), QString("P('tp') P() -> P('tp')"));
     }
@@ -170,7 +165,7 @@ private Q_SLOTS:
         c.operand({ 2, 16, 8, 64 }, "P('data', None, 'tp')");
         QCOMPARE(c.taken(), QString("P('data', None, 'tp') P('data', None, 'tp') P('data', None, 'tp') -> P('data', None, 'tp')"));
         for (std::size_t i : { 1u, 2u }) // fewer KV heads than devices: whole on each
-            c.operands[i] = { { 2, 16, 2, 64 }, DType::F32, parseSpec("P('data')", c.mesh, 4).value() };
+            c.operands[i] = c.arriving({ 2, 16, 2, 64 }, "P('data')");
         QCOMPARE(c.taken(), QString("P('data', None, 'tp') P('data') P('data') -> P('data', None, 'tp')"));
     }
 
@@ -187,17 +182,15 @@ private Q_SLOTS:
     {
         Case c = linear("one=1,tp=4", "P()", "P('tp')");
         QCOMPARE(c.taken(), QString("P() P('tp') -> P(None, 'tp')"));
-        const Pick pick = c.pick().value();
-        for (const Candidate& candidate : pick.candidates)
-            QCOMPARE(candidate.axis, 1);
+        for (const JudgedRow& row : c.judged())
+            QCOMPARE(row.axis, 1);
     }
 
-    void exactlyOneCandidateIsPickedPerAxis()
+    void exactlyOneRowIsPickedPerAxis()
     {
-        const Pick pick = linear("a=2,b=2", "P('a')", "P('b')").pick().value();
         std::map<int, int> picked;
-        for (const Candidate& candidate : pick.candidates)
-            picked[candidate.axis] += candidate.picked;
+        for (const JudgedRow& row : linear("a=2,b=2", "P('a')", "P('b')").judged())
+            picked[row.axis] += row.picked;
         QCOMPARE(picked, (std::map<int, int> { { 0, 1 }, { 1, 1 } }));
     }
 };

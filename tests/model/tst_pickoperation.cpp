@@ -210,7 +210,7 @@ Mesh meshOf(const json& mesh)
     return Mesh::make(axes).value();
 }
 
-json stepsJson(RuleProfile profile, const json& from, const json& to, const Mesh& mesh)
+json stepsJson(PickerProfile profile, const json& from, const json& to, const Mesh& mesh)
 {
     const auto steps = executedSteps(profile, placementsOf(from), placementsOf(to), mesh);
     if (const auto* refusal = std::get_if<Refusal>(&steps))
@@ -226,7 +226,7 @@ json stepsJson(RuleProfile profile, const json& from, const json& to, const Mesh
 }
 
 /// `allreduce tp; local_slice dp,tp 0`
-std::string stepsText(RuleProfile profile, const char* mesh, const char* from, const char* to)
+std::string stepsText(PickerProfile profile, const char* mesh, const char* from, const char* to)
 {
     const auto list = [](const char* text) {
         json out = json::array();
@@ -317,7 +317,8 @@ private Q_SLOTS:
             QSKIP("the vectors of MAX's picker are not here (SHARDBOARD_SHARED)");
         QVERIFY(all["transfer_vectors"].size() > 10);
         for (const json& vector : all["transfer_vectors"])
-            for (const auto& [generation, profile] : { std::pair { "G1", RuleProfile::G1 }, std::pair { "G3", RuleProfile::G3 } }) {
+            for (const auto& [generation, profile] :
+                 { std::pair { "G1", PickerProfile::G1 }, std::pair { "G3", PickerProfile::G3 } }) {
                 json expected = vector[generation];
                 if (expected.is_object())
                     expected.erase("reason");
@@ -340,10 +341,10 @@ private Q_SLOTS:
     void executed()
     {
         const auto early = [](const char* mesh, const char* from, const char* to) {
-            return QString::fromStdString(stepsText(RuleProfile::G1, mesh, from, to));
+            return QString::fromStdString(stepsText(PickerProfile::G1, mesh, from, to));
         };
         const auto late = [](const char* mesh, const char* from, const char* to) {
-            return QString::fromStdString(stepsText(RuleProfile::G3, mesh, from, to));
+            return QString::fromStdString(stepsText(PickerProfile::G3, mesh, from, to));
         };
         const char* grid = "dp=2,tp=4";
         QCOMPARE(early(grid, "P/P", "R/R"), QString("allreduce dp; allreduce tp"));

@@ -3,7 +3,9 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
-#include "tests/support/models.h"
+#include "model/picker/greedy.h"
+#include "tests/support/datarow.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
@@ -16,13 +18,9 @@ namespace {
 
 Design llama(const char* mesh, const char* preset, std::int64_t batch = 8)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = llama3Model();
-    design.workload.batch = batch;
-    std::vector<std::string> notes;
-    design.strategies = presetStrategies(preset, design.mesh, design.model, design.workload, notes).value();
-    return design;
+    Workload workload;
+    workload.batch = batch;
+    return designOn(mesh, llama3Model(), workload, preset);
 }
 
 QStringList lines(const Evaluation& evaluation)
@@ -39,14 +37,6 @@ QStringList lines(const Evaluation& evaluation)
                    .arg(c.bytes);
     }
     return out;
-}
-
-std::shared_ptr<const Evaluation> evaluated(const Design& design)
-{
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    return std::move(evaluation).value();
 }
 
 } // namespace
@@ -119,11 +109,10 @@ private Q_SLOTS:
         const auto refused = evaluate(design);
         QVERIFY(!refused.ok());
         QVERIFY2(refused.error().text().find("picker none") != std::string::npos, refused.error().text().c_str());
-        const auto opened = evaluate(design, Misfits::Replicate);
-        QVERIFY(opened.ok());
-        QCOMPARE(lines(*opened.value()), all);
-        QCOMPARE(std::count_if(opened.value()->findings.begin(), opened.value()->findings.end(),
-                               [](const Finding& f) { return f.kind == "refused-pick" && f.severity == Severity::Error; }),
+        const auto opened = sure(evaluate(design, Misfits::Replicate));
+        QCOMPARE(lines(*opened), all);
+        QCOMPARE(std::ranges::count_if(opened->findings,
+                                       [](const Finding& f) { return f.kind == "refused-pick" && f.severity == Severity::Error; }),
                  3);
     }
 
@@ -131,8 +120,8 @@ private Q_SLOTS:
     {
         Design design = llama("data=2,model=4", "megatron-tp");
         const auto count = [](const Evaluation& evaluation, Severity severity) {
-            return std::count_if(evaluation.findings.begin(), evaluation.findings.end(),
-                                 [&](const Finding& f) { return f.kind == "reshard" && f.severity == severity; });
+            return std::ranges::count_if(evaluation.findings,
+                                         [&](const Finding& f) { return f.kind == "reshard" && f.severity == severity; });
         };
         QCOMPARE(count(*evaluated(design), Severity::Note), 0);
         design.picker.onReshard = OnReshard::Warn;
@@ -171,15 +160,28 @@ private Q_SLOTS:
              { std::pair { PickerProfile::G1, 0.0 }, std::pair { PickerProfile::G3, 4096.0 * 14336 * 2 / 4 / 64 } }) {
             design.picker.profile = profile;
             const auto evaluation = evaluated(design);
+            const auto& ops = evaluation->plan.segments[1].ops;
+            const auto down = std::find_if(
+                ops.begin(), ops.end(), [&](const PlannedOp& op) { return evaluation->graph.op(op.op).name == "mlp.down_proj"; });
+            QVERIFY(down != ops.end());
+            std::vector<PickOperand> operands;
+            for (const OperandUse& use : down->operands)
+                operands.push_back(pickOperand(evaluation->graph.entry(use.tensor), use.before, evaluation->plan.mesh));
+            const Op& op = evaluation->graph.op(down->op);
+            const auto rows = judgeRows({ op.kind,
+                                          operands,
+                                          evaluation->graph.tensor(op.result).shape,
+                                          evaluation->plan.mesh,
+                                          design.picker,
+                                          {},
+                                          op.name });
             int seen = 0;
-            for (const PlannedOp& op : evaluation->plan.segments[1].ops)
-                for (const Candidate& candidate : op.candidates ? *op.candidates : std::vector<Candidate>())
-                    if (evaluation->graph.op(op.op).name == "mlp.down_proj" && candidate.axis == 1 && candidate.picked) {
-                        QCOMPARE(candidate.operands, (std::vector<std::string> { "S2", "S1" }));
-                        QCOMPARE(candidate.cost, cost);
-                        QVERIFY(candidate.sound);
-                        ++seen;
-                    }
+            for (const JudgedRow& row : rows.value())
+                if (row.axis == 1 && row.picked) {
+                    QCOMPARE(rowText(row.row), std::string("S2 S1 -> P"));
+                    QCOMPARE(row.cost, cost);
+                    ++seen;
+                }
             QCOMPARE(seen, 1);
         }
     }
@@ -190,10 +192,10 @@ private Q_SLOTS:
         design.strategies.push_back({ "*embed_tokens.weight", {}, {} });
         design.picker.profile = PickerProfile::G3;
         const QStringList reductions = lines(*evaluated(design));
-        QVERIFY(std::all_of(reductions.begin(), reductions.end(), [](const QString& line) { return line.contains("all-reduce"); }));
+        QVERIFY(std::ranges::all_of(reductions, [](const QString& line) { return line.contains("all-reduce"); }));
         design.picker.allowedTransitions = TransitionSet::all();
         const QStringList all = lines(*evaluated(design));
-        QVERIFY(std::any_of(all.begin(), all.end(), [](const QString& line) { return line.contains("reduce-scatter"); }));
+        QVERIFY(std::ranges::any_of(all, [](const QString& line) { return line.contains("reduce-scatter"); }));
         design.picker.allowedTransitions = TransitionSet();
         QVERIFY(!evaluate(design).ok());
     }
@@ -205,8 +207,7 @@ private Q_SLOTS:
         const auto told = [&](PickerProfile profile) {
             design.picker.profile = profile;
             const auto evaluation = evaluated(design);
-            return std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
-                               [](const Finding& f) { return f.kind == "unknown-pins"; });
+            return std::ranges::any_of(evaluation->findings, [](const Finding& f) { return f.kind == "unknown-pins"; });
         };
         QVERIFY(told(PickerProfile::G1));
         QVERIFY(!told(PickerProfile::Shardboard));
@@ -254,13 +255,11 @@ private Q_SLOTS:
         const auto evaluation = evaluated(design);
         const auto& all = evaluation->plan.collectives;
         // Heads that lie on two devices move to one of them: nobody needs all of them.
-        const auto queries = std::find_if(all.begin(), all.end(), [](const Collective& c) {
-            return c.reason.find("28 heads do not divide by 8") != std::string::npos;
-        });
+        const auto queries = std::ranges::find_if(
+            all, [](const Collective& c) { return c.reason.find("28 heads do not divide by 8") != std::string::npos; });
         QVERIFY(queries != all.end());
         QCOMPARE(queries->kind, CollectiveKind::AllToAll);
-        QVERIFY(std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
-                            [](const Finding& f) { return f.kind == "heads-split"; }));
+        QVERIFY(std::ranges::any_of(evaluation->findings, [](const Finding& f) { return f.kind == "heads-split"; }));
     }
 
     /// A layer with a strategy of its own becomes a segment of its own; nothing is lost on the way.
@@ -312,12 +311,9 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
-        QTest::newRow("megatron") << "data=2,model=4"
-                                  << "megatron-tp";
-        QTest::newRow("three axes") << "pod=2,data=2,model=2"
-                                    << "megatron-tp";
-        QTest::newRow("replicate") << "data=4"
-                                   << "replicate";
+        dataRow("megatron", "data=2,model=4", "megatron-tp");
+        dataRow("three axes", "pod=2,data=2,model=2", "megatron-tp");
+        dataRow("replicate", "data=4", "replicate");
     }
     void documentReadsBack()
     {
@@ -325,10 +321,9 @@ private Q_SLOTS:
         QFETCH(QString, preset);
         const auto evaluation = evaluated(llama(qPrintable(mesh), qPrintable(preset)));
         const auto document = planToJson(evaluation->graph, evaluation->plan);
-        const auto program = planFromJson(nlohmann::json::parse(document.dump()));
-        QVERIFY2(program.ok(), program.ok() ? "" : program.error().text().c_str());
-        QCOMPARE(planToJson(program.value().graph, program.value().plan)["operations"], document["operations"]);
-        QCOMPARE(planToJson(program.value().graph, program.value().plan)["collectives"], document["collectives"]);
+        const auto program = sure(planFromJson(nlohmann::json::parse(document.dump())));
+        QCOMPARE(planToJson(program.graph, program.plan)["operations"], document["operations"]);
+        QCOMPARE(planToJson(program.graph, program.plan)["collectives"], document["collectives"]);
         QCOMPARE(document["totals"]["collective_bytes"].get<std::int64_t>(), evaluation->plan.collectiveBytes());
     }
 

@@ -3,7 +3,8 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/plansteps.h"
-#include "tests/support/models.h"
+#include "tests/support/datarow.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -24,18 +25,8 @@ struct Case {
 
 std::shared_ptr<const Evaluation> evaluated(const Case& it)
 {
-    Design design;
-    design.mesh = Mesh::parse(it.mesh).value();
-    design.model = llama3Model();
-    design.workload = { it.kind, 16, 4096, DType::BF16 };
-    if (std::string(it.preset).starts_with("pp"))
-        design.workload.microBatches = 8;
-    if (const auto applied = applyPreset(design, it.preset); !applied.ok())
-        qFatal("%s: %s", it.name, applied.error().text().c_str());
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    return std::move(evaluation).value();
+    const std::int64_t microBatches = std::string(it.preset).starts_with("pp") ? 8 : 1;
+    return evaluated(designOn(it.mesh, llama3Model(), { it.kind, 16, 4096, DType::BF16, microBatches }, it.preset));
 }
 
 } // namespace
@@ -54,18 +45,12 @@ void TestPlanSteps::everyStepOnceAndInOrder_data()
     QTest::addColumn<QString>("mesh");
     QTest::addColumn<QString>("preset");
     QTest::addColumn<int>("kind");
-    QTest::newRow("replicated") << "data=2,model=4"
-                                << "replicate" << static_cast<int>(WorkloadKind::Prefill);
-    QTest::newRow("megatron") << "data=2,model=4"
-                              << "megatron-tp" << static_cast<int>(WorkloadKind::Prefill);
-    QTest::newRow("sequence") << "data=2,model=4"
-                              << "tp-sp" << static_cast<int>(WorkloadKind::Decode);
-    QTest::newRow("training") << "fsdp=4,model=2"
-                              << "tp+fsdp" << static_cast<int>(WorkloadKind::Train);
-    QTest::newRow("ring") << "data=2,context=4"
-                          << "cp-ring" << static_cast<int>(WorkloadKind::Train);
-    QTest::newRow("pipeline") << "pipe=4,data=2"
-                              << "pp-1f1b" << static_cast<int>(WorkloadKind::Train);
+    dataRow("replicated", "data=2,model=4", "replicate", static_cast<int>(WorkloadKind::Prefill));
+    dataRow("megatron", "data=2,model=4", "megatron-tp", static_cast<int>(WorkloadKind::Prefill));
+    dataRow("sequence", "data=2,model=4", "tp-sp", static_cast<int>(WorkloadKind::Decode));
+    dataRow("training", "fsdp=4,model=2", "tp+fsdp", static_cast<int>(WorkloadKind::Train));
+    dataRow("ring", "data=2,context=4", "cp-ring", static_cast<int>(WorkloadKind::Train));
+    dataRow("pipeline", "pipe=4,data=2", "pp-1f1b", static_cast<int>(WorkloadKind::Train));
 }
 
 void TestPlanSteps::everyStepOnceAndInOrder()

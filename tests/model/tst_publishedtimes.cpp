@@ -6,6 +6,7 @@
 #include "model/plan/pipeline.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -128,8 +129,7 @@ Design titan(const TitanRun& run, Software software)
     design.workload = { WorkloadKind::Train, run.batch, run.sequence, run.dtype, 1, run.recompute };
     design.workload.overlap = Overlap::Weights;
     design.workload.software = software;
-    if (const auto applied = applyPreset(design, run.preset); !applied.ok())
-        qFatal("%s", applied.error().text().c_str());
+    sure(applyPreset(design, run.preset));
     return design;
 }
 
@@ -137,14 +137,12 @@ Design titan(const TitanRun& run, Software software)
 /// (torchtitan/parallelisms/parallelize_llama.py). A plan's selective mode repeats no product.
 double tokensOfTitan(const TitanRun& run, Software software)
 {
-    const auto evaluation = evaluate(titan(run, software));
-    if (!evaluation.ok())
-        qFatal("%s", evaluation.error().text().c_str());
-    const Plan& plan = evaluation.value()->plan;
+    const auto evaluation = sure(evaluate(titan(run, software)));
+    const Plan& plan = evaluation->plan;
     double again = 0;
     for (const PlannedSegment& segment : plan.segments)
         for (const PlannedOp& op : segment.ops) {
-            const std::string& name = evaluation.value()->graph.op(op.op).name;
+            const std::string& name = evaluation->graph.op(op.op).name;
             if (run.recompute == Recompute::Selective && segment.phase == Phase::Forward
                 && (name == "self_attn.k_proj" || name == "self_attn.o_proj" || name == "mlp.up_proj"))
                 again += static_cast<double>(op.count) * op.seconds;
@@ -181,10 +179,9 @@ private Q_SLOTS:
         double worst = 0;
         for (const MegatronRun& run : kMegatron) {
             for (const bool full : { true, false }) {
-                const auto evaluation = evaluate(megatron(run, full));
-                QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
+                const auto evaluation = sure(evaluate(megatron(run, full)));
                 const double measured = full ? run.fullSeconds : run.selectiveSeconds;
-                const double predicted = evaluation.value()->plan.seconds() + (full ? endOfLayerAgain(*evaluation.value()) : 0);
+                const double predicted = evaluation->plan.seconds() + (full ? endOfLayerAgain(*evaluation) : 0);
                 const double error = predicted / measured - 1;
                 qInfo("%s %s: %.2f s, measured %.2f s, %+.1f %%", run.name, full ? "full" : "sequence parallel, selective",
                       predicted, measured, 100 * error);

@@ -4,7 +4,7 @@
 #include "model/design/presets/presets.h"
 #include "model/plan/time/compiledcost.h"
 #include "model/plan/time/reprice.h"
-#include "tests/support/models.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -28,14 +28,9 @@ constexpr Case kCases[] {
 
 Design designOf(const Case& c)
 {
-    Design design;
-    design.mesh = Mesh::parse(c.mesh).value();
-    design.model = llama3Model();
-    design.workload = { WorkloadKind::Train, 64, 4096, DType::BF16, c.microBatches };
-    design.workload.overlap = c.overlap;
-    if (const auto applied = applyPreset(design, c.preset); !applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
+    Workload workload { WorkloadKind::Train, 64, 4096, DType::BF16, c.microBatches };
+    workload.overlap = c.overlap;
+    return designOn(c.mesh, llama3Model(), workload, c.preset);
 }
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
@@ -49,10 +44,9 @@ private Q_SLOTS:
     {
         for (const Case& c : kCases) {
             const Design design = designOf(c);
-            const auto evaluation = evaluate(design);
-            QVERIFY(evaluation.ok());
-            const Graph& graph = evaluation.value()->graph;
-            const Plan& plan = evaluation.value()->plan;
+            const auto evaluation = sure(evaluate(design));
+            const Graph& graph = evaluation->graph;
+            const Plan& plan = evaluation->plan;
             const Hardware hardware = findHardware(design.hardware).value();
             Plan again = plan;
             reprice(graph, again, hardware, DType::BF16);
@@ -79,8 +73,7 @@ private Q_SLOTS:
         int whole = 0;
         for (const char* preset : { "megatron-tp", "tp-sp" }) {
             Design design = designOf(kCases[3]);
-            if (const auto applied = applyPreset(design, preset); !applied.ok())
-                qFatal("%s", applied.error().text().c_str());
+            sure(applyPreset(design, preset));
             design.pipeline = { "stage", 1 };
             const auto evaluation = evaluate(design);
             Plan again = evaluation.value()->plan;

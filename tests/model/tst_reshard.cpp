@@ -2,7 +2,10 @@
 // Steps between layouts, executed by brute force on small tensors: every device may read only from its device group.
 #include "model/core/shards.h"
 #include "model/plan/reshard/reshard.h"
+#include "model/text/contains.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -43,7 +46,7 @@ double expected(const Layout& from, const Layout& to, const Mesh& mesh, std::int
 {
     double value = static_cast<double>(element + 1);
     for (const AxisRef& ref : from.partial) {
-        const bool kept = std::find(to.partial.begin(), to.partial.end(), ref) != to.partial.end();
+        const bool kept = contains(to.partial, ref);
         double factor = 0;
         for (std::int64_t i = 0; i < mesh.axis(ref.axis).size; ++i)
             if (!kept || i == mesh.coordinate(device, ref.axis))
@@ -89,17 +92,16 @@ Layout randomLayout(std::mt19937& random, bool partial, const Layout* within)
 {
     Layout layout = Layout::replicated(2);
     std::vector<int> axes { 0, 1, 2 };
-    std::shuffle(axes.begin(), axes.end(), random);
+    std::ranges::shuffle(axes, random);
     for (const int axis : axes) {
         const auto place = random() % 4;
         if (place < 2)
             layout.dims[place].push_back(AxisRef { axis });
-        const bool may =
-            !within || std::find(within->partial.begin(), within->partial.end(), AxisRef { axis }) != within->partial.end();
+        const bool may = !within || contains(within->partial, AxisRef { axis });
         if (place == 2 && partial && may)
             layout.partial.push_back(AxisRef { axis });
     }
-    std::sort(layout.partial.begin(), layout.partial.end(), [](auto& a, auto& b) { return a.axis < b.axis; });
+    std::ranges::sort(layout.partial, [](auto& a, auto& b) { return a.axis < b.axis; });
     return layout;
 }
 
@@ -119,13 +121,12 @@ private Q_SLOTS:
             uneven += shape[0] % mesh.deviceCount() != 0;
             const Layout from = randomLayout(random, true, nullptr);
             const Layout to = randomLayout(random, true, &from);
-            const auto steps = reshardSteps(from, to, shape, mesh, "t");
-            QVERIFY(steps.ok());
+            const auto steps = sure(reshardSteps(from, to, shape, mesh, "t"));
             std::vector<Values> devices;
             for (std::int64_t device = 0; device < mesh.deviceCount(); ++device)
                 devices.push_back(initial(from, shape, mesh, device));
             Layout now = from;
-            for (const ReshardStep& step : steps.value()) {
+            for (const ReshardStep& step : steps) {
                 QVERIFY(step.before == now);
                 QString problem;
                 QVERIFY2(execute(step, shape, mesh, devices, problem),
@@ -147,36 +148,16 @@ private Q_SLOTS:
         QTest::addColumn<QString>("from");
         QTest::addColumn<QString>("to");
         QTest::addColumn<QString>("kinds");
-        QTest::newRow("partial to whole") << "P(unreduced={'model'})"
-                                          << "P()"
-                                          << "all-reduce";
-        QTest::newRow("partial to shard") << "P(unreduced={'model'})"
-                                          << "P('model')"
-                                          << "reduce-scatter";
-        QTest::newRow("two partials merge") << "P(unreduced={'data','model'})"
-                                            << "P()"
-                                            << "all-reduce";
-        QTest::newRow("gather") << "P('model')"
-                                << "P()"
-                                << "all-gather";
-        QTest::newRow("gather minor") << "P(('data','model'))"
-                                      << "P('data')"
-                                      << "all-gather";
-        QTest::newRow("two axes of a dim merge") << "P(('data','model'))"
-                                                 << "P()"
-                                                 << "all-gather";
-        QTest::newRow("slice") << "P()"
-                               << "P(None,'model')"
-                               << "local-slice";
-        QTest::newRow("move a cut") << "P('model')"
-                                    << "P(None,'model')"
-                                    << "all-to-all";
-        QTest::newRow("major leaves") << "P(('data','model'))"
-                                      << "P('model')"
-                                      << "send-recv all-gather";
-        QTest::newRow("nothing") << "P('data')"
-                                 << "P('data')"
-                                 << "";
+        dataRow("partial to whole", "P(unreduced={'model'})", "P()", "all-reduce");
+        dataRow("partial to shard", "P(unreduced={'model'})", "P('model')", "reduce-scatter");
+        dataRow("two partials merge", "P(unreduced={'data','model'})", "P()", "all-reduce");
+        dataRow("gather", "P('model')", "P()", "all-gather");
+        dataRow("gather minor", "P(('data','model'))", "P('data')", "all-gather");
+        dataRow("two axes of a dim merge", "P(('data','model'))", "P()", "all-gather");
+        dataRow("slice", "P()", "P(None,'model')", "local-slice");
+        dataRow("move a cut", "P('model')", "P(None,'model')", "all-to-all");
+        dataRow("major leaves", "P(('data','model'))", "P('model')", "send-recv all-gather");
+        dataRow("nothing", "P('data')", "P('data')", "");
     }
     void kinds()
     {

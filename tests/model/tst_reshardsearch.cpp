@@ -112,12 +112,12 @@ bool sound(const ReshardStep& step, const Case& on)
             if (sums && !std::includes(had.back().begin(), had.back().end(), needs.begin(), needs.end()))
                 return false; // an addend is missing
         }
-        std::sort(all.begin(), all.end());
+        std::ranges::sort(all);
         if (!std::includes(all.begin(), all.end(), needs.begin(), needs.end()))
             return false;
         if (step.kind == CollectiveKind::SendRecv) {
-            std::sort(had.begin(), had.end());
-            std::sort(have.begin(), have.end());
+            std::ranges::sort(had);
+            std::ranges::sort(have);
             if (had != have)
                 return false;
         }
@@ -258,7 +258,7 @@ std::vector<Layout> layoutsBetween(const Case& on)
 {
     std::vector<Layout> out { Layout::replicated(on.shape.size()) };
     const auto used = [](const Layout& layout, int axis) {
-        return std::any_of(layout.dims.begin(), layout.dims.end(), [&](const auto& dim) { return axesOf(dim).contains(axis); });
+        return std::ranges::any_of(layout.dims, [&](const auto& dim) { return axesOf(dim).contains(axis); });
     };
     for (int axis = 0; axis < on.mesh.axisCount(); ++axis) {
         const bool partialBefore = axesOf(on.from.partial).contains(axis);
@@ -292,7 +292,7 @@ double cheapestOfAll(const Case& on)
     std::vector<double> cost(layouts.size(), std::numeric_limits<double>::infinity());
     std::vector<bool> done(layouts.size(), false);
     const auto indexOf = [&](const Layout& layout) {
-        return static_cast<std::size_t>(std::find(layouts.begin(), layouts.end(), layout) - layouts.begin());
+        return static_cast<std::size_t>(std::ranges::find(layouts, layout) - layouts.begin());
     };
     cost[indexOf(on.from)] = 0;
     for (;;) {
@@ -315,7 +315,7 @@ Layout randomLayout(std::mt19937& random, const Mesh& mesh, std::size_t rank, co
     Layout layout = Layout::replicated(rank);
     std::vector<int> axes(static_cast<std::size_t>(mesh.axisCount()));
     std::iota(axes.begin(), axes.end(), 0);
-    std::shuffle(axes.begin(), axes.end(), random);
+    std::ranges::shuffle(axes, random);
     for (const int axis : axes) {
         const std::size_t place = random() % (rank + 2);
         if (place < rank)
@@ -323,7 +323,7 @@ Layout randomLayout(std::mt19937& random, const Mesh& mesh, std::size_t rank, co
         else if (place == rank && (!before || axesOf(before->partial).contains(axis)))
             layout.partial.push_back({ axis });
     }
-    std::sort(layout.partial.begin(), layout.partial.end(), [](auto& a, auto& b) { return a.axis < b.axis; });
+    std::ranges::sort(layout.partial, [](auto& a, auto& b) { return a.axis < b.axis; });
     return layout;
 }
 
@@ -524,7 +524,7 @@ private Q_SLOTS:
         // Two devices want what only one has.
         const ReshardStep wrong { CollectiveKind::SendRecv, { 1 }, Layout::cut(2, 0, { 1 }), Layout::cut(2, 0, { 2 }) };
         const auto sources = sendRecvSources(wrong, mesh, mesh.group(0, wrong.axes));
-        QVERIFY(std::count(sources.begin(), sources.end(), -1) > 0);
+        QVERIFY(std::ranges::count(sources, -1) > 0);
     }
 
     void nothingIsCheaper()
@@ -544,7 +544,7 @@ private Q_SLOTS:
             QVERIFY2(cost <= fixed * (1 + 1e-9), qPrintable(told(on, steps)));
             several += steps.size() > 1;
             better += cost < 0.99 * fixed;
-            exchanges += std::any_of(steps.begin(), steps.end(), [](auto& s) { return s.kind == CollectiveKind::SendRecv; });
+            exchanges += std::ranges::any_of(steps, [](auto& s) { return s.kind == CollectiveKind::SendRecv; });
         }
         QVERIFY2(several > 60 && exchanges > 10 && better > 30,
                  qPrintable(QString("%1 %2 %3").arg(several).arg(exchanges).arg(better)));

@@ -6,6 +6,7 @@
 #include "tests/support/menutext.h"
 #include "tests/support/rowkernels.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -52,7 +53,7 @@ public:
     {
         std::vector<std::int64_t> out(n);
         std::iota(out.begin(), out.end(), 0);
-        std::shuffle(out.begin(), out.end(), m_engine);
+        std::ranges::shuffle(out, m_engine);
         return out;
     }
     /// The trailing dims of a shape, some of them 1.
@@ -315,7 +316,7 @@ json localAttributes(const Trial& trial, const RowUse& use, const std::vector<Ar
                      std::int64_t devices)
 {
     json out = trial.attributes;
-    const Placement output = use.output();
+    const Placement output = use.result();
     if (trial.op == "reshape" && output.sharded()) {
         auto shape = out["shape"].get<Shape>();
         const auto cut = static_cast<std::size_t>(output.dim);
@@ -360,7 +361,7 @@ bool holds(const Trial& trial, const RowUse& use, const std::vector<Array>& whol
             for (std::size_t i = 0; i < results.size(); ++i)
                 results[i].push_back(out.at(i));
         }
-        const Placement output = use.output();
+        const Placement output = use.result();
         for (std::size_t i = 0; i < results.size(); ++i) {
             if (output.sharded()) {
                 if (!close(joinAlong(results[i], output.dim), expected[i]))
@@ -429,24 +430,22 @@ private:
                         Random& random, std::map<std::string, int>& failed, std::map<std::string, int>& marked,
                         std::set<std::string>& kinds)
     {
-        const auto question = readPickQuestion(requestOf(trial, profile, devices, cut), "r");
-        QVERIFY2(question.ok(), question.ok() ? "" : question.error().text().c_str());
-        const auto expanded = menuOf(question.value());
+        const auto question = sure(readPickQuestion(requestOf(trial, profile, devices, cut), "r"));
+        const auto expanded = menuOf(question);
         QVERIFY2(std::holds_alternative<Menu>(expanded),
                  std::holds_alternative<Menu>(expanded) ? "" : (trial.op + ": " + std::get<Refusal>(expanded).reason).c_str());
         const Menu& menu = std::get<Menu>(expanded);
         for (std::size_t row = 0; row < menu.rows.size(); ++row) {
             // the operands as the row wants them: nothing moves
-            std::vector<Placement> now;
-            std::vector<TaskOperand> operands;
-            for (std::size_t k = 0; k < menu.operands; ++k)
-                now.push_back(menu.need(row, k));
-            for (std::size_t k = 0; k < menu.operands; ++k)
-                operands.push_back({ &question.value().operands[k].shape, { &now[k], 1 }, 0 });
-            const PickTask task { question.value().profile, &menu, operands, &question.value().mesh, {} };
+            const std::vector<Placement>& now = menu.rows[row].operands;
+            std::vector<PickOperand> operands = question.operands;
+            for (std::size_t k = 0; k < now.size(); ++k)
+                operands[k].placements = { now[k] };
+            const std::vector<double> bytes(now.size());
+            const PickTask task { question.profile, &menu, operands, bytes, &question.mesh, {} };
             const RowUse use { task, now, row, 0 };
             bool fits = feasible(use);
-            for (std::size_t k = 0; k < menu.operands; ++k)
+            for (std::size_t k = 0; k < now.size(); ++k)
                 if (now[k].sharded() && trial.shapes[k][static_cast<std::size_t>(now[k].dim)] < devices)
                     fits = false; // no picker would cut it
             if (!fits)
@@ -459,9 +458,9 @@ private:
             if (why == nullptr) {
                 QVERIFY2(right,
                          (trial.op + " " + trial.attributes.dump() + shapes + " on " + std::to_string(devices) + ", " + profile
-                          + ": " + rowText(menu, row) + " is wrong and not marked")
+                          + ": " + shortText(menu.rows[row]) + " is wrong and not marked")
                              .c_str());
-                kinds.insert(std::string(profile) + rowText(menu, row));
+                kinds.insert(std::string(profile) + shortText(menu.rows[row]));
             } else {
                 QVERIFY2(std::string(profile) != "shardboard", why);
                 ++marked[why];

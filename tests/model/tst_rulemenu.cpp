@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan takes in the profiles of MAX is what their per-op pickers pick of the rows of the tables, with the same prices,
 // for operations of a plan on random layouts.
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "model/picker/greedy.h"
-#include "model/picker/menu/transition.h"
 #include "model/picker/picktask.h"
-#include "model/picker/rulemenu.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -30,18 +30,6 @@ const std::vector<Operation> kOperations {
     { OpKind::Embedding, { { 16, 32 }, { 256, 64 } }, { 16, 32, 64 } },
 };
 
-Menu menuFrom(const std::vector<Row>& rows)
-{
-    Menu menu;
-    menu.operands = rows.front().operands.size();
-    for (const Row& row : rows) {
-        MenuRow made;
-        made.output = row.result;
-        menu.add(std::move(made), row.operands);
-    }
-    return menu;
-}
-
 } // namespace
 
 class TestRuleMenu : public QObject {
@@ -51,10 +39,10 @@ private Q_SLOTS:
     {
         QTest::addColumn<int>("profile");
         QTest::addColumn<int>("picker");
-        const std::pair<RuleProfile, PickerKind> greedy[] = { { RuleProfile::G0, PickerKind::GreedyReshard },
-                                                              { RuleProfile::G1, PickerKind::GreedyReshard },
-                                                              { RuleProfile::G2, PickerKind::AutoReshard },
-                                                              { RuleProfile::G3, PickerKind::AutoReshard } };
+        const std::pair<PickerProfile, PickerKind> greedy[] = { { PickerProfile::G0, PickerKind::GreedyReshard },
+                                                                { PickerProfile::G1, PickerKind::GreedyReshard },
+                                                                { PickerProfile::G2, PickerKind::AutoReshard },
+                                                                { PickerProfile::G3, PickerKind::AutoReshard } };
         for (const auto& [profile, picker] : greedy)
             QTest::newRow(profileName(profile).c_str()) << static_cast<int>(profile) << static_cast<int>(picker);
     }
@@ -62,7 +50,7 @@ private Q_SLOTS:
     {
         QFETCH(int, profile);
         QFETCH(int, picker);
-        const auto rules = static_cast<RuleProfile>(profile);
+        const auto rules = static_cast<PickerProfile>(profile);
         std::mt19937 random(11);
         const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
@@ -72,7 +60,7 @@ private Q_SLOTS:
         for (int trial = 0; trial < 1500; ++trial) {
             const Operation& op = kOperations[below(kOperations.size())];
             std::vector<PickOperand> operands;
-            std::vector<std::vector<Placement>> placements;
+            std::vector<double> bytes;
             for (const Shape& shape : op.operands) {
                 Layout layout = Layout::replicated(shape.size());
                 for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -82,11 +70,8 @@ private Q_SLOTS:
                     else if (kind == shape.size())
                         layout.partial.push_back(AxisRef { static_cast<int>(axis) });
                 }
-                PickOperand operand;
-                operand.shape = shape;
-                operand.layout = layout;
-                operands.push_back(operand);
-                placements.push_back(placementsOf(layout, mesh));
+                operands.push_back({ shape, DType::BF16, placementsOf(layout, mesh), layout });
+                bytes.push_back(countedBytes(rules, operands.back(), mesh));
             }
             PickerOptions options;
             options.profile = rules;
@@ -95,15 +80,11 @@ private Q_SLOTS:
                 options.allowedTransitions = TransitionSet::all();
             const auto planned = pickGreedy({ op.kind, operands, op.result, mesh, options, {}, "op" });
 
-            const Menu menu = menuFrom(rowsFor(op.kind, op.operands, op.result, rules));
-            std::vector<TaskOperand> taskOperands;
-            for (std::size_t i = 0; i < operands.size(); ++i)
-                taskOperands.push_back({ &op.operands[i], placements[i],
-                                         countedBytes(rules, op.operands[i], operands[i].dtype, placements[i], mesh) });
+            const Menu menu { ruleOf(op.kind).rows(op.operands, op.result, rules) };
             PickPolicy policy;
             policy.allowPartialToSharded = options.allowPartialToSharded;
             policy.allowed = options.allowedTransitions;
-            const auto picked = pickerOf(static_cast<PickerKind>(picker)).pick({ rules, &menu, taskOperands, &mesh, policy });
+            const auto picked = pickRows(static_cast<PickerKind>(picker), { rules, &menu, operands, bytes, &mesh, policy });
 
             QCOMPARE(planned.ok(), std::holds_alternative<PickAction>(picked));
             if (!planned.ok()) {

@@ -2,7 +2,9 @@
 // Logical axis rules: the resolution against a table of answers, and the table against resolutions that are wrong.
 #include "model/rules/rulesetup.h"
 #include "model/text/text.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QtTest>
 
@@ -87,7 +89,7 @@ Spec wrongByDimOrder(const std::vector<std::string>& names, const std::vector<Lo
     for (const std::string& name : names) {
         out.emplace_back();
         for (const LogicalRule& rule : rules) {
-            const bool free = std::none_of(rule.axes.begin(), rule.axes.end(), [&](const auto& a) { return taken.contains(a); });
+            const bool free = std::ranges::none_of(rule.axes, [&](const auto& a) { return taken.contains(a); });
             if (rule.name != name || !free)
                 continue;
             out.back() = rule.axes;
@@ -104,14 +106,14 @@ Spec walk(const std::vector<std::string>& names, const std::vector<LogicalRule>&
     std::vector<bool> decided(names.size());
     std::set<std::string> taken;
     for (const LogicalRule& rule : rules) {
-        const auto found = std::find(names.begin(), names.end(), rule.name);
+        const auto found = std::ranges::find(names, rule.name);
         const auto dim = static_cast<std::size_t>(found - names.begin());
         if (found == names.end() || decided[dim] || (rule.axes.empty() && !emptyIsFinal))
             continue;
         auto axes = rule.axes;
         if (keepFreeAxes)
             std::erase_if(axes, [&](const std::string& axis) { return taken.contains(axis); });
-        else if (std::any_of(axes.begin(), axes.end(), [&](const auto& a) { return taken.contains(a); }))
+        else if (std::ranges::any_of(axes, [&](const auto& a) { return taken.contains(a); }))
             continue;
         if (axes.empty() && !rule.axes.empty())
             continue;
@@ -127,7 +129,7 @@ std::vector<LogicalRule> oneOfEach(const std::vector<LogicalRule>& rules, bool l
 {
     std::vector<LogicalRule> out;
     for (const LogicalRule& rule : rules) {
-        const auto known = std::find_if(out.begin(), out.end(), [&](const auto& r) { return r.name == rule.name; });
+        const auto known = std::ranges::find_if(out, [&](const auto& r) { return r.name == rule.name; });
         if (known == out.end())
             out.push_back(rule);
         else if (last)
@@ -153,9 +155,8 @@ private Q_SLOTS:
     void resolution()
     {
         for (const Case& c : kCases) {
-            const auto resolved = resolveNames(namesOf(c.names), rulesOf(c.rules), "w");
-            QVERIFY(resolved.ok());
-            QCOMPARE(specOf(resolved.value().spec), std::string(c.spec));
+            const auto resolved = sure(resolveNames(namesOf(c.names), rulesOf(c.rules), "w"));
+            QCOMPARE(specOf(resolved.spec), std::string(c.spec));
         }
     }
 
@@ -191,9 +192,8 @@ private Q_SLOTS:
     void traceSaysWhoDecidedAndWhy()
     {
         const auto rules = rulesOf("mlp: x y; other: x; embed: f x; embed: f; mlp: z");
-        const auto resolved = resolveNames({ "embed", "mlp" }, rules, "w");
-        QVERIFY(resolved.ok());
-        const Resolution& r = resolved.value();
+        const auto resolved = sure(resolveNames({ "embed", "mlp" }, rules, "w"));
+        const Resolution& r = resolved;
         QCOMPARE(r.decidedBy, (std::vector<int> { 3, 0 }));
         QCOMPARE(r.trials.size(), std::size_t(4));
         QCOMPARE(int(r.trials[0].outcome), int(RuleOutcome::Decided));
@@ -239,51 +239,33 @@ private Q_SLOTS:
         QTest::addColumn<int>("devices");
         QTest::addColumn<int>("slices");
         QTest::addColumn<QString>("mesh"); // or the error
-        QTest::newRow("fsdp fills") << "data fsdp expert"
-                                    << "ici_expert=4" << 16 << 1 << "data=1,fsdp=4,expert=4";
-        QTest::newRow("data fills the slices") << "data fsdp"
-                                               << "" << 16 << 8192 << "data=8192,fsdp=16";
-        QTest::newRow("one axis both ways") << "fsdp data"
-                                            << "dcn_fsdp=2 dcn_data=1" << 8 << 2 << "fsdp=16,data=1";
-        QTest::newRow("stage is pipeline") << "stage fsdp"
-                                           << "ici_pipeline=2" << 8 << 1 << "stage=2,fsdp=4";
-        QTest::newRow("model is tensor") << "model fsdp"
-                                         << "ici_tensor=2" << 8 << 1 << "model=2,fsdp=4";
-        QTest::newRow("own names") << "rows cols"
-                                   << "ici_rows=2 ici_cols=-1" << 8 << 1 << "rows=2,cols=4";
-        QTest::newRow("options of other axes") << "fsdp"
-                                               << "ici_tensor=4" << 16 << 1 << "fsdp=16";
-        QTest::newRow("two open") << "data fsdp"
-                                  << "ici_data=-1" << 8 << 1
-                                  << "mine: more than one ICI option is -1: ici_data_parallelism and ici_fsdp_parallelism; at most "
-                                     "one mesh axis can be left to be filled";
-        QTest::newRow("not whole")
-            << "fsdp expert"
-            << "ici_expert=3" << 16 << 1
-            << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 3, the product "
-               "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 3";
-        QTest::newRow("less than one")
-            << "fsdp expert"
-            << "ici_expert=32" << 16 << 1
-            << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 32, the product "
-               "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 32";
-        QTest::newRow("product")
-            << "fsdp expert"
-            << "ici_fsdp=4 ici_expert=2" << 16 << 1
-            << "mine: the number of devices per slice, 16, does not match the product of the ICI parallelism, 8; "
-               "ici_fsdp_parallelism 4 x ici_expert_parallelism 2; set one of them, or set it to -1";
-        QTest::newRow("slices without data")
-            << "fsdp"
-            << "" << 16 << 4
-            << "mine: the number of slices, 4, does not match the product of the DCN parallelism, 1; "
-               "all dcn options of these mesh axes are 1; set one of them, or set it to -1";
-        QTest::newRow("dcn on one slice") << "data fsdp"
-                                          << "dcn_fsdp=2" << 16 << 1
-                                          << "mine: dcn_fsdp_parallelism is 2 but there is only one slice; give the number of "
-                                             "slices, or leave the dcn options out";
-        QTest::newRow("too large") << "fsdp a b"
-                                   << "ici_a=1073741824 ici_b=1073741824" << 16 << 1
-                                   << "mine: the product of the ICI options is too large at ici_b_parallelism; use smaller sizes";
+        dataRow("fsdp fills", "data fsdp expert", "ici_expert=4", 16, 1, "data=1,fsdp=4,expert=4");
+        dataRow("data fills the slices", "data fsdp", "", 16, 8192, "data=8192,fsdp=16");
+        dataRow("one axis both ways", "fsdp data", "dcn_fsdp=2 dcn_data=1", 8, 2, "fsdp=16,data=1");
+        dataRow("stage is pipeline", "stage fsdp", "ici_pipeline=2", 8, 1, "stage=2,fsdp=4");
+        dataRow("model is tensor", "model fsdp", "ici_tensor=2", 8, 1, "model=2,fsdp=4");
+        dataRow("own names", "rows cols", "ici_rows=2 ici_cols=-1", 8, 1, "rows=2,cols=4");
+        dataRow("options of other axes", "fsdp", "ici_tensor=4", 16, 1, "fsdp=16");
+        dataRow("two open", "data fsdp", "ici_data=-1", 8, 1,
+                "mine: more than one ICI option is -1: ici_data_parallelism and ici_fsdp_parallelism; at most "
+                "one mesh axis can be left to be filled");
+        dataRow("not whole", "fsdp expert", "ici_expert=3", 16, 1,
+                "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 3, the product "
+                "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 3");
+        dataRow("less than one", "fsdp expert", "ici_expert=32", 16, 1,
+                "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are not a multiple of 32, the product "
+                "of the others; change ici_fsdp_parallelism -1 x ici_expert_parallelism 32");
+        dataRow("product", "fsdp expert", "ici_fsdp=4 ici_expert=2", 16, 1,
+                "mine: the number of devices per slice, 16, does not match the product of the ICI parallelism, 8; "
+                "ici_fsdp_parallelism 4 x ici_expert_parallelism 2; set one of them, or set it to -1");
+        dataRow("slices without data", "fsdp", "", 16, 4,
+                "mine: the number of slices, 4, does not match the product of the DCN parallelism, 1; "
+                "all dcn options of these mesh axes are 1; set one of them, or set it to -1");
+        dataRow("dcn on one slice", "data fsdp", "dcn_fsdp=2", 16, 1,
+                "mine: dcn_fsdp_parallelism is 2 but there is only one slice; give the number of "
+                "slices, or leave the dcn options out");
+        dataRow("too large", "fsdp a b", "ici_a=1073741824 ici_b=1073741824", 16, 1,
+                "mine: the product of the ICI options is too large at ici_b_parallelism; use smaller sizes");
     }
     void meshSizes()
     {
@@ -320,9 +302,8 @@ private Q_SLOTS:
     void specsBecomeLayouts()
     {
         const Mesh mesh = Mesh::parse("a=2,b=1,c=4").value();
-        const auto layout = layoutFromSpec({ { "c", "a" }, {}, { "b" } }, mesh, "w");
-        QVERIFY(layout.ok());
-        QCOMPARE(specText(layout.value(), mesh), std::string("P(('c', 'a'), None, 'b')"));
+        const auto layout = sure(layoutFromSpec({ { "c", "a" }, {}, { "b" } }, mesh, "w"));
+        QCOMPARE(specText(layout, mesh), std::string("P(('c', 'a'), None, 'b')"));
         QVERIFY(!layoutFromSpec({ { "d" } }, mesh, "w").ok());
         QVERIFY(!layoutFromSpec({ { "a" }, { "a" } }, mesh, "w").ok());
     }
@@ -370,13 +351,12 @@ private Q_SLOTS:
         const std::vector<std::size_t> axes { 12, 1, 4, 5, 6, 4, 6 };
         const std::vector<std::string> context { "context", "context", "expert", "context", "context", "context", "context" };
         for (std::size_t i = 0; i < names.size(); ++i) {
-            const auto preset = rulePreset(names[i], "w");
-            QVERIFY(preset.ok());
-            QCOMPARE(preset.value().rules.size(), rules[i]);
-            QCOMPARE(preset.value().meshAxes.size(), axes[i]);
-            QCOMPARE(preset.value().contextAxis, context[i]);
+            const auto preset = sure(rulePreset(names[i], "w"));
+            QCOMPARE(preset.rules.size(), rules[i]);
+            QCOMPARE(preset.meshAxes.size(), axes[i]);
+            QCOMPARE(preset.contextAxis, context[i]);
             QVERIFY(!rulePresetSummary(names[i]).empty());
-            QVERIFY(meshOf(preset.value(), 16, 1).ok());
+            QVERIFY(meshOf(preset, 16, 1).ok());
         }
         QCOMPARE(rulePreset("fsdp", "w").error().text(), "w: there is no built-in rule set 'fsdp'; known are " + joined(names));
     }

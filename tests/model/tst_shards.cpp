@@ -98,7 +98,7 @@ private Q_SLOTS:
             const Shape shape { 1 + pick(9), 1 + pick(7), 1 + pick(3) };
             Layout layout = Layout::replicated(3);
             std::vector<int> axes { 0, 1, 2 };
-            std::shuffle(axes.begin(), axes.end(), random);
+            std::ranges::shuffle(axes, random);
             for (const int axis : axes)
                 if (const int dim = pick(4); dim < 3)
                     layout.dims[static_cast<std::size_t>(dim)].push_back(AxisRef { axis });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/strategy.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <nlohmann/json.hpp>
 
@@ -75,9 +76,8 @@ private Q_SLOTS:
         strategy.kind = static_cast<StrategyKind>(kind);
         strategy.dim = dim;
         strategy.axes = { "model" };
-        const auto layout = layoutOf(strategy, mesh, 3, "w");
-        QVERIFY(layout.ok());
-        QCOMPARE(QString::fromStdString(specText(layout.value(), mesh)), spec);
+        const auto layout = sure(layoutOf(strategy, mesh, 3, "w"));
+        QCOMPARE(QString::fromStdString(specText(layout, mesh)), spec);
     }
 
     void severalAxesMajorFirst()

@@ -74,7 +74,7 @@ private:
         std::vector<int> axes;
         for (int axis = 0; axis < mesh.axisCount(); ++axis)
             axes.push_back(axis);
-        std::shuffle(axes.begin(), axes.end(), m_random);
+        std::ranges::shuffle(axes, m_random);
         axes.resize(static_cast<std::size_t>(1 + below(mesh.axisCount())));
         return axes;
     }

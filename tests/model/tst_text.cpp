@@ -5,6 +5,7 @@
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 #include "model/text/visibletext.h"
+#include "tests/support/datarow.h"
 #include "tests/support/hostilenames.h"
 #include "tests/support/runner.h"
 
@@ -163,28 +164,17 @@ private Q_SLOTS:
         QTest::addColumn<QString>("pattern");
         QTest::addColumn<QString>("name");
         QTest::addColumn<bool>("matches");
-        QTest::newRow("star") << "*.q_proj.*"
-                              << "model.layers.3.self_attn.q_proj.weight" << true;
-        QTest::newRow("whole name") << "q_proj"
-                                    << "self_attn.q_proj" << false;
-        QTest::newRow("question") << "layers.?.x"
-                                  << "layers.3.x" << true;
-        QTest::newRow("question is one") << "layers.?.x"
-                                         << "layers.13.x" << false;
-        QTest::newRow("set") << "layers.[0-3].x"
-                             << "layers.2.x" << true;
-        QTest::newRow("outside set") << "layers.[0-3].x"
-                                     << "layers.4.x" << false;
-        QTest::newRow("negated") << "layers.[!0-3].x"
-                                 << "layers.4.x" << true;
-        QTest::newRow("literal bracket") << "a[b"
-                                         << "a[b" << true;
-        QTest::newRow("backtracking") << "*a*b*c"
-                                      << "xxaxxbxxabc" << true;
-        QTest::newRow("star in name is text") << "model.layers.*.x"
-                                              << "model.layers.*.x" << true;
-        QTest::newRow("empty") << ""
-                               << "" << true;
+        dataRow("star", "*.q_proj.*", "model.layers.3.self_attn.q_proj.weight", true);
+        dataRow("whole name", "q_proj", "self_attn.q_proj", false);
+        dataRow("question", "layers.?.x", "layers.3.x", true);
+        dataRow("question is one", "layers.?.x", "layers.13.x", false);
+        dataRow("set", "layers.[0-3].x", "layers.2.x", true);
+        dataRow("outside set", "layers.[0-3].x", "layers.4.x", false);
+        dataRow("negated", "layers.[!0-3].x", "layers.4.x", true);
+        dataRow("literal bracket", "a[b", "a[b", true);
+        dataRow("backtracking", "*a*b*c", "xxaxxbxxabc", true);
+        dataRow("star in name is text", "model.layers.*.x", "model.layers.*.x", true);
+        dataRow("empty", "", "", true);
     }
     void globs()
     {

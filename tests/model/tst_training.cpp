@@ -8,6 +8,9 @@
 #include "model/plan/planner/buildplan.h"
 #include "model/plan/time/partcosts.h"
 #include "model/plan/time/steptime.h"
+#include "model/text/contains.h"
+#include "tests/support/datarow.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -21,21 +24,7 @@ namespace {
 /// A small Llama: 4 layers, 16 heads over 8 KV heads.
 Design llama(const char* mesh, const char* preset, WorkloadKind workload = WorkloadKind::Train)
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model.name = "small";
-    design.model.vocabSize = 4096;
-    design.model.hiddenSize = 1024;
-    design.model.intermediateSize = 4096;
-    design.model.layers = 4;
-    design.model.heads = 16;
-    design.model.kvHeads = 8;
-    design.model.headDim = 64;
-    design.workload = { workload, 16, 2048, DType::BF16 };
-    const auto applied = applyPreset(design, preset);
-    if (!applied.ok())
-        qFatal("%s", applied.error().text().c_str());
-    return design;
+    return designOn(mesh, denseModel(4096, 1024, 4096, 4, 16, 8, 64), { workload, 16, 2048, DType::BF16 }, preset);
 }
 
 /// `2 all-gather over model` for the collectives of a phase of the layers, one layer's worth; local slices move nothing.
@@ -73,46 +62,32 @@ private Q_SLOTS:
         QTest::addColumn<QStringList>("forward");
         QTest::addColumn<QStringList>("backward");
         // arXiv 1909.08053: two all-reduces forward, two backward.
-        QTest::newRow("Megatron") << "model=8"
-                                  << "megatron-tp" << QStringList { "2 all-reduce over model" }
-                                  << QStringList { "2 all-reduce over model" };
-        QTest::newRow("Megatron with data") << "data=2,model=4"
-                                            << "megatron-tp" << QStringList { "2 all-reduce over model" }
-                                            << QStringList { "9 all-reduce over data", "2 all-reduce over model" };
+        dataRow("Megatron", "model=8", "megatron-tp", QStringList { "2 all-reduce over model" },
+                QStringList { "2 all-reduce over model" });
+        dataRow("Megatron with data", "data=2,model=4", "megatron-tp", QStringList { "2 all-reduce over model" },
+                QStringList { "9 all-reduce over data", "2 all-reduce over model" });
         // arXiv 2205.05198: all-gather and reduce-scatter in place of each all-reduce; backward the inputs are gathered once more.
         // The two norms work on parts of the sequence, so that their weights' gradients are sums over the axis too.
-        QTest::newRow("sequence parallel") << "model=8"
-                                           << "tp-sp" << QStringList { "2 all-gather over model", "2 reduce-scatter over model" }
-                                           << QStringList { "4 all-gather over model", "2 all-reduce over model",
-                                                            "2 reduce-scatter over model" };
+        dataRow("sequence parallel", "model=8", "tp-sp", QStringList { "2 all-gather over model", "2 reduce-scatter over model" },
+                QStringList { "4 all-gather over model", "2 all-reduce over model", "2 reduce-scatter over model" });
         // arXiv 1910.02054, stage 3: weights gathered forward and backward, gradients reduce-scattered.
-        QTest::newRow("FSDP") << "fsdp=8"
-                              << "fsdp" << QStringList { "9 all-gather over fsdp" }
-                              << QStringList { "9 all-gather over fsdp", "9 reduce-scatter over fsdp" };
-        QTest::newRow("FSDP over data") << "data=8"
-                                        << "fsdp" << QStringList { "9 all-gather over data" }
-                                        << QStringList { "9 all-gather over data", "9 reduce-scatter over data" };
-        QTest::newRow("HSDP") << "data=2,fsdp=4"
-                              << "hsdp" << QStringList { "9 all-gather over fsdp" }
-                              << QStringList { "9 all-gather over fsdp", "9 all-reduce over data", "9 reduce-scatter over fsdp" };
-        QTest::newRow("TP and FSDP") << "fsdp=4,model=4"
-                                     << "tp+fsdp" << QStringList { "9 all-gather over fsdp", "2 all-reduce over model" }
-                                     << QStringList { "9 all-gather over fsdp", "2 all-reduce over model",
-                                                      "9 reduce-scatter over fsdp" };
-        QTest::newRow("context, gathered") << "context=8"
-                                           << "cp-all-gather" << QStringList { "2 all-gather over context" }
-                                           << QStringList { "2 all-gather over context", "9 all-reduce over context",
-                                                            "2 reduce-scatter over context" };
+        dataRow("FSDP", "fsdp=8", "fsdp", QStringList { "9 all-gather over fsdp" },
+                QStringList { "9 all-gather over fsdp", "9 reduce-scatter over fsdp" });
+        dataRow("FSDP over data", "data=8", "fsdp", QStringList { "9 all-gather over data" },
+                QStringList { "9 all-gather over data", "9 reduce-scatter over data" });
+        dataRow("HSDP", "data=2,fsdp=4", "hsdp", QStringList { "9 all-gather over fsdp" },
+                QStringList { "9 all-gather over fsdp", "9 all-reduce over data", "9 reduce-scatter over fsdp" });
+        dataRow("TP and FSDP", "fsdp=4,model=4", "tp+fsdp", QStringList { "9 all-gather over fsdp", "2 all-reduce over model" },
+                QStringList { "9 all-gather over fsdp", "2 all-reduce over model", "9 reduce-scatter over fsdp" });
+        dataRow("context, gathered", "context=8", "cp-all-gather", QStringList { "2 all-gather over context" },
+                QStringList { "2 all-gather over context", "9 all-reduce over context", "2 reduce-scatter over context" });
         // arXiv 2309.14509: four all-to-alls forward, four backward.
-        QTest::newRow("Ulysses") << "context=8"
-                                 << "cp-ulysses" << QStringList { "4 all-to-all over context" }
-                                 << QStringList { "9 all-reduce over context", "4 all-to-all over context" };
+        dataRow("Ulysses", "context=8", "cp-ulysses", QStringList { "4 all-to-all over context" },
+                QStringList { "9 all-reduce over context", "4 all-to-all over context" });
         // Keys and values go around for the gradients of the queries, queries and what came with them for those of keys and values.
-        QTest::newRow("ring") << "context=8"
-                              << "cp-ring" << QStringList { "2 send-recv over context" }
-                              << QStringList { "9 all-reduce over context", "4 send-recv over context" };
-        QTest::newRow("replicated weights") << "data=8"
-                                            << "replicate" << QStringList {} << QStringList { "9 all-reduce over data" };
+        dataRow("ring", "context=8", "cp-ring", QStringList { "2 send-recv over context" },
+                QStringList { "9 all-reduce over context", "4 send-recv over context" });
+        dataRow("replicated weights", "data=8", "replicate", QStringList {}, QStringList { "9 all-reduce over data" });
     }
     void presets()
     {
@@ -323,8 +298,7 @@ private Q_SLOTS:
         const auto kept = [&](const char* mesh, const char* preset, Recompute recompute) {
             design.mesh = Mesh::parse(mesh).value();
             design.workload.recompute = recompute;
-            if (const auto applied = applyPreset(design, preset); !applied.ok())
-                qFatal("%s", applied.error().text().c_str());
+            sure(applyPreset(design, preset));
             const auto evaluation = evaluate(design).value();
             std::int64_t bytes = 0;
             counted = 0;
@@ -397,7 +371,7 @@ private Q_SLOTS:
                 for (const PlannedSegment& segment : selective->plan.segments)
                     if (segment.phase == Phase::Backward && segment.name == block) {
                         const auto names = recomputedIn(selective->graph, segment);
-                        QVERIFY2(std::find(names.begin(), names.end(), "attention in") != names.end(), what.constData());
+                        QVERIFY2(contains(names, "attention in"), what.constData());
                     }
             }
     }

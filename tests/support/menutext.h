@@ -51,20 +51,16 @@ inline nlohmann::json pickRequest(const std::string& profile, const std::string&
 
 inline std::variant<Menu, Refusal> menuOf(const PickQuestion& question)
 {
-    std::vector<RuleOperand> operands;
-    for (const auto& operand : question.operands)
-        operands.push_back({ operand.shape, operand.placements });
-    return expandMenu(*question.family, operands, question.attributes, question.mesh, question.profile);
+    return expandMenu(*question.family, question.operands, question.attributes, question.mesh, question.profile);
 }
 
-inline std::string rowText(const Menu& menu, std::size_t row)
+inline std::string shortText(const Row& row)
 {
-    const MenuRow& r = menu.rows[row];
     std::string out;
-    for (std::size_t i = 0; i < menu.operands; ++i)
-        out += (i > 0 ? " " : "") + (r.keeps(i) ? std::string("=") : menu.need(row, i).code());
-    out += ">" + (r.outputOf >= 0 ? "=" + std::to_string(r.outputOf) : r.output.code());
-    return out + (r.unsound ? "!" : "") + (r.stay ? "=" : "");
+    for (std::size_t i = 0; i < row.operands.size(); ++i)
+        out += (i > 0 ? " " : "") + (row.keeps(i) ? std::string("=") : row.operands[i].code());
+    out += ">" + (row.resultOf >= 0 ? "=" + std::to_string(row.resultOf) : row.result.code());
+    return out + (row.unsound && !row.soundIfWhole ? "!" : "") + (row.stay ? "=" : "");
 }
 
 /// The menu, or the refusal as `ValueError: …`.
@@ -77,8 +73,8 @@ inline std::string menuText(const nlohmann::json& request)
     if (const auto* refusal = std::get_if<Refusal>(&menu))
         return std::string(upstreamErrorName(refusal->error)) + ": " + refusal->reason;
     std::string out;
-    for (std::size_t row = 0; row < std::get<Menu>(menu).rows.size(); ++row)
-        out += (row > 0 ? "  " : "") + rowText(std::get<Menu>(menu), row);
+    for (const Row& row : std::get<Menu>(menu).rows)
+        out += (out.empty() ? "" : "  ") + shortText(row);
     return out;
 }
 

@@ -270,7 +270,7 @@ inline Array permuted(const Array& x, const std::vector<std::int64_t>& dims)
 inline Array sliced(const Array& x, const json& attributes)
 {
     const auto list = [&](const char* key) { return attributes.value(key, std::vector<std::int64_t> {}); };
-    const auto has = [](const std::vector<std::int64_t>& v, std::int64_t k) { return std::find(v.begin(), v.end(), k) != v.end(); };
+    const auto has = [](const std::vector<std::int64_t>& v, std::int64_t k) { return std::ranges::find(v, k) != v.end(); };
     Array out = x;
     for (std::int64_t k = 0; k < x.rank(); ++k)
         if (has(list("removed"), k))
@@ -360,7 +360,7 @@ inline const std::map<std::string, Kernel>& rowKernels()
         { "layer_norm", one([](In in, At) { return norm(in, true); }) },
         { "rms_norm", one([](In in, At) { return norm(in, false); }) },
         { "reduce", one([last](In in, At a) {
-              return without(in[0], last(a, in[0]), [](const auto& line) { return *std::max_element(line.begin(), line.end()); });
+              return without(in[0], last(a, in[0]), [](const auto& line) { return *std::ranges::max_element(line); });
           }) },
         { "softmax", one([last](In in, At a) { return lines(in[0], last(a, in[0]), in[0].size(last(a, in[0])), softmaxOf); }) },
         { "linear_reduce", one([last](In in, At a) {
@@ -381,7 +381,7 @@ inline const std::map<std::string, Kernel>& rowKernels()
         { "top_k", one([last](In in, At a) {
               const auto k = a.value("k", std::int64_t { 1 });
               return lines(in[0], last(a, in[0]), k, [](std::vector<double> line) {
-                  std::sort(line.begin(), line.end(), std::greater<>());
+                  std::ranges::sort(line, std::greater<>());
                   return line;
               });
           }) },
@@ -389,7 +389,7 @@ inline const std::map<std::string, Kernel>& rowKernels()
               return lines(in[0], last(a, in[0]), in[0].size(last(a, in[0])), [](const std::vector<double>& line) {
                   std::vector<double> order(line.size());
                   std::iota(order.begin(), order.end(), 0.0);
-                  std::stable_sort(order.begin(), order.end(), [&](double x, double y) {
+                  std::ranges::stable_sort(order, [&](double x, double y) {
                       return line[static_cast<std::size_t>(x)] < line[static_cast<std::size_t>(y)];
                   });
                   return order;

@@ -113,8 +113,8 @@ inline std::vector<std::string> traceDefects(const nlohmann::json& trace)
                           + " has no name");
         if (!namedProcesses.contains(thread.first))
             out.push_back("process " + std::to_string(thread.first) + " has no name");
-        std::sort(list.begin(), list.end(),
-                  [](const auto& a, const auto& b) { return a.first < b.first || (a.first == b.first && a.second > b.second); });
+        std::ranges::sort(
+            list, [](const auto& a, const auto& b) { return a.first < b.first || (a.first == b.first && a.second > b.second); });
         std::vector<double> ends;
         for (const auto& [start, end] : list) {
             while (!ends.empty() && ends.back() <= start + kRounding)

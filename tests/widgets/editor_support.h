@@ -64,6 +64,14 @@ struct ShownView {
     {
         return view->template findChild<Child*>(QString::fromLatin1(name));
     }
+    /// So that it has the focus: ready only then.
+    void activate()
+    {
+        if (!ready)
+            return;
+        view->activateWindow();
+        ready = QTest::qWaitForWindowActive(view.get());
+    }
     QPushButton* button(const char* name) const { return child<QPushButton>(name); }
     void click(const char* name) const { QTest::mouseClick(button(name), Qt::LeftButton); }
 

@@ -21,8 +21,8 @@ namespace {
 
 enum { Name, Before, After, Difference, Change, Verdict };
 
-struct Shown : ShownView<CompareView> {
-    Shown()
+struct ShownComparison : ShownView<CompareView> {
+    ShownComparison()
         : ShownView(knownDesign(), { 1000, 320 })
     {
     }
@@ -64,7 +64,7 @@ private Q_SLOTS:
 
 void TestCompareView::asOpenedAtFirst()
 {
-    Shown shown;
+    ShownComparison shown;
     QVERIFY(shown.view);
     QCOMPARE(shown.choice()->count(), 1);
     QVERIFY(shown.view->comparison().same());
@@ -76,7 +76,7 @@ void TestCompareView::asOpenedAtFirst()
 
 void TestCompareView::editsAreComparedAtOnce()
 {
-    Shown shown;
+    ShownComparison shown;
     QVERIFY(shown.replicate().ok());
     QVERIFY(shown.changes()->isVisible() && shown.changes()->topLevelItemCount() > 0);
     const QTreeWidgetItem* memory = shown.cost("memory_peak_bytes");
@@ -94,7 +94,7 @@ void TestCompareView::editsAreComparedAtOnce()
 
 void TestCompareView::keptStates()
 {
-    Shown shown;
+    ShownComparison shown;
     QVERIFY(shown.replicate().ok());
     shown.click("compareKeep");
     QCOMPARE(shown.choice()->count(), 2);
@@ -113,7 +113,7 @@ void TestCompareView::keptStates()
 
 void TestCompareView::goingBackIsOneEdit()
 {
-    Shown shown;
+    ShownComparison shown;
     const Design before = shown.document.design();
     QVERIFY(shown.replicate().ok());
     const Design replicated = shown.document.design();
@@ -127,7 +127,7 @@ void TestCompareView::goingBackIsOneEdit()
 
 void TestCompareView::filesAndWhatIsNone()
 {
-    Shown shown;
+    ShownComparison shown;
     const QTemporaryDir folder;
     const QString path = folder.filePath(QStringLiteral("other.shardboard"));
     QVERIFY(writeDesign(QFile::encodeName(path).toStdString(), knownDesign("data=4,model=2")).ok());
@@ -149,7 +149,7 @@ void TestCompareView::filesAndWhatIsNone()
 
 void TestCompareView::anotherDocumentStartsAnew()
 {
-    Shown shown;
+    ShownComparison shown;
     QVERIFY(shown.replicate().ok());
     shown.click("compareKeep");
     QVERIFY(shown.document.setDesign(knownDesign("data=4,model=2")).ok());
@@ -159,7 +159,7 @@ void TestCompareView::anotherDocumentStartsAnew()
 
 void TestCompareView::fitsItsPanel()
 {
-    Shown shown;
+    ShownComparison shown;
     QVERIFY(shown.replicate().ok());
     for (const int width : { 760, 1090, 1400 }) {
         shown.view->resize(width, 300);
@@ -190,7 +190,7 @@ void TestCompareView::fitsItsPanel()
 
 void TestCompareView::everythingHasAName()
 {
-    Shown shown;
+    ShownComparison shown;
     QCOMPARE(namelessIn(*shown.view), QString());
 }
 

@@ -37,7 +37,7 @@ Design cutDesign(const char* mesh, std::int64_t size, std::vector<std::string> a
     return design;
 }
 
-struct Bench {
+struct ShownCuts {
     Document document;
     std::unique_ptr<CutsView> view;
     QTableView* table = nullptr;
@@ -106,7 +106,7 @@ void TestCutsView::knownNumbers()
     QFETCH(QString, padding);
     const std::vector<std::string> axes =
         mesh.contains(QLatin1Char('y')) ? std::vector<std::string> { "x", "y" } : std::vector<std::string> { "x" };
-    Bench bench;
+    ShownCuts bench;
     QVERIFY(bench.open(cutDesign(mesh.toLatin1().constData(), size, axes)));
     const QAbstractItemModelTester tester(bench.table->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
     QCOMPARE(bench.sizes(CeilFlat), flat);
@@ -128,7 +128,7 @@ void TestCutsView::knownNumbers()
 
 void TestCutsView::headsStayTogether()
 {
-    Bench bench;
+    ShownCuts bench;
     QVERIFY(bench.open(cutDesign("x=8", 28 * 128, { "x" })));
     auto* unit = bench.view->findChild<NumberEdit*>(QStringLiteral("cutsGrain"));
     QVERIFY(!unit->property("refused").toBool()); // none is fine
@@ -143,7 +143,7 @@ void TestCutsView::headsStayTogether()
 
 void TestCutsView::othersAreNamedByDevice()
 {
-    Bench bench;
+    ShownCuts bench;
     QVERIFY(bench.open(cutDesign("d=2,x=4", 10, { "x" })));
     // ceil-flat [0,3) [3,6) [6,9) [9,10) against balanced [0,3) [3,6) [6,8) [8,10): the third and fourth part of each
     // copy.
@@ -153,7 +153,7 @@ void TestCutsView::othersAreNamedByDevice()
 
 void TestCutsView::barsHaveTheDevicesColours()
 {
-    Bench bench;
+    ShownCuts bench;
     QVERIFY(bench.open(cutDesign("x=4", 10, { "x" })));
     const QModelIndex index = bench.table->model()->index(Balanced, CutsModel::BarColumn);
     const QRect cell = bench.table->visualRect(index);
@@ -169,7 +169,7 @@ void TestCutsView::barsHaveTheDevicesColours()
 
 void TestCutsView::ruleIsUsedInOneStep()
 {
-    Bench bench;
+    ShownCuts bench;
     const Design design = cutDesign("x=4", 10, { "x" });
     QVERIFY(bench.open(design));
     bench.table->setFocus();
@@ -190,7 +190,7 @@ void TestCutsView::ruleIsUsedInOneStep()
 
 void TestCutsView::otherDimsAndAxesAreCompared()
 {
-    Bench bench;
+    ShownCuts bench;
     QVERIFY(bench.open(cutDesign("x=4,y=5", 10, { "x" })));
     auto* dim = bench.view->findChild<ChoiceBox*>(QStringLiteral("cutsDim"));
     QCOMPARE(dim->currentText(), QStringLiteral("dim 0 · 10"));
@@ -208,7 +208,7 @@ void TestCutsView::otherDimsAndAxesAreCompared()
 
 void TestCutsView::ruleOfAnotherCutIsNotUsed()
 {
-    Bench bench;
+    ShownCuts bench;
     QVERIFY(bench.open(cutDesign("x=4", 10, { "x" })));
     chooseByKeys(bench.view->findChild<ChoiceBox*>(QStringLiteral("cutsDim")), 1);
     bench.view->useRule(CeilFlat);
@@ -231,7 +231,7 @@ void TestCutsView::livesWithoutAWeight()
 
 void TestCutsView::manyPartsAreQuick()
 {
-    Bench bench;
+    ShownCuts bench;
     QVERIFY(bench.open(cutDesign("x=131072", 1000000, { "x" })));
     QCOMPARE(bench.sizes(Balanced), QStringLiteral("8 × 82496, 7 × 48576")); // 1000000 = 131072 x 7 + 82496
     QVERIFY(!bench.view->grab().isNull());
@@ -239,7 +239,7 @@ void TestCutsView::manyPartsAreQuick()
 
 void TestCutsView::allRulesAreSeenInASmallWindow()
 {
-    Bench bench;
+    ShownCuts bench;
     QVERIFY(bench.open(cutDesign("x=4", 10, { "x" }), 0, { 708, 180 }));
     QVERIFY(bench.view->minimumSizeHint().width() <= 600);
     QCOMPARE(namelessIn(*bench.view), QString());

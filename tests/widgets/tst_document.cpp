@@ -2,11 +2,8 @@
 // The document: edits, undo, redo, selection, files.
 #include "model/design/checkstrategies.h"
 #include "model/design/evaluate/evaluate.h"
-#include "model/design/presets/presets.h"
-#include "model/io/checkpoint/openmodel.h"
-#include "model/session/document.h"
-#include "model/session/selection.h"
 #include "tests/support/runner.h"
+#include "tests/widgets/widgets_support.h"
 
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -19,30 +16,7 @@ using namespace shardboard;
 
 namespace {
 
-Design llama(const char* meshText = "data=2,model=4")
-{
-    Design design;
-    design.mesh = Mesh::parse(meshText).value();
-    design.model = builtinModel("llama3-8b").value();
-    design.workload = { WorkloadKind::Prefill, 8, 512, DType::BF16 };
-    std::vector<std::string> notes;
-    design.strategies = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
-    return design;
-}
-
-int weightNamed(const Evaluation& evaluation, const std::string& part)
-{
-    for (std::size_t i = 0; i < evaluation.weights.size(); ++i) {
-        if (evaluation.weights[i].spec.name.find(part) != std::string::npos)
-            return static_cast<int>(i);
-    }
-    return -1;
-}
-
-const WeightLayout& weightAt(const Document& document, int index)
-{
-    return document.evaluation()->weights[static_cast<std::size_t>(index)];
-}
+Design llama(const char* meshText = "data=2,model=4") { return knownDesign(meshText, "megatron-tp", 512); }
 
 } // namespace
 
@@ -130,7 +104,7 @@ void TestDocument::undoWithoutRoomEvaluatesAgain()
     std::vector<Design> states { document.design() };
     std::vector<double> seconds { document.evaluation()->plan.seconds() };
     for (const char* name : { "o_proj", "down_proj", "q_proj", "k_proj" }) {
-        const int weight = weightNamed(*document.evaluation(), name);
+        const int weight = weightNamed(document, name);
         QVERIFY(document.edit(document.withStrategy(document.patternOf(weight), {}), QStringLiteral("Replicate")).ok());
         evaluations.push_back(document.evaluation());
         states.push_back(document.design());
@@ -153,7 +127,7 @@ void TestDocument::endsWithoutAWord()
 {
     auto document = std::make_unique<Document>();
     QVERIFY(document->setDesign(llama()).ok());
-    const int weight = weightNamed(*document->evaluation(), "o_proj");
+    const int weight = weightNamed(*document, "o_proj");
     QVERIFY(document->edit(document->withStrategy(document->patternOf(weight), {}), QStringLiteral("Replicate")).ok());
     const QSignalSpy index(document->undoStack(), &QUndoStack::indexChanged);
     const QSignalSpy clean(document->undoStack(), &QUndoStack::cleanChanged);
@@ -167,7 +141,7 @@ void TestDocument::undoUsesTheOldEvaluation()
     Document document;
     QVERIFY(document.setDesign(llama()).ok());
     const auto before = document.evaluation();
-    const int weight = weightNamed(*before, "o_proj");
+    const int weight = weightNamed(document, "o_proj");
     QSignalSpy evaluated(&document, &Document::evaluated);
     QVERIFY(document.edit(document.withStrategy(document.patternOf(weight), {}), QStringLiteral("Replicate o_proj")).ok());
     QVERIFY(document.evaluation() != before);
@@ -251,7 +225,7 @@ void TestDocument::designWithMistakesCanBeMended()
         return std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == Severity::Error; });
     };
     QCOMPARE(errors(), 2);
-    QVERIFY(weightAt(document, weightNamed(*document.evaluation(), "lm_head")).layout.isReplicated());
+    QVERIFY(weightAt(document, weightNamed(document, "lm_head")).layout.isReplicated());
     // A new mistake is refused with its reason; other edits are not.
     const Strategy again { StrategyKind::Rowwise, { "x" } };
     const Status refused = document.edit(document.withStrategy("*.up_proj.weight", again), QStringLiteral("no"));
@@ -267,7 +241,7 @@ void TestDocument::designWithMistakesCanBeMended()
     }
     QVERIFY(evaluate(document.design()).ok());
     QCOMPARE(document.undoStack()->count(), 3);
-    QCOMPARE(weightAt(document, weightNamed(*document.evaluation(), "lm_head")).layout, Layout::cut(2, 0, { 1 }));
+    QCOMPARE(weightAt(document, weightNamed(document, "lm_head")).layout, Layout::cut(2, 0, { 1 }));
     document.undoStack()->undo();
     QCOMPARE(errors(), 1);
 }
@@ -277,7 +251,7 @@ void TestDocument::selectionFollowsNames()
     Document document;
     QVERIFY(document.setDesign(llama()).ok());
     Selection* selection = document.selection();
-    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    const int oProj = weightNamed(document, "o_proj");
     selection->setWeight(oProj);
     selection->setMeshAxis(1);
     selection->setDevice(7);
@@ -291,7 +265,7 @@ void TestDocument::selectionFollowsNames()
     edited.mesh = Mesh::parse("model=4").value(); // axis 1 becomes axis 0, device 7 goes
     edited.strategies = llama("model=4").strategies;
     QVERIFY(document.edit(edited, QStringLiteral("Remove data")).ok());
-    QCOMPARE(selection->weight(), weightNamed(*document.evaluation(), "o_proj"));
+    QCOMPARE(selection->weight(), weightNamed(document, "o_proj"));
     QCOMPARE(selection->meshAxis(), 0);
     QCOMPARE(selection->device(), std::int64_t { -1 });
     const int collective = selection->collective();
@@ -347,7 +321,7 @@ void TestDocument::axisMovesBetweenDims()
 {
     Document document;
     QVERIFY(document.setDesign(llama()).ok());
-    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    const int oProj = weightNamed(document, "o_proj");
     QCOMPARE(weightAt(document, oProj).layout, Layout::cut(2, 1, { 1 })); // row-parallel by the preset
     const Strategy moved = document.withAxisOnDim(oProj, 1, 0);
     QVERIFY(document.edit(document.withStrategy(document.patternOf(oProj), moved), QStringLiteral("move")).ok());
@@ -360,7 +334,7 @@ void TestDocument::strategyTextsOfCuts()
 {
     Document document;
     QVERIFY(document.setDesign(llama()).ok());
-    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    const int oProj = weightNamed(document, "o_proj");
     const Strategy both = document.withAxisOnDim(oProj, 0, 1); // a second axis on the same dim, minor
     QCOMPARE(both.kind, StrategyKind::Columnwise);
     QCOMPARE(both.axes, (std::vector<std::string> { "model", "data" }));
@@ -373,7 +347,7 @@ void TestDocument::entryOfTheSamePatternIsReplaced()
 {
     Document document;
     QVERIFY(document.setDesign(llama()).ok());
-    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    const int oProj = weightNamed(document, "o_proj");
     const std::string pattern = document.patternOf(oProj);
     const Strategy rows { StrategyKind::Rowwise, { "model" }, 0, {} };
     const Strategy columns { StrategyKind::Columnwise, { "model" }, 0, {} };
@@ -391,7 +365,7 @@ void TestDocument::widerLaterPatternDoesNotHideAnEdit()
     const Strategy columns { StrategyKind::Columnwise, { "model" }, 0, {} };
     design.strategies = { { "model.layers.*.self_attn.o_proj.weight", columns, {} }, { "*", {}, {} } };
     QVERIFY(document.setDesign(design).ok());
-    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    const int oProj = weightNamed(document, "o_proj");
     QVERIFY(weightAt(document, oProj).layout.isReplicated());
     QVERIFY(document.edit(document.withStrategy(document.patternOf(oProj), columns), QStringLiteral("cut")).ok());
     QCOMPARE(document.design().strategies.size(), std::size_t { 2 });
@@ -417,7 +391,7 @@ void TestDocument::savedStateIsClean()
     Document document;
     QVERIFY(document.setDesign(llama()).ok());
     QSignalSpy modified(&document, &Document::modifiedChanged);
-    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    const int oProj = weightNamed(document, "o_proj");
     QVERIFY(document.edit(document.withStrategy(document.patternOf(oProj), {}), QStringLiteral("a")).ok());
     QVERIFY(document.isModified());
     QVERIFY(document.save(folder.filePath(QStringLiteral("a.shardboard"))).ok());

@@ -44,8 +44,8 @@ int collectiveOf(const Document& document, CollectiveKind kind, const std::strin
     return -1;
 }
 
-struct Shown : ShownView<ExplainView> {
-    explicit Shown(const Design& design)
+struct ShownExplanation : ShownView<ExplainView> {
+    explicit ShownExplanation(const Design& design)
         : ShownView(design, { 950, 260 })
     {
     }
@@ -101,7 +101,7 @@ private Q_SLOTS:
 
 void TestExplainView::nothingSelectedSaysWhatToDo()
 {
-    Shown shown(knownDesign());
+    ShownExplanation shown(knownDesign());
     QVERIFY(shown.ready);
     shown.view->buildNow();
     QVERIFY(shown.label("explainNote").contains(QStringLiteral("Select a collective")));
@@ -110,7 +110,7 @@ void TestExplainView::nothingSelectedSaysWhatToDo()
 
 void TestExplainView::collectiveShowsItsCausesAndRankedRows()
 {
-    Shown shown(knownDesign());
+    ShownExplanation shown(knownDesign());
     QVERIFY(shown.ready);
     const int collective = collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out");
     QVERIFY(collective >= 0);
@@ -156,7 +156,7 @@ void TestExplainView::collectiveShowsItsCausesAndRankedRows()
 
 void TestExplainView::pinThisIsOneStepAndUnpinTakesItBack()
 {
-    Shown shown(knownDesign());
+    ShownExplanation shown(knownDesign());
     QVERIFY(shown.ready);
     const Design before = shown.document.design();
     shown.document.selection()->setCollective(collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out"));
@@ -219,7 +219,7 @@ void TestExplainView::pinOfTheInspectorIsTheSame()
 /// Rows are there at once; what they would do is evaluated elsewhere, and what is not selected any more never arrives.
 void TestExplainView::effectsComeAfterwardsAndOfTheLatestOnly()
 {
-    Shown shown(knownDesign());
+    ShownExplanation shown(knownDesign());
     QVERIFY(shown.ready);
     const int first = collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out");
     const int second = collectiveOf(shown.document, CollectiveKind::AllReduce, "mlp out");
@@ -337,7 +337,7 @@ void TestExplainView::pinThatDecidedIsNamed()
 
 void TestExplainView::gradientsHaveCausesAndNoRows()
 {
-    Shown shown(trainingDesign("llama3-8b", "fsdp=8", "fsdp"));
+    ShownExplanation shown(trainingDesign("llama3-8b", "fsdp=8", "fsdp"));
     QVERIFY(shown.ready);
     const auto evaluation = shown.document.evaluation();
     const auto& all = evaluation->plan.collectives;
@@ -359,7 +359,7 @@ void TestExplainView::gradientsHaveCausesAndNoRows()
 
 void TestExplainView::causesLeadToWhatTheySpeakOf()
 {
-    Shown shown(knownDesign());
+    ShownExplanation shown(knownDesign());
     QVERIFY(shown.ready);
     shown.document.selection()->setCollective(collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out"));
     QTRY_COMPARE(shown.causes().size(), 3);
@@ -371,7 +371,7 @@ void TestExplainView::causesLeadToWhatTheySpeakOf()
 
 void TestExplainView::operationIsChosenInTheBox()
 {
-    Shown shown(knownDesign());
+    ShownExplanation shown(knownDesign());
     QVERIFY(shown.ready);
     auto* box = shown.view->findChild<ChoiceBox*>(QStringLiteral("explainOperation"));
     const auto evaluation = shown.document.evaluation();
@@ -395,7 +395,7 @@ void TestExplainView::profilesWithoutPinsCountBytes()
 {
     Design design = knownDesign();
     design.picker.profile = PickerProfile::G1;
-    Shown shown(design);
+    ShownExplanation shown(design);
     QVERIFY(shown.ready);
     shown.selectOperation("block/self_attn.residual");
     QVERIFY(shown.view->rows().rowCount() > 0);
@@ -409,7 +409,7 @@ void TestExplainView::profilesWithoutPinsCountBytes()
 
 void TestExplainView::everyColumnIsInSight()
 {
-    Shown shown(trainingDesign("deepseek2-16b", "data=2,fsdp=2,expert=4", "ep"));
+    ShownExplanation shown(trainingDesign("deepseek2-16b", "data=2,fsdp=2,expert=4", "ep"));
     QVERIFY(shown.ready);
     for (const int width : { 950, 710, 1400 }) {
         shown.view->resize(width, 260);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings and their repairs with real clicks and keys on a real document, in the list and in the inspector.
 #include "tests/support/runner.h"
-#include "tests/widgets/widgets_support.h"
+#include "tests/widgets/editor_support.h"
 
 #include "widgets/controls/card.h"
 #include "widgets/edits/repairs.h"
@@ -48,16 +48,11 @@ int repairsIn(const Document& document)
     return static_cast<int>(std::count_if(all.begin(), all.end(), [](const DesignFinding& f) { return f.fix.has_value(); }));
 }
 
-struct Shown {
-    explicit Shown(const Design& design)
+struct ShownFindings : ShownView<FindingsView> {
+    explicit ShownFindings(const Design& design)
+        : ShownView(design, { 940, 260 })
     {
-        if (!document.setDesign(design).ok())
-            return;
-        view = std::make_unique<FindingsView>(&document);
-        view->resize(940, 260);
-        view->show();
-        view->activateWindow();
-        ready = QTest::qWaitForWindowActive(view.get());
+        activate();
     }
     QTreeWidget* list() const { return view->findChild<QTreeWidget*>(QStringLiteral("findingsList")); }
     QPushButton* button(int row) const
@@ -73,10 +68,6 @@ struct Shown {
                 return row;
         return -1;
     }
-
-    Document document;
-    std::unique_ptr<FindingsView> view;
-    bool ready = false;
 };
 
 } // namespace
@@ -104,7 +95,7 @@ void TestFindingsView::initTestCase() { applyTheme(*qApp, Theme::light()); }
 
 void TestFindingsView::clickRepairsInOneStep()
 {
-    Shown shown(silentDesign());
+    ShownFindings shown(silentDesign());
     QVERIFY(shown.ready);
     const int row = shown.firstWithFix();
     QVERIFY(row >= 0);
@@ -127,7 +118,7 @@ void TestFindingsView::clickRepairsInOneStep()
 
 void TestFindingsView::keyRepairsTheCurrentOne()
 {
-    Shown shown(silentDesign());
+    ShownFindings shown(silentDesign());
     QVERIFY(shown.ready);
     int row = shown.firstWithFix();
     for (int next = row + 1; next < shown.list()->topLevelItemCount(); ++next) // not the first, so that the choice counts
@@ -145,12 +136,12 @@ void TestFindingsView::keyRepairsTheCurrentOne()
 
 void TestFindingsView::keyWithoutAChoiceTakesTheWorst()
 {
-    Shown shown(silentDesign());
+    ShownFindings shown(silentDesign());
     QVERIFY(shown.ready);
     const DesignFinding finding = shown.finding(shown.firstWithFix());
     shown.view->repairAction()->trigger();
     QCOMPARE(shown.document.undoStack()->undoText().toStdString(), finding.fix->text);
-    Shown clean(knownDesign());
+    ShownFindings clean(knownDesign());
     QVERIFY(clean.ready);
     if (repairsIn(clean.document) == 0)
         QVERIFY(!clean.view->repairAction()->isEnabled());
@@ -158,7 +149,7 @@ void TestFindingsView::keyWithoutAChoiceTakesTheWorst()
 
 void TestFindingsView::allAtOnceIsOneStep()
 {
-    Shown shown(silentDesign());
+    ShownFindings shown(silentDesign());
     QVERIFY(shown.ready);
     const int before = repairsIn(shown.document);
     QVERIFY(before > 1);
@@ -175,7 +166,7 @@ void TestFindingsView::allAtOnceIsOneStep()
 /// All repairs are evaluated while the window lives on: they can be cancelled, which is no error, and an edit wins over them.
 void TestFindingsView::repairOfAllIsCancelledAndGivesWayToEdits()
 {
-    Shown shown(silentDesign());
+    ShownFindings shown(silentDesign());
     QVERIFY(shown.ready);
     auto* all = shown.view->findChild<QPushButton*>(QStringLiteral("repairAll"));
     auto* work = shown.view->findChild<LongWork*>();
@@ -207,7 +198,7 @@ void TestFindingsView::repairOfAConflictAddsARule()
     design.strategies.clear();
     // down_proj is (embed, mlp): embed wants fsdp and tensor, but mlp took tensor, and so fsdp is lost too.
     design.rules = { "test", { { "mlp", { "tensor" }, {} }, { "embed", { "fsdp", "tensor" }, {} } } };
-    Shown shown(design);
+    ShownFindings shown(design);
     QVERIFY(shown.ready);
     QCOMPARE(specOf(shown.document, weightNamed(shown.document, "down_proj")), std::string("P(None, 'tensor')"));
     int row = -1;
@@ -227,7 +218,7 @@ void TestFindingsView::ruleFindingsLeadToTheRules()
 {
     Design design = knownDesign("fsdp=4,tensor=2");
     design.rules = { "test", { { "embed", {}, {} }, { "embed", { "fsdp" }, {} } } }; // the second can never apply
-    Shown shown(design);
+    ShownFindings shown(design);
     QVERIFY(shown.ready);
     const QSignalSpy named(shown.view.get(), &FindingsView::placeChosen);
     for (int row = 0; row < shown.list()->topLevelItemCount(); ++row)
@@ -239,7 +230,7 @@ void TestFindingsView::ruleFindingsLeadToTheRules()
 
 void TestFindingsView::longMessagesWrap()
 {
-    Shown shown(silentDesign());
+    ShownFindings shown(silentDesign());
     QVERIFY(shown.ready);
     const auto height = [&] { return shown.list()->visualItemRect(shown.list()->topLevelItem(0)).height(); };
     const int wide = height();
@@ -251,7 +242,7 @@ void TestFindingsView::longMessagesWrap()
 
 void TestFindingsView::costsAreComparable()
 {
-    Shown shown(silentDesign());
+    ShownFindings shown(silentDesign());
     QVERIFY(shown.ready);
     int costs = 0;
     for (int row = 0; row < shown.list()->topLevelItemCount(); ++row) {
@@ -289,7 +280,7 @@ void TestFindingsView::inspectorRepairsToo()
 
 void TestFindingsView::selectedWeightIsTheCurrentFinding()
 {
-    Shown shown(silentDesign());
+    ShownFindings shown(silentDesign());
     QVERIFY(shown.ready);
     shown.list()->clearFocus();
     shown.document.selection()->setWeight(weightNamed(shown.document, "up_proj"));
@@ -306,7 +297,7 @@ void TestFindingsView::pinsMemoryAndOperationsAreLedTo()
     design.workload.batch = 4096; // more than fits
     design.picker.onReshard = OnReshard::Raise;
     design.pins = { parsePin("*:sequense=model").value() };
-    Shown shown(design);
+    ShownFindings shown(design);
     QVERIFY(shown.ready);
     const QSignalSpy chosen(shown.view.get(), &FindingsView::placeChosen);
     const auto rowOf = [&](const char* kind) {

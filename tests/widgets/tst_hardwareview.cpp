@@ -24,8 +24,8 @@ namespace {
 
 const QString kRate = QStringLiteral("levels[0].link.bytes_per_second");
 
-struct Shown : ShownView<HardwareView> {
-    explicit Shown(const Design& design = knownDesign())
+struct ShownHardware : ShownView<HardwareView> {
+    explicit ShownHardware(const Design& design = knownDesign())
         : ShownView(design, { 340, 700 })
     {
     }
@@ -106,7 +106,7 @@ void TestHardwareView::everyPresetShowsItsValues()
 
 void TestHardwareView::aValueIsOneEditAndPricesEverything()
 {
-    Shown shown;
+    ShownHardware shown;
     QVERIFY(shown.view);
     const Design before = shown.document.design();
     const double step = shown.document.evaluation()->plan.seconds();
@@ -128,7 +128,7 @@ void TestHardwareView::aValueIsOneEditAndPricesEverything()
 
 void TestHardwareView::longNumbersAreShownShortAndKept()
 {
-    Shown shown;
+    ShownHardware shown;
     const QString memory = QStringLiteral("device.memory_bytes");
     const double exact = 102.00541234567; // as a measurement may be
     shown.enter(memory, QString::number(exact, 'g', 14));
@@ -156,7 +156,7 @@ void TestHardwareView::longNumbersAreShownShortAndKept()
 
 void TestHardwareView::refusalsStandBesideTheirField()
 {
-    Shown shown;
+    ShownHardware shown;
     const Design before = shown.document.design();
     for (const char* text : { "0", "-3", "abc", "", "1e300", "nan", "inf" }) {
         shown.type(kRate, QString::fromLatin1(text));
@@ -185,7 +185,7 @@ void TestHardwareView::refusalsStandBesideTheirField()
 
 void TestHardwareView::arrowsStep()
 {
-    Shown shown;
+    ShownHardware shown;
     const double rate = shown.hardware().levels[0].link.bytesPerSecond;
     QLineEdit* edit = shown.view->edit(kRate);
     edit->setFocus();
@@ -199,7 +199,7 @@ void TestHardwareView::arrowsStep()
 
 void TestHardwareView::fabricsBringWhatTheyNeed()
 {
-    Shown shown; // DGX: islands of 8 with sums in the switch, a fat tree of all the rest
+    ShownHardware shown; // DGX: islands of 8 with sums in the switch, a fat tree of all the rest
     const Design before = shown.document.design();
     const QString fabric = QStringLiteral("levels[0].fabric");
     QVERIFY(shown.level(0).inSwitch.has_value());
@@ -243,7 +243,7 @@ void TestHardwareView::fabricsBringWhatTheyNeed()
 
 void TestHardwareView::torusByShapeAndRings()
 {
-    Shown shown;
+    ShownHardware shown;
     shown.choose(QStringLiteral("levels[0].fabric"), QStringLiteral("torus"));
     const QString shape = QStringLiteral("levels[0].shape");
     shown.enter(shape, QStringLiteral("4x4x2"));
@@ -269,7 +269,7 @@ void TestHardwareView::torusByShapeAndRings()
 
 void TestHardwareView::levelsAreAddedAndRemoved()
 {
-    Shown shown(knownDesign("data=4,model=8"));
+    ShownHardware shown(knownDesign("data=4,model=8"));
     const Design before = shown.document.design();
     shown.click("hardwareAddLevel");
     QCOMPARE(shown.hardware().levels.size(), std::size_t { 3 });
@@ -292,7 +292,7 @@ void TestHardwareView::levelsThatCannotBeSayWhy()
     for (const Hardware& preset : hardwarePresets())
         if (preset.levels.front().fabric == Fabric::SharedMemory)
             setHardware(design, preset);
-    Shown shown(design);
+    ShownHardware shown(design);
     QCOMPARE(fabricName(shown.level(0).fabric), std::string("shared-memory"));
     shown.click("hardwareAddLevel");
     const auto* error = shown.child<QLabel>("hardwareLevelError");
@@ -303,7 +303,7 @@ void TestHardwareView::levelsThatCannotBeSayWhy()
 
 void TestHardwareView::linksByPresetAndName()
 {
-    Shown shown;
+    ShownHardware shown;
     const QString link = QStringLiteral("levels[1].link");
     QVERIFY(shown.view->choice(link)->currentData().toString() != QLatin1String("own"));
     const LinkSpec& other = linkPresets().front();
@@ -323,7 +323,7 @@ void TestHardwareView::linksByPresetAndName()
 
 void TestHardwareView::presetsAndBack()
 {
-    Shown shown;
+    ShownHardware shown;
     auto* preset = shown.view->findChild<ChoiceBox*>(QStringLiteral("hardwarePreset"));
     QVERIFY(preset->count() == static_cast<int>(hardwarePresets().size()));
     const auto* back = shown.view->findChild<QPushButton*>(QStringLiteral("hardwareBack"));
@@ -348,7 +348,7 @@ void TestHardwareView::presetsAndBack()
 
 void TestHardwareView::files()
 {
-    Shown shown;
+    ShownHardware shown;
     const QTemporaryDir folder;
     const QString path = folder.filePath(QStringLiteral("mine.json"));
     shown.enter(kRate, QStringLiteral("123"));
@@ -412,7 +412,7 @@ void TestHardwareView::chipsSelectTheirAxis()
 
 void TestHardwareView::everythingHasAName()
 {
-    Shown shown;
+    ShownHardware shown;
     QCOMPARE(namelessIn(*shown.view), QString());
 }
 

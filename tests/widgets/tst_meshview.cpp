@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device mesh as a heat map of memory: every stage of a pipeline with its own peak, in numbers and colours; what does not
 // fit is marked by more than its colour; the legend says what is shown.
+#include "tests/support/drag.h"
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
 
-#include "widgets/controls/axisdrag.h"
 #include "widgets/edits/meshorder.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
@@ -14,15 +14,14 @@
 
 #include <QAction>
 #include <QApplication>
-#include <QDropEvent>
 #include <QMenu>
-#include <QMimeData>
 #include <QToolButton>
 #include <QUndoStack>
 
 #include <set>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 namespace {
 
@@ -34,8 +33,8 @@ Design pipelineDesign()
     return design;
 }
 
-struct Shown : ShownView<MeshView> {
-    explicit Shown(const Design& design)
+struct ShownMesh : ShownView<MeshView> {
+    explicit ShownMesh(const Design& design)
         : ShownView(design, { 420, 700 })
     {
     }
@@ -67,7 +66,7 @@ private Q_SLOTS:
 
 void TestMeshView::everyStageHasItsOwnPeak()
 {
-    const Shown shown(pipelineDesign());
+    const ShownMesh shown(pipelineDesign());
     QVERIFY(shown.ready);
     const Plan& plan = shown.document.evaluation()->plan;
     QVERIFY(plan.pipeline && plan.pipeline->memory.size() == 4);
@@ -87,7 +86,7 @@ void TestMeshView::everyStageHasItsOwnPeak()
 
 void TestMeshView::withoutStagesAllAreAlike()
 {
-    const Shown shown(knownDesign());
+    const ShownMesh shown(knownDesign());
     const DeviceMemory memory(shown.document.evaluation()->plan, 0);
     QCOMPARE(memory.stages(), std::int64_t { 1 });
     for (std::int64_t device = 0; device < 8; ++device)
@@ -98,7 +97,7 @@ void TestMeshView::withoutStagesAllAreAlike()
 
 void TestMeshView::heatMapIsChosenByKeys()
 {
-    const Shown shown(pipelineDesign());
+    const ShownMesh shown(pipelineDesign());
     MeshCanvas* canvas = shown.canvas();
     const QRgb before = canvas->colorAt(0).fill.rgb();
     shown.switchColoring();
@@ -165,7 +164,7 @@ void TestMeshView::orderOfTheDevices()
 
 void TestMeshView::menuChangesTheDeviceOrder()
 {
-    Shown shown(knownDesign());
+    ShownMesh shown(knownDesign());
     const auto choose = [&shown](const QString& text, std::int64_t device) {
         QMenu menu;
         shown.view->fillMenu(&menu, device);
@@ -207,22 +206,14 @@ void TestMeshView::axesAreMovedInPlace()
     // By dropping one on another.
     const QPoint at = shown.child<AxisChip>("chip_fsdp")->geometry().center();
     const std::unique_ptr<QMimeData> data(axisMimeData(QStringLiteral("model")));
-    QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(shown.view.get(), &enter);
-    QVERIFY(enter.isAccepted());
-    QDragMoveEvent move(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(shown.view.get(), &move);
-    QVERIFY(move.isAccepted());
-    QDropEvent drop(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(shown.view.get(), &drop);
+    const Drag drag { shown.view.get(), data.get() };
+    drag.dropAt(at);
     QTRY_COMPARE(text(), std::string("data=2,fsdp=2,model=4"));
     QCOMPARE(shown.document.undoStack()->count(), 3);
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
     // Its own place is none to go to.
     const QPoint own = shown.child<AxisChip>("chip_model")->geometry().center();
-    QDragMoveEvent stay(own, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(shown.view.get(), &stay);
-    QVERIFY(!stay.isAccepted());
+    QVERIFY(!drag.move(own));
 }
 
 /// Each axis of a mesh has one bar, along the grid and outside of it, in the room that is asked for them.
@@ -251,7 +242,7 @@ void TestMeshView::barsStandBesideTheGrid()
 
 void TestMeshView::everythingHasAName()
 {
-    const Shown shown(knownDesign());
+    const ShownMesh shown(knownDesign());
     QCOMPARE(namelessIn(*shown.view), QString());
 }
 

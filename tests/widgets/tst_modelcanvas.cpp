@@ -27,8 +27,8 @@ using namespace shardboard;
 
 namespace {
 
-struct Shown : ShownView<TileView> {
-    explicit Shown(const Design& design = knownDesign(), const QSize& size = { 620, 420 })
+struct ShownWeights : ShownView<TileView> {
+    explicit ShownWeights(const Design& design = knownDesign(), const QSize& size = { 620, 420 })
         : ShownView(design, size)
     {
         if (ready)
@@ -96,7 +96,7 @@ void TestModelCanvas::treemapSharesTheArea()
 
 void TestModelCanvas::areasAreBytes()
 {
-    const Shown shown;
+    const ShownWeights shown;
     QVERIFY(shown.ready && shown.canvas()->isVisible());
     QVERIFY(!shown.view->canvas()->isVisible());
     double perByte = 0;
@@ -119,7 +119,7 @@ void TestModelCanvas::areasAreBytes()
 
 void TestModelCanvas::clickSelectsAndDoubleClickOpens()
 {
-    const Shown shown;
+    const ShownWeights shown;
     const int weight = shown.weight("down_proj");
     const QPoint at = shown.canvas()->weightRect(weight).center().toPoint();
     QCOMPARE(shown.canvas()->weightAt(at), weight);
@@ -134,7 +134,7 @@ void TestModelCanvas::clickSelectsAndDoubleClickOpens()
 
 void TestModelCanvas::keysWalkAndOpen()
 {
-    const Shown shown;
+    const ShownWeights shown;
     shown.document.selection()->setWeight(shown.weight("down_proj"));
     shown.canvas()->setFocus();
     std::set<int> seen;
@@ -161,7 +161,7 @@ void TestModelCanvas::keysWalkAndOpen()
 
 void TestModelCanvas::wheelZoomsAtThePoint()
 {
-    const Shown shown;
+    const ShownWeights shown;
     const int weight = shown.weight("gate_proj");
     const QRectF before = shown.canvas()->weightRect(weight);
     const QPointF at = before.center();
@@ -243,7 +243,7 @@ void TestModelCanvas::stagesHoldTheirLayers()
 
 void TestModelCanvas::reverseViewFollowsTheDevice()
 {
-    const Shown shown(trainingDesign("llama3-8b", "fsdp=2,model=4", "tp+fsdp"));
+    const ShownWeights shown(trainingDesign("llama3-8b", "fsdp=2,model=4", "tp+fsdp"));
     auto* held = shown.child<QToolButton>("tileHeld");
     QTest::mouseClick(held, Qt::LeftButton);
     QVERIFY(shown.canvas()->isHeld());
@@ -266,7 +266,7 @@ void TestModelCanvas::reverseViewFollowsTheDevice()
 
 void TestModelCanvas::findsWeights()
 {
-    const Shown shown;
+    const ShownWeights shown;
     shown.canvas()->setFocus();
     QTest::keyClick(shown.canvas(), Qt::Key_F, Qt::ControlModifier);
     auto* field = shown.child<QLineEdit>("tileFind");
@@ -300,7 +300,7 @@ void TestModelCanvas::findsWeights()
 // model before, and must not be looked up in the new one.
 void TestModelCanvas::sleepsThroughASmallerModel()
 {
-    Shown shown;
+    ShownWeights shown;
     QVERIFY(shown.ready);
     shown.view->showAll(false);
     Design smaller = knownDesign();
@@ -318,7 +318,7 @@ void TestModelCanvas::sleepsThroughASmallerModel()
 
 void TestModelCanvas::everythingHasAName()
 {
-    const Shown shown;
+    const ShownWeights shown;
     QCOMPARE(namelessIn(*shown.view), QString());
 }
 

@@ -31,8 +31,8 @@ int findingsOf(const Document& document, const char* kind)
     return static_cast<int>(std::count_if(all.begin(), all.end(), [&](const DesignFinding& it) { return it.kind == kind; }));
 }
 
-struct Shown {
-    explicit Shown(const Design& design = knownDesign())
+struct ShownPicker {
+    explicit ShownPicker(const Design& design = knownDesign())
     {
         ready = document.setDesign(design).ok();
         choices = new PickerMenu(&document, &menu);
@@ -66,7 +66,7 @@ private Q_SLOTS:
 
 void TestPickerMenu::everyChoiceIsOneStep()
 {
-    Shown shown;
+    ShownPicker shown;
     QVERIFY(shown.ready);
     const Design before = shown.document.design();
     PickerOptions wanted;
@@ -123,7 +123,7 @@ void TestPickerMenu::everyChoiceIsOneStep()
 
 void TestPickerMenu::designFilesKeepIt()
 {
-    Shown shown;
+    ShownPicker shown;
     QVERIFY(shown.ready);
     for (const char* name : { "G0", "raise", "partials-only" })
         shown.choose(name);
@@ -143,7 +143,7 @@ void TestPickerMenu::designFilesKeepIt()
 
 void TestPickerMenu::onlyWhatCountsIsOffered()
 {
-    Shown shown;
+    ShownPicker shown;
     QVERIFY(shown.ready);
     const auto offered = [&] {
         return QStringList { shown.action("picker.reduceScatter")->isEnabled() ? QStringLiteral("scatter") : QString(),
@@ -168,7 +168,7 @@ void TestPickerMenu::onlyWhatCountsIsOffered()
 
 void TestPickerMenu::pickersChangeThePlan()
 {
-    Shown shown; // Megatron: partial sums that are reduced, and nothing else
+    ShownPicker shown; // Megatron: partial sums that are reduced, and nothing else
     QVERIFY(shown.ready);
     QCOMPARE(findingsOf(shown.document, "refused-pick"), 0);
     shown.choose("none");
@@ -181,7 +181,7 @@ void TestPickerMenu::pickersChangeThePlan()
 
 void TestPickerMenu::onReshardTellsWhatMoves()
 {
-    Shown shown(knownDesign("model=4", "megatron-tp"));
+    ShownPicker shown(knownDesign("model=4", "megatron-tp"));
     QVERIFY(shown.ready);
     QCOMPARE(findingsOf(shown.document, "reshard"), 0);
     shown.choose("warn");
@@ -196,7 +196,7 @@ void TestPickerMenu::onReshardTellsWhatMoves()
 
 void TestPickerMenu::budgetRefuses()
 {
-    Shown shown;
+    ShownPicker shown;
     QVERIFY(shown.ready);
     shown.choose("G0");
     QCOMPARE(findingsOf(shown.document, "refused-pick"), 0);
@@ -209,7 +209,7 @@ void TestPickerMenu::budgetRefuses()
 
 void TestPickerMenu::partialMayBecomeShards()
 {
-    Shown shown;
+    ShownPicker shown;
     QVERIFY(shown.ready);
     const auto scatters = [&] {
         const auto& all = shown.document.evaluation()->plan.collectives;

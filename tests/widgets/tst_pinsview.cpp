@@ -34,8 +34,8 @@ Design pinnedDesign()
     return design;
 }
 
-struct Shown : ShownView<PinsView> {
-    explicit Shown(const Design& design)
+struct ShownPins : ShownView<PinsView> {
+    explicit ShownPins(const Design& design)
         : ShownView(design, { 940, 260 })
     {
     }
@@ -69,7 +69,7 @@ private Q_SLOTS:
 
 void TestPinsView::saysWhatEachPinIs()
 {
-    Shown shown(pinnedDesign());
+    ShownPins shown(pinnedDesign());
     QVERIFY(shown.ready);
     const auto& pins = shown.document.design().pins;
     QCOMPARE(static_cast<std::size_t>(shown.list()->topLevelItemCount()), pins.size());
@@ -89,7 +89,7 @@ void TestPinsView::saysWhatEachPinIs()
 
 void TestPinsView::deadAndUnmetPinsAreTold()
 {
-    Shown shown(pinnedDesign());
+    ShownPins shown(pinnedDesign());
     QVERIFY(shown.ready);
     QCOMPARE(shown.state(0), QString());
     QCOMPARE(shown.state(shown.rowOf("self_attn.residual@model=S1 S1 -> S1")), QString());
@@ -104,7 +104,7 @@ void TestPinsView::deadAndUnmetPinsAreTold()
 
 void TestPinsView::removingSeveralIsOneStep()
 {
-    Shown shown(pinnedDesign());
+    ShownPins shown(pinnedDesign());
     QVERIFY(shown.ready);
     const Design before = shown.document.design();
     QVERIFY(!shown.button("pinsRemove")->isEnabled());
@@ -126,7 +126,7 @@ void TestPinsView::removingSeveralIsOneStep()
 
 void TestPinsView::deleteRemovesTheCurrentOne()
 {
-    Shown shown(pinnedDesign());
+    ShownPins shown(pinnedDesign());
     QVERIFY(shown.ready);
     const int row = shown.rowOf("self_attn.residual@model=S1 S1 -> S1");
     shown.view->showPin(row);
@@ -137,7 +137,7 @@ void TestPinsView::deleteRemovesTheCurrentOne()
 
 void TestPinsView::addsWhatIsWritten()
 {
-    Shown shown(knownDesign());
+    ShownPins shown(knownDesign());
     QVERIFY(shown.ready);
     QVERIFY(!shown.button("pinsAdd")->isEnabled());
     QTest::keyClicks(shown.field(), QStringLiteral("residual:sequence=model"));
@@ -153,7 +153,7 @@ void TestPinsView::addsWhatIsWritten()
 
 void TestPinsView::whatIsNoPinIsRefused()
 {
-    Shown shown(knownDesign());
+    ShownPins shown(knownDesign());
     QVERIFY(shown.ready);
     QTest::keyClicks(shown.field(), QStringLiteral("nonsense"));
     QTest::mouseClick(shown.button("pinsAdd"), Qt::LeftButton);
@@ -167,7 +167,7 @@ void TestPinsView::profilesOfMaxKnowNoPins()
 {
     Design design = pinnedDesign();
     design.picker.profile = PickerProfile::G1;
-    Shown shown(design);
+    ShownPins shown(design);
     QVERIFY(shown.ready);
     for (int row = 0; row < shown.list()->topLevelItemCount(); ++row)
         QVERIFY2(!shown.state(row).isEmpty(), qPrintable(QString::number(row)));
@@ -176,7 +176,7 @@ void TestPinsView::profilesOfMaxKnowNoPins()
 
 void TestPinsView::emptyListSaysHowToMakeOne()
 {
-    Shown shown(knownDesign());
+    ShownPins shown(knownDesign());
     QVERIFY(shown.ready);
     QVERIFY(!shown.list()->isVisible());
     const auto* empty = shown.view->findChild<QLabel*>(QStringLiteral("pinsEmpty"));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules view with real key, mouse and drop events on a real document.
+#include "tests/support/drag.h"
+#include "tests/support/files.h"
 #include "tests/support/hostilenames.h"
 #include "tests/support/runner.h"
-#include "tests/widgets/widgets_support.h"
+#include "tests/widgets/editor_support.h"
 
 #include "model/io/maxtext/rulefile.h"
 #include "model/io/maxtext/rulefilewriter.h"
@@ -20,7 +22,6 @@
 #include <QAbstractItemModelTester>
 #include <QApplication>
 #include <QCompleter>
-#include <QDropEvent>
 #include <QFile>
 #include <QHeaderView>
 #include <QLabel>
@@ -39,6 +40,7 @@
 #include <memory>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 namespace {
 
@@ -53,16 +55,11 @@ Design ruledDesign(std::vector<LogicalRule> rules, const char* mesh = "data=2,fs
 
 std::vector<LogicalRule> embedThenMlp() { return { { "embed", { "fsdp" }, {} }, { "mlp", { "fsdp", "tensor" }, {} } }; }
 
-struct Shown {
-    explicit Shown(const Design& design)
+struct ShownRules : ShownView<RulesView> {
+    explicit ShownRules(const Design& design)
+        : ShownView(design, { 940, 260 })
     {
-        if (!document.setDesign(design).ok())
-            return;
-        view = std::make_unique<RulesView>(&document);
-        view->resize(940, 260);
-        view->show();
-        view->activateWindow();
-        ready = QTest::qWaitForWindowActive(view.get());
+        activate();
     }
     QTreeView* list() const { return view->list(); }
     RuleModel* model() const { return static_cast<RuleModel*>(view->list()->model()); }
@@ -82,33 +79,16 @@ struct Shown {
     {
         return QString::fromStdString(shardboard::specOf(document, weightNamed(document, weight)));
     }
-
-    Document document;
-    std::unique_ptr<RulesView> view;
-    bool ready = false;
 };
 
 /// What a drag of rows to a point of the list sends.
 void dropRows(QTreeView* list, const QModelIndexList& rows, const QPoint& at)
 {
     const std::unique_ptr<QMimeData> data(list->model()->mimeData(rows));
-    QWidget* target = list->viewport();
-    QDragEnterEvent enter(at, Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    QDragMoveEvent move(at, Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &move);
-    QDropEvent drop(at, Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &drop);
-}
-
-QString writeFile(const QTemporaryDir& folder, const char* name, const QByteArray& text)
-{
-    const QString path = folder.filePath(QString::fromLatin1(name));
-    QFile file(path);
-    if (!file.open(QIODevice::WriteOnly))
-        return {};
-    file.write(text);
-    return path;
+    const Drag drag { list->viewport(), data.get(), Qt::MoveAction };
+    drag.enter(at);
+    drag.move(at);
+    drag.drop(at);
 }
 
 } // namespace
@@ -243,7 +223,7 @@ void TestRulesView::modelIsSound()
 
 void TestRulesView::dropMovesARuleAndChangesLayouts()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     // down_proj is (embed, mlp): the rule for embed stands first and takes fsdp, so the one for mlp is lost.
     QCOMPARE(shown.specOf("down_proj"), QStringLiteral("P('fsdp')"));
@@ -262,7 +242,7 @@ void TestRulesView::dropMovesARuleAndChangesLayouts()
 
 void TestRulesView::keysMoveARuleInOneStep()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     shown.choose(1);
     QTest::keyClick(shown.list(), Qt::Key_Up, Qt::AltModifier);
@@ -278,7 +258,7 @@ void TestRulesView::keysMoveARuleInOneStep()
 
 void TestRulesView::endsStayWhereTheyAre()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     shown.choose(0);
     QTest::keyClick(shown.list(), Qt::Key_Up, Qt::AltModifier);
@@ -290,9 +270,9 @@ void TestRulesView::endsStayWhereTheyAre()
 
 void TestRulesView::foreignDropsChangeNothing()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
-    Shown other(ruledDesign({ { "a", {}, {} }, { "b", {}, {} } }));
+    ShownRules other(ruledDesign({ { "a", {}, {} }, { "b", {}, {} } }));
     const std::unique_ptr<QMimeData> foreign(other.model()->mimeData({ other.model()->index(1, 0) }));
     QVERIFY(!shown.model()->dropMimeData(foreign.get(), Qt::MoveAction, 0, 0, {}));
     QMimeData text;
@@ -306,7 +286,7 @@ void TestRulesView::foreignDropsChangeNothing()
 
 void TestRulesView::axesAreEditedInPlace()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     shown.choose(0);
     QTest::keyClick(shown.list(), Qt::Key_F2);
@@ -332,7 +312,7 @@ void TestRulesView::axesAreEditedInPlace()
 
 void TestRulesView::unknownAxesAreKept()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     QVERIFY(shown.model()->setData(shown.model()->index(0, RuleModel::AxesColumn), QStringLiteral("expert, fsdp")));
     QCOMPARE(axesToText(shown.document.design().rules.rules[0].axes), QStringLiteral("expert, fsdp"));
@@ -343,7 +323,7 @@ void TestRulesView::unknownAxesAreKept()
 
 void TestRulesView::refusedEditSaysWhy()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     shown.model()->setData(shown.model()->index(0, RuleModel::NameColumn), QStringLiteral("  "));
     QVERIFY(shown.view->message().contains(QStringLiteral("name")));
@@ -353,7 +333,7 @@ void TestRulesView::refusedEditSaysWhy()
 
 void TestRulesView::addDuplicateRemove()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     shown.document.selection()->setWeight(weightNamed(shown.document, "o_proj"));
     shown.choose(0);
@@ -385,7 +365,7 @@ void TestRulesView::addDuplicateRemove()
 
 void TestRulesView::filterHides()
 {
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     auto* filter = shown.view->findChild<QLineEdit*>(QStringLiteral("rulesFilter"));
     QTest::keyClicks(filter, QStringLiteral("MLP"));
@@ -406,10 +386,10 @@ void TestRulesView::filterHides()
 
 void TestRulesView::traceTellsAKnownConflict()
 {
-    Shown shown(ruledDesign({ { "mlp", { "tensor", "stage" }, {} },
-                              { "embed", { "fsdp", "tensor" }, {} },
-                              { "embed", { "fsdp" }, {} },
-                              { "embed", { "data" }, {} } }));
+    ShownRules shown(ruledDesign({ { "mlp", { "tensor", "stage" }, {} },
+                                   { "embed", { "fsdp", "tensor" }, {} },
+                                   { "embed", { "fsdp" }, {} },
+                                   { "embed", { "data" }, {} } }));
     QVERIFY(shown.ready);
     shown.document.selection()->setWeight(weightNamed(shown.document, "down_proj"));
     const QStringList lines = shown.view->findChild<RuleTraceView*>()->lines();
@@ -432,7 +412,7 @@ void TestRulesView::traceTellsAKnownConflict()
 /// many.
 void TestRulesView::hoveredWeightShowsItsRules()
 {
-    Shown shown(ruledDesign(
+    ShownRules shown(ruledDesign(
         { { "mlp", { "tensor" }, {} }, { "embed", { "fsdp" }, {} }, { "heads", { "tensor" }, {} }, { "embed", { "data" }, {} } }));
     QVERIFY(shown.ready);
     const auto* hover = shown.list()->findChild<WeightHover*>();
@@ -486,7 +466,7 @@ void TestRulesView::inspectorTellsTheRule()
 
 void TestRulesView::presetIsTakenAndItsMeshOffered()
 {
-    Shown shown(ruledDesign(embedThenMlp(), "data=2,model=4"));
+    ShownRules shown(ruledDesign(embedThenMlp(), "data=2,model=4"));
     QVERIFY(shown.ready);
     auto* menu = shown.view->menu();
     auto* action = menu->findChild<QAction*>(QStringLiteral("rules.take.pure-fsdp"));
@@ -516,12 +496,13 @@ void TestRulesView::presetIsTakenAndItsMeshOffered()
 void TestRulesView::rulesFileIsOpened()
 {
     const QTemporaryDir folder;
-    Shown shown(ruledDesign({}));
+    ShownRules shown(ruledDesign({}));
     QVERIFY(shown.ready);
-    const QString path = writeFile(folder, "mine.yml",
-                                   "mesh_axes: ['data', 'fsdp', 'tensor']\n"
-                                   "something_else: 3\n"
-                                   "logical_axis_rules: [['mlp', 'tensor'], ['embed', ['fsdp']],]\n");
+    const QString path = folder.filePath(QStringLiteral("mine.yml"));
+    QVERIFY(writeFile(path,
+                      "mesh_axes: ['data', 'fsdp', 'tensor']\n"
+                      "something_else: 3\n"
+                      "logical_axis_rules: [['mlp', 'tensor'], ['embed', ['fsdp']],]\n"));
     const Status status = shown.view->openFile(path);
     QVERIFY2(status.ok(), status.ok() ? "" : status.error().text().c_str());
     QCOMPARE(shown.names(), std::string("mlp embed"));
@@ -546,10 +527,11 @@ void TestRulesView::badFilesLoseNothing()
 {
     QFETCH(const QByteArray, text);
     const QTemporaryDir folder;
-    Shown shown(ruledDesign(embedThenMlp()));
+    ShownRules shown(ruledDesign(embedThenMlp()));
     QVERIFY(shown.ready);
     const Design before = shown.document.design();
-    const QString path = writeFile(folder, "bad.yml", text);
+    const QString path = folder.filePath(QStringLiteral("bad.yml"));
+    QVERIFY(writeFile(path, text));
     const Status status = shown.view->openFile(path);
     QVERIFY(!status.ok());
     const std::string line = status.error().text();
@@ -597,7 +579,7 @@ void TestRulesView::savedFileReadsBackEqual()
 
 void TestRulesView::strategiesThatHideEverythingAreTold()
 {
-    Shown shown(knownDesign());
+    ShownRules shown(knownDesign());
     QVERIFY(shown.ready);
     Design design = shown.document.design();
     design.strategies = { { "*", {}, std::nullopt } };

@@ -33,7 +33,7 @@ using namespace shardboard;
 namespace {
 
 /// An editor on one weight of a document, and its fields by name.
-struct Bench {
+struct ShownEditor {
     Document document;
     std::unique_ptr<StrategyEditor> editor;
 
@@ -140,7 +140,7 @@ void TestStrategyEditor::everyKindHasItsParametersAndNoOthers()
     QFETCH(int, kind);
     QFETCH(QString, title);
     QFETCH(QString, fields);
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign(), "o_proj")); // cut on dim 1
     bench.chooseKind(static_cast<StrategyKind>(kind));
     QCOMPARE(bench.field<ChoiceBox>("strategyKind")->currentText(), title);
@@ -182,7 +182,7 @@ void TestStrategyEditor::everyKindCutsAsItSays()
     QFETCH(int, kind);
     QFETCH(QString, spec);
     QFETCH(QString, sizes);
-    Bench bench;
+    ShownEditor bench;
     Design design = looseDesign("model=3");
     QVERIFY(bench.open(design, weight.toLatin1().constData()));
     bench.document.selection()->setWeight(-1);
@@ -204,7 +204,7 @@ void TestStrategyEditor::everyKindCutsAsItSays()
 
 void TestStrategyEditor::previewChangesNothing()
 {
-    Bench bench;
+    ShownEditor bench;
     const Design design = knownDesign();
     QVERIFY(bench.open(design, "o_proj"));
     bench.chooseKind(StrategyKind::Replicate);
@@ -225,7 +225,7 @@ void TestStrategyEditor::previewChangesNothing()
 
 void TestStrategyEditor::applyIsOneUndoStep()
 {
-    Bench bench;
+    ShownEditor bench;
     const Design design = knownDesign();
     QVERIFY(bench.open(design, "o_proj"));
     QVERIFY(!bench.field<QPushButton>("strategyApply")->isEnabled());
@@ -244,7 +244,7 @@ void TestStrategyEditor::applyIsOneUndoStep()
 
 void TestStrategyEditor::orderOfTheAxesIsMajorFirst()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign(), "o_proj"));
     auto* picker = bench.field<AxisPicker>("strategyAxes");
     QMenu menu;
@@ -267,7 +267,7 @@ void TestStrategyEditor::orderOfTheAxesIsMajorFirst()
 
 void TestStrategyEditor::axesMoveByTheMouse()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign("pod=2,data=2,model=2"), "o_proj"));
     auto* picker = bench.field<AxisPicker>("strategyAxes");
     picker->setAxes({ "pod", "data", "model" });
@@ -286,7 +286,7 @@ void TestStrategyEditor::axesMoveByTheMouse()
 
 void TestStrategyEditor::partsAreAddedRemovedAndMoved()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(looseDesign("model=2"), "qkv"));
     bench.chooseKind(StrategyKind::Segmented);
     auto* table = bench.field<SegmentTable>("strategySegments");
@@ -333,7 +333,7 @@ void TestStrategyEditor::specIsReadInAnyNotation()
 {
     QFETCH(QString, text);
     QFETCH(QString, stored);
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign(), "o_proj"));
     bench.editor->beginEdit(true);
     auto* edit = bench.field<QLineEdit>("strategySpec");
@@ -349,7 +349,7 @@ void TestStrategyEditor::specIsReadInAnyNotation()
 
 void TestStrategyEditor::wrongSpecIsRefusedInPlace()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign(), "o_proj"));
     bench.editor->beginEdit(true);
     auto* edit = bench.field<QLineEdit>("strategySpec");
@@ -372,7 +372,7 @@ void TestStrategyEditor::wrongSpecIsRefusedInPlace()
 
 void TestStrategyEditor::refusalOfThePlanIsShown()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign(), "o_proj"));
     bench.chooseKind(StrategyKind::GateUp); // cuts, but o_proj is no fused weight to the plan
     Design edited = Document::withStrategy(bench.document.design(), bench.weight().spec.name, bench.editor->draft().stored());
@@ -385,7 +385,7 @@ void TestStrategyEditor::refusalOfThePlanIsShown()
 
 void TestStrategyEditor::cutRuleIsStored()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(looseDesign("model=4"), "five"));
     bench.chooseKind(StrategyKind::Rowwise);
     QCOMPARE(bench.sizes(), QStringLiteral("2, 1 × 3"));
@@ -406,7 +406,7 @@ void TestStrategyEditor::cutRuleIsStored()
 
 void TestStrategyEditor::oneLayerAndAllLayers()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign(), "up_proj"));
     bench.chooseKind(StrategyKind::Replicate);
     auto* scope = bench.field<ChoiceBox>("strategyScope");
@@ -440,7 +440,7 @@ void TestStrategyEditor::oneLayerAndAllLayers()
 
 void TestStrategyEditor::severalWeightsAreOneStep()
 {
-    Bench bench;
+    ShownEditor bench;
     const Design design = knownDesign();
     QVERIFY(bench.open(design, "up_proj"));
     const int up = weightNamed(bench.document, "up_proj");
@@ -458,7 +458,7 @@ void TestStrategyEditor::severalWeightsAreOneStep()
 
 void TestStrategyEditor::draftOutlivesAnEditElsewhere()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign(), "o_proj"));
     bench.chooseKind(StrategyKind::Rowwise);
     const std::string other = weightAt(bench.document, weightNamed(bench.document, "up_proj")).spec.name;
@@ -471,7 +471,7 @@ void TestStrategyEditor::draftOutlivesAnEditElsewhere()
 
 void TestStrategyEditor::revertGoesBack()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(knownDesign(), "o_proj"));
     const StrategyDraft before = bench.editor->draft();
     bench.chooseKind(StrategyKind::Segmented);
@@ -483,7 +483,7 @@ void TestStrategyEditor::revertGoesBack()
 
 void TestStrategyEditor::switchingKindsLosesNothing()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(looseDesign("model=2"), "qkv"));
     bench.chooseKind(StrategyKind::Spec);
     bench.type("strategySpec", QStringLiteral("P('mod"));
@@ -519,7 +519,7 @@ void TestStrategyEditor::tableAsksForTheEditor()
 
 void TestStrategyEditor::everyKindFitsIntoTheNarrowestPanel()
 {
-    Bench bench;
+    ShownEditor bench;
     QVERIFY(bench.open(looseDesign("a_long_axis_name=2,another_long_name=2"), "qkv"));
     bench.editor->resize(300, 560);
     const auto* page = bench.field<QScrollArea>("strategyScroll");

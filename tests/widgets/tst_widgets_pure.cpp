@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What views compute without a window: numbers as text, colours, zoom, the grid of a mesh, tiles, the flow.
+#include "tests/support/families.h"
 #include "tests/support/runner.h"
 #include "tests/widgets/widgets_support.h"
 
@@ -51,6 +52,8 @@ private Q_SLOTS:
     void filterRules_data();
     void filterRules();
     void flowHasTwoAllReducesInALayer();
+    void flowGroupsOperationsOfEveryFamily_data();
+    void flowGroupsOperationsOfEveryFamily();
     void renamedAxisIsFollowedByStrategies();
     void removedAxisLeavesStrategies();
 };
@@ -438,6 +441,51 @@ void TestWidgetsPure::flowHasTwoAllReducesInALayer()
              QStringLiteral("rms norm|q · k · v|attention|o_proj|all-reduce|add|rms norm|gate · up|silu · "
                             "mul|down_proj|all-reduce|add"));
     QVERIFY(makeFlowScene(*evaluation, 99).items.empty());
+}
+
+void TestWidgetsPure::flowGroupsOperationsOfEveryFamily_data()
+{
+    QTest::addColumn<QString>("family");
+    QTest::addColumn<int>("phase");
+    QTest::addColumn<QString>("titles");
+    QTest::newRow("sinks and clamped swiglu")
+        << "gpt_oss" << static_cast<int>(Phase::Forward)
+        << "rms norm|q · k · v|sink attention|o_proj|add|rms norm|router|top k gates|dispatch|expert matmul t|expert bias|every "
+           "other|every other|clamped swiglu|expert matmul t|expert bias|combine|add";
+    QTest::newRow("sinks and clamped swiglu, backward")
+        << "gpt_oss" << static_cast<int>(Phase::Backward)
+        << "∂ combine|∂ combine|grad|∂ expert bias|expert matmul|∂ down_proj|∂ swiglu|spread other|spread other|add|∂ expert "
+           "bias|expert matmul|∂ gate_up_proj|∂ dispatch|∂ top k gates|sum leading|∂ router|add|grad|∂ "
+           "post_attention_layernorm|add|sum leading|∂ o_proj|∂ sink attention|sum leading|∂ v_proj|sum leading|∂ k_proj|sum "
+           "leading|∂ q_proj|add|add|grad|∂ input_layernorm|add|gradients of 17 weights";
+    QTest::newRow("gelu by tanh") << "gemma" << static_cast<int>(Phase::Forward)
+                                  << "rms norm|q · k · v|attention|o_proj|add|rms norm|gate · up|gelu tanh · mul|down_proj|add";
+    QTest::newRow("layer norms, backward")
+        << "falcon" << static_cast<int>(Phase::Backward)
+        << "∂ dense_4h_to_h|∂ gelu|∂ dense_h_to_4h|∂ dense|∂ attention|pad last|pad last|merge groups|pad last|add|add|merge "
+           "heads|∂ query_key_value|grad|∂ ln_mlp|sum leading|grad|∂ ln_attn|sum leading|add|add|gradients of 8 weights";
+}
+
+void TestWidgetsPure::flowGroupsOperationsOfEveryFamily()
+{
+    QFETCH(QString, family);
+    QFETCH(int, phase);
+    Design design = knownDesign();
+    design.model = test::familyModel(family.toStdString());
+    design.workload = { WorkloadKind::Train, 4, 8, DType::BF16 };
+    design.strategies.clear();
+    const auto evaluation = evaluate(design);
+    QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
+    const auto& segments = evaluation.value()->plan.segments;
+    const auto block = std::find_if(segments.begin(), segments.end(), [phase](const PlannedSegment& segment) {
+        return segment.count > 1 && segment.phase == static_cast<Phase>(phase);
+    });
+    QVERIFY(block != segments.end());
+    QStringList titles;
+    for (const FlowItem& item : makeFlowScene(*evaluation.value(), static_cast<int>(block - segments.begin())).items)
+        if (item.kind != FlowItem::CollectivePill)
+            titles << item.title;
+    QTEST(titles.join(QLatin1Char('|')), "titles");
 }
 
 void TestWidgetsPure::renamedAxisIsFollowedByStrategies()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The views with real mouse, key and drop events on a real document.
+#include "tests/support/drag.h"
 #include "tests/support/runner.h"
-#include "tests/widgets/widgets_support.h"
+#include "tests/widgets/editor_support.h"
 
-#include "widgets/controls/axisdrag.h"
 #include "widgets/controls/card.h"
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
@@ -28,7 +28,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
-#include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -46,33 +45,9 @@
 #include <vector>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 namespace {
-
-/// Sends what a drag of a mesh axis to a point sends; answers whether the move was accepted there.
-bool dropAxis(QWidget* target, const QString& axis, const QPointF& at)
-{
-    const std::unique_ptr<QMimeData> data(axisMimeData(axis));
-    QDragEnterEvent enter(at.toPoint(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    QDragMoveEvent move(at.toPoint(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &move);
-    const bool accepted = move.isAccepted();
-    QDropEvent drop(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &drop);
-    return accepted;
-}
-
-template <class View>
-std::unique_ptr<View> shown(Document& document, const QSize& size)
-{
-    auto view = std::make_unique<View>(&document);
-    view->resize(size);
-    view->show();
-    if (!QTest::qWaitForWindowExposed(view.get()))
-        return nullptr;
-    return view;
-}
 
 QAction* actionNamed(const QMenu& menu, const QString& text)
 {
@@ -169,15 +144,15 @@ void TestWidgetsViews::modelsAreSound()
 void TestWidgetsViews::viewsLiveWithoutADesign()
 {
     Document document;
-    const auto mesh = shown<MeshView>(document, { 300, 300 });
-    const auto tiles = shown<TileView>(document, { 500, 300 });
-    const auto weights = shown<WeightPanel>(document, { 310, 400 });
-    const auto collectives = shown<CollectivesView>(document, { 600, 200 });
-    const auto flow = shown<FlowView>(document, { 600, 200 });
-    const auto inspector = shown<InspectorPanel>(document, { 340, 400 });
-    const auto findings = shown<FindingsView>(document, { 600, 200 });
-    const auto memory = shown<MemoryView>(document, { 600, 200 });
-    const auto summary = shown<SummaryBar>(document, { 1200, 48 });
+    const auto mesh = shownView<MeshView>(document, { 300, 300 });
+    const auto tiles = shownView<TileView>(document, { 500, 300 });
+    const auto weights = shownView<WeightPanel>(document, { 310, 400 });
+    const auto collectives = shownView<CollectivesView>(document, { 600, 200 });
+    const auto flow = shownView<FlowView>(document, { 600, 200 });
+    const auto inspector = shownView<InspectorPanel>(document, { 340, 400 });
+    const auto findings = shownView<FindingsView>(document, { 600, 200 });
+    const auto memory = shownView<MemoryView>(document, { 600, 200 });
+    const auto summary = shownView<SummaryBar>(document, { 1200, 48 });
     QTest::keyClick(mesh->canvas(), Qt::Key_Right);
     QTest::mouseClick(tiles->canvas(), Qt::LeftButton);
     QVERIFY(!dropAxis(tiles->canvas(), QStringLiteral("model"), { 100, 100 }));
@@ -192,7 +167,7 @@ void TestWidgetsViews::meshSelectsAndHovers()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto view = shown<MeshView>(document, { 420, 360 });
+    const auto view = shownView<MeshView>(document, { 420, 360 });
     MeshCanvas* canvas = view->canvas();
     QTest::mouseClick(canvas, Qt::LeftButton, {}, canvas->deviceRect(6).center().toPoint());
     QCOMPARE(document.selection()->device(), std::int64_t { 6 });
@@ -212,7 +187,7 @@ void TestWidgetsViews::meshMovesByKeys()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto view = shown<MeshView>(document, { 420, 360 });
+    const auto view = shownView<MeshView>(document, { 420, 360 });
     document.selection()->setDevice(0);
     for (const Qt::Key key : { Qt::Key_Right, Qt::Key_Right, Qt::Key_Down, Qt::Key_Down, Qt::Key_Left })
         QTest::keyClick(view->canvas(), key);
@@ -225,7 +200,7 @@ void TestWidgetsViews::meshOfManyDevices()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign("data=128,model=128", "replicate")).ok());
-    const auto view = shown<MeshView>(document, { 800, 600 });
+    const auto view = shownView<MeshView>(document, { 800, 600 });
     view->canvas()->refresh();
     QVERIFY(!view->canvas()->grab().isNull());
     const QRectF last = view->canvas()->deviceRect(16383);
@@ -238,7 +213,7 @@ void TestWidgetsViews::droppingAnAxisOnTheTopCutsThatDim()
     QVERIFY(document.setDesign(knownDesign("data=2,model=4", "replicate")).ok());
     const int weight = weightNamed(document, "o_proj");
     document.selection()->setWeight(weight);
-    const auto view = shown<TileView>(document, { 620, 420 });
+    const auto view = shownView<TileView>(document, { 620, 420 });
     QCOMPARE(specOf(document, weight), std::string("P()"));
     QVERIFY(dropAxis(view->canvas(), QStringLiteral("model"), view->canvas()->zone(1).center()));
     QCOMPARE(specOf(document, weight), std::string("P(None, 'model')"));
@@ -257,7 +232,7 @@ void TestWidgetsViews::droppingAnAxisOnTheLeftCutsDim0()
     QVERIFY(document.setDesign(knownDesign("data=2,model=4", "replicate")).ok());
     const int weight = weightNamed(document, "gate_proj");
     document.selection()->setWeight(weight);
-    const auto view = shown<TileView>(document, { 620, 420 });
+    const auto view = shownView<TileView>(document, { 620, 420 });
     QVERIFY(dropAxis(view->canvas(), QStringLiteral("model"), view->canvas()->zone(0).center()));
     QCOMPARE(specOf(document, weight), std::string("P('model')"));
     // Inside the picture the diagonal decides; the lower left is nearer to the left edge.
@@ -272,7 +247,7 @@ void TestWidgetsViews::droppingBelowTakesTheAxisOff()
     QVERIFY(document.setDesign(knownDesign()).ok());
     const int weight = weightNamed(document, "o_proj");
     document.selection()->setWeight(weight);
-    const auto view = shown<TileView>(document, { 620, 420 });
+    const auto view = shownView<TileView>(document, { 620, 420 });
     QVERIFY(dropAxis(view->canvas(), QStringLiteral("model"), view->canvas()->zone(-1).center()));
     QVERIFY(weightAt(document, weight).layout.isReplicated());
 }
@@ -282,13 +257,12 @@ void TestWidgetsViews::foreignDropsChangeNothing()
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     document.selection()->setWeight(weightNamed(document, "o_proj"));
-    const auto view = shown<TileView>(document, { 620, 420 });
+    const auto view = shownView<TileView>(document, { 620, 420 });
     const Design before = document.design();
     QVERIFY(!dropAxis(view->canvas(), QStringLiteral("no_such_axis"), view->canvas()->zone(0).center()));
     QMimeData text;
     text.setText(QStringLiteral("model"));
-    QDropEvent drop(view->canvas()->zone(0).center(), Qt::CopyAction, &text, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(view->canvas(), &drop);
+    Drag { view->canvas(), &text }.drop(view->canvas()->zone(0).center());
     QVERIFY(document.design() == before);
     QCOMPARE(document.undoStack()->count(), 0);
 }
@@ -308,8 +282,9 @@ void TestWidgetsViews::refusedDropSaysWhyAndChangesNothing()
     QVERIFY(document.setDesign(design).ok());
     const int weight = weightNamed(document, "o_proj");
     document.selection()->setWeight(weight);
-    const auto view = shown<TileView>(document, { 620, 420 });
+    const auto view = shownView<TileView>(document, { 620, 420 });
     QVERIFY(!dropAxis(view->canvas(), QStringLiteral("model"), view->canvas()->zone(1).center()));
+    view->putAxis(design.mesh.find("model"), 1);
     QCOMPARE(specOf(document, weight), std::string("P('data')"));
     const auto* message = view->findChild<QLabel*>(QStringLiteral("tileMessage"));
     QVERIFY(message->isVisible());
@@ -323,7 +298,7 @@ void TestWidgetsViews::menuMakesTheSameEdit()
     QVERIFY(document.setDesign(knownDesign()).ok());
     const int weight = weightNamed(document, "o_proj");
     document.selection()->setWeight(weight);
-    const auto view = shown<TileView>(document, { 620, 420 });
+    const auto view = shownView<TileView>(document, { 620, 420 });
     QMenu menu;
     view->fillMenu(&menu);
     QVERIFY(!actionNamed(menu, QStringLiteral("Cut dim 1 over model"))); // it is there already
@@ -340,7 +315,7 @@ void TestWidgetsViews::shardOfTheHoveredDeviceIsTold()
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     document.selection()->setWeight(weightNamed(document, "o_proj"));
-    const auto view = shown<TileView>(document, { 620, 420 });
+    const auto view = shownView<TileView>(document, { 620, 420 });
     const QRectF tile = view->canvas()->tileRect(2);
     QTest::mouseMove(view->canvas(), tile.center().toPoint());
     QCOMPARE(document.selection()->hoveredDevice(), std::int64_t { 2 });
@@ -357,7 +332,7 @@ void TestWidgetsViews::replicatedWeightIsAFrame()
     Document document;
     QVERIFY(document.setDesign(knownDesign("data=2,model=4", "replicate")).ok());
     document.selection()->setWeight(weightNamed(document, "o_proj"));
-    const auto view = shown<TileView>(document, { 620, 420 });
+    const auto view = shownView<TileView>(document, { 620, 420 });
     const QRectF picture = view->canvas()->picture();
     const QImage image = view->canvas()->grab().toImage();
     QCOMPARE(QColor(image.pixel((picture.topLeft() + QPointF(12, 12)).toPoint())), Theme::light().panel);
@@ -369,7 +344,7 @@ void TestWidgetsViews::filterShowsOnlyMatches()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto panel = shown<WeightPanel>(document, { 310, 700 });
+    const auto panel = shownView<WeightPanel>(document, { 310, 700 });
     auto* edit = panel->findChild<QLineEdit*>(QStringLiteral("weightFilter"));
     auto* tree = panel->findChild<QTreeView*>(QStringLiteral("weightTree"));
     auto* empty = panel->findChild<QLabel*>(QStringLiteral("weightEmpty"));
@@ -388,7 +363,7 @@ void TestWidgetsViews::selectionIsSharedWithTheTable()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto panel = shown<WeightPanel>(document, { 310, 700 });
+    const auto panel = shownView<WeightPanel>(document, { 310, 700 });
     const int weight = weightNamed(document, "up_proj");
     document.selection()->setWeight(weight);
     QCOMPARE(panel->selectedWeights(), std::vector<int> { weight });
@@ -405,7 +380,7 @@ void TestWidgetsViews::severalWeightsAreOneUndoStep()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto panel = shown<WeightPanel>(document, { 310, 700 });
+    const auto panel = shownView<WeightPanel>(document, { 310, 700 });
     auto* tree = panel->findChild<QTreeView*>(QStringLiteral("weightTree"));
     const int gate = weightNamed(document, "gate_proj");
     const int up = weightNamed(document, "up_proj");
@@ -429,7 +404,7 @@ void TestWidgetsViews::groupStandsForItsWeights()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto panel = shown<WeightPanel>(document, { 310, 700 });
+    const auto panel = shownView<WeightPanel>(document, { 310, 700 });
     auto* tree = panel->findChild<QTreeView*>(QStringLiteral("weightTree"));
     for (int row = 0; row < tree->model()->rowCount(); ++row)
         if (const QModelIndex index = tree->model()->index(row, 0); tree->model()->hasChildren(index))
@@ -441,7 +416,7 @@ void TestWidgetsViews::strategiesAreCopiedAndPasted()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto panel = shown<WeightPanel>(document, { 310, 560 });
+    const auto panel = shownView<WeightPanel>(document, { 310, 560 });
     auto* tree = panel->findChild<QTreeView*>(QStringLiteral("weightTree"));
     const auto named = [&](const char* part) {
         const auto& weights = document.evaluation()->weights;
@@ -478,7 +453,7 @@ void TestWidgetsViews::collectivesAreLinkedAndCopied()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto view = shown<CollectivesView>(document, { 900, 240 });
+    const auto view = shownView<CollectivesView>(document, { 900, 240 });
     auto* table = view->findChild<QTableView*>(QStringLiteral("collectivesTable"));
     QCOMPARE(table->model()->rowCount(), static_cast<int>(document.evaluation()->plan.collectives.size()));
     document.selection()->setCollective(1);
@@ -499,7 +474,7 @@ void TestWidgetsViews::noCollectiveIsSaid()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign("data=2,model=4", "replicate")).ok());
-    const auto view = shown<CollectivesView>(document, { 900, 240 });
+    const auto view = shownView<CollectivesView>(document, { 900, 240 });
     const auto* empty = view->findChild<QLabel*>(QStringLiteral("collectivesEmpty"));
     QVERIFY(empty->isVisible());
     QCOMPARE(empty->text(), QStringLiteral("No collective: every operation finds its operands where it needs them."));
@@ -509,7 +484,7 @@ void TestWidgetsViews::flowSelects()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto view = shown<FlowView>(document, { 900, 260 });
+    const auto view = shownView<FlowView>(document, { 900, 260 });
     FlowCanvas* canvas = view->canvas();
     const auto items = canvas->scene().items; // a click may unfold other ones
     for (int i = 0; i < static_cast<int>(items.size()); ++i) {
@@ -536,7 +511,7 @@ void TestWidgetsViews::chipEditsTheMesh()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto chips = shown<MeshChips>(document, { 400, 40 });
+    const auto chips = shownView<MeshChips>(document, { 400, 40 });
     auto* chip = chips->findChild<AxisChip*>(QStringLiteral("chip_model"));
     QCOMPARE(chip->text(), QStringLiteral("model = 4"));
     QTest::mouseDClick(chip, Qt::LeftButton);
@@ -559,7 +534,7 @@ void TestWidgetsViews::chipRefusalIsShown()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto chips = shown<MeshChips>(document, { 400, 40 });
+    const auto chips = shownView<MeshChips>(document, { 400, 40 });
     auto* edit = chips->findChild<QLineEdit*>(QStringLiteral("axisEdit"));
     for (const char* text : { "model = 0", "model = 1099511627776", "data = 4", "model", "a=1,b=2", "" }) {
         chips->startEdit(1);
@@ -580,7 +555,7 @@ void TestWidgetsViews::inspectorAppliesAnAlternative()
     QVERIFY(document.setDesign(knownDesign()).ok());
     const int weight = weightNamed(document, "o_proj");
     document.selection()->setWeight(weight);
-    const auto panel = shown<InspectorPanel>(document, { 340, 900 });
+    const auto panel = shownView<InspectorPanel>(document, { 340, 900 });
     // Names are there at once, the numbers come by themselves.
     const auto find = [&panel]() -> Card* {
         for (Card* card : panel->findChildren<Card*>())
@@ -600,7 +575,7 @@ void TestWidgetsViews::inspectorAppliesAnAlternative()
     QVERIFY(weightAt(document, weight).layout.isReplicated());
     // What the card promised is what the design then says.
     QTRY_VERIFY(!panel->findChildren<Card*>().isEmpty());
-    const auto summary = shown<SummaryBar>(document, { 1200, 48 });
+    const auto summary = shownView<SummaryBar>(document, { 1200, 48 });
     QCOMPARE(summary->findChild<QLabel*>(QStringLiteral("summaryStep"))->text(), promised);
 }
 
@@ -608,10 +583,10 @@ void TestWidgetsViews::inspectorPageTakenAgainIsLikeANewOne()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto panel = shown<InspectorPanel>(document, { 340, 1400 });
+    const auto panel = shownView<InspectorPanel>(document, { 340, 1400 });
     const auto likeNew = [&] {
         panel->buildNow();
-        const auto fresh = shown<InspectorPanel>(document, { 340, 1400 });
+        const auto fresh = shownView<InspectorPanel>(document, { 340, 1400 });
         fresh->buildNow();
         QTest::qWait(20); // layouts that are posted
         if (QWidget* focused = QApplication::focusWidget())
@@ -678,7 +653,7 @@ void TestWidgetsViews::findingSelectsItsWeight()
     Design design = knownDesign();
     design.strategies.clear();
     QVERIFY(document.setDesign(design).ok());
-    const auto view = shown<FindingsView>(document, { 900, 300 });
+    const auto view = shownView<FindingsView>(document, { 900, 300 });
     auto* list = view->findChild<QTreeWidget*>(QStringLiteral("findingsList"));
     QVERIFY(list->topLevelItemCount() > 0);
     int followed = 0;
@@ -698,7 +673,7 @@ void TestWidgetsViews::summaryFollowsEdits()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto bar = shown<SummaryBar>(document, { 1280, 48 });
+    const auto bar = shownView<SummaryBar>(document, { 1280, 48 });
     const auto* memory = bar->findChild<QLabel*>(QStringLiteral("summaryMemory"));
     const QString before = memory->text();
     Design design = document.design();
@@ -718,12 +693,12 @@ void TestWidgetsViews::everythingHasAName()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto mesh = shown<MeshView>(document, { 300, 300 });
-    const auto tiles = shown<TileView>(document, { 500, 300 });
-    const auto weights = shown<WeightPanel>(document, { 310, 400 });
-    const auto collectives = shown<CollectivesView>(document, { 600, 200 });
-    const auto flow = shown<FlowView>(document, { 600, 200 });
-    const auto summary = shown<SummaryBar>(document, { 1200, 48 });
+    const auto mesh = shownView<MeshView>(document, { 300, 300 });
+    const auto tiles = shownView<TileView>(document, { 500, 300 });
+    const auto weights = shownView<WeightPanel>(document, { 310, 400 });
+    const auto collectives = shownView<CollectivesView>(document, { 600, 200 });
+    const auto flow = shownView<FlowView>(document, { 600, 200 });
+    const auto summary = shownView<SummaryBar>(document, { 1200, 48 });
     for (QWidget* view :
          std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(), flow.get(), summary.get() }) {
         QVERIFY(!view->accessibleName().isEmpty());
@@ -740,11 +715,11 @@ void TestWidgetsViews::nothingAsksForTooMuchRoom()
     QVERIFY(document.setDesign(knownDesign()).ok());
     document.selection()->setWeight(weightNamed(document, "o_proj"));
     // At 1280 x 800 with 310 + 340 at the sides, 630 is left for mesh and tiles side by side.
-    const auto mesh = shown<MeshView>(document, { 260, 300 });
-    const auto tiles = shown<TileView>(document, { 360, 300 });
-    const auto weights = shown<WeightPanel>(document, { 310, 400 });
-    const auto inspector = shown<InspectorPanel>(document, { 340, 400 });
-    const auto summary = shown<SummaryBar>(document, { 1280, 48 });
+    const auto mesh = shownView<MeshView>(document, { 260, 300 });
+    const auto tiles = shownView<TileView>(document, { 360, 300 });
+    const auto weights = shownView<WeightPanel>(document, { 310, 400 });
+    const auto inspector = shownView<InspectorPanel>(document, { 340, 400 });
+    const auto summary = shownView<SummaryBar>(document, { 1280, 48 });
     QVERIFY(mesh->minimumSizeHint().width() + tiles->minimumSizeHint().width() <= 630);
     QVERIFY(weights->minimumSizeHint().width() <= 310);
     QVERIFY(inspector->minimumSizeHint().width() <= 340);

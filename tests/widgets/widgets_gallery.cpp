@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a picture of every view, light and dark, for people to look at: widgets_gallery DIR [MODEL] [MESH] [PRESET].
-#include "widgets/controls/axisdrag.h"
 #include "widgets/cost/collectivesview.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/findings/findingsview.h"
@@ -15,13 +14,12 @@
 
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "tests/support/drag.h"
 
 #include <QAction>
 #include <QApplication>
 #include <QDir>
-#include <QDragEnterEvent>
 #include <QHBoxLayout>
-#include <QMimeData>
 #include <QPixmap>
 
 #include <cstdio>
@@ -112,11 +110,9 @@ void pictures(Document& document, const QString& directory, const QString& theme
     if (document.design().mesh.axisCount() > 0) { // an axis is dragged over the upper edge
         const QString axis = QString::fromStdString(document.design().mesh.axis(0).name);
         const std::unique_ptr<QMimeData> data(axisMimeData(axis));
-        const QPoint at = tiles.canvas()->zone(1).center().toPoint();
-        QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-        QApplication::sendEvent(tiles.canvas(), &enter);
-        QDragMoveEvent move(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-        QApplication::sendEvent(tiles.canvas(), &move);
+        const test::Drag drag { tiles.canvas(), data.get() };
+        drag.enter(tiles.canvas()->zone(1).center());
+        drag.move(tiles.canvas()->zone(1).center());
         place(tiles, { 620, 420 }, file("tiles-drag"));
     }
     FindingsView findings(&document);

@@ -7,14 +7,12 @@
 #include "widgets/look/theme.h"
 
 #include <QApplication>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPaintEngine>
 #include <QPaintEvent>
 #include <QPainter>
 #include <QStatusTipEvent>
-#include <QToolTip>
 
 #include <utility>
 
@@ -185,15 +183,7 @@ void CanvasWidget::keyPressEvent(QKeyEvent* event)
 
 bool CanvasWidget::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip)
-        return QWidget::event(event);
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString text = toolTipAt(help->pos());
-    if (text.isEmpty())
-        QToolTip::hideText();
-    else
-        showToolTip(help->globalPos(), text, this);
-    return true;
+    return answersToolTip(event, this, [this](const QPoint& point) { return toolTipAt(point); }) || QWidget::event(event);
 }
 
 } // namespace shardboard

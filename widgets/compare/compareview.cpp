@@ -5,7 +5,9 @@
 #include "model/io/design/designfile.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
@@ -14,7 +16,6 @@
 
 #include <QFile>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QHash>
 #include <QHeaderView>
 #include <QLabel>
@@ -24,7 +25,6 @@
 #include <QSplitter>
 #include <QTreeWidget>
 #include <QUndoStack>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -136,10 +136,7 @@ CompareView::CompareView(Document* document, QWidget* parent)
     , m_costs(table(QStringLiteral("compareCosts"), tr("What it costs"), CostColumns, this))
     , m_changes(table(QStringLiteral("compareChanges"), tr("What differs"), ChangeColumns, this))
 {
-    setObjectName(QStringLiteral("compareView"));
-    setAccessibleName(tr("Compare"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("compareView", tr("Compare"));
     buildLayout();
     new WeightHover(m_changes, selection(), [this](const QModelIndex& index) {
         const auto row = static_cast<std::size_t>(index.row());
@@ -158,17 +155,11 @@ CompareView::CompareView(Document* document, QWidget* parent)
 
 void CompareView::buildLayout()
 {
-    m_choice->setObjectName(QStringLiteral("compareOther"));
-    m_choice->setAccessibleName(tr("Compare with"));
-    m_choice->setToolTip(tr("The design that the current one is compared with"));
-    m_keep->setObjectName(QStringLiteral("compareKeep"));
-    m_keep->setToolTip(tr("Keep the design as it is now, to compare what follows with it"));
-    m_open->setObjectName(QStringLiteral("compareOpen"));
-    m_open->setToolTip(tr("Compare with a design in a file"));
-    m_take->setObjectName(QStringLiteral("compareTake"));
-    m_take->setToolTip(tr("Makes the other design the current one; undo brings this one back"));
-    m_forget->setObjectName(QStringLiteral("compareForget"));
-    m_forget->setToolTip(tr("Removes the other design from the list"));
+    nameWidget(m_choice, "compareOther", tr("Compare with"), tr("The design that the current one is compared with"));
+    nameWidget(m_keep, "compareKeep", {}, tr("Keep the design as it is now, to compare what follows with it"));
+    nameWidget(m_open, "compareOpen", {}, tr("Compare with a design in a file"));
+    nameWidget(m_take, "compareTake", {}, tr("Makes the other design the current one; undo brings this one back"));
+    nameWidget(m_forget, "compareForget", {}, tr("Removes the other design from the list"));
     m_verdict->setObjectName(QStringLiteral("compareVerdict"));
     m_verdict->setTextFormat(Qt::PlainText);
     m_verdict->setWordWrap(true);
@@ -180,9 +171,7 @@ void CompareView::buildLayout()
         label->setWordWrap(true);
         label->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
     }
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(8);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     top->addWidget(m_choice);
     top->addStretch(1);
     top->addWidget(m_keep);
@@ -209,9 +198,7 @@ void CompareView::buildLayout()
     auto* tables = new QHBoxLayout;
     tables->setContentsMargins(8, 0, 8, 0);
     tables->addWidget(m_split);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 6);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 6 }, 0, this);
     column->addLayout(top);
     column->addWidget(m_verdict);
     column->addLayout(tables, 1);

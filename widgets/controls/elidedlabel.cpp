@@ -3,9 +3,7 @@
 
 #include "widgets/look/plaintext.h"
 
-#include <QHelpEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 
@@ -47,13 +45,8 @@ void ElidedLabel::paintEvent(QPaintEvent*)
 
 bool ElidedLabel::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip)
-        return QWidget::event(event);
-    if (shownText() != m_text)
-        showToolTip(static_cast<QHelpEvent*>(event)->globalPos(), m_text, this);
-    else
-        QToolTip::hideText();
-    return true;
+    const auto whole = [this](const QPoint&) { return shownText() == m_text ? QString() : m_text; };
+    return answersToolTip(event, this, whole) || QWidget::event(event);
 }
 
 } // namespace shardboard

@@ -2,11 +2,11 @@
 #include "widgets/controls/viewheader.h"
 
 #include "widgets/controls/headerfield.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QResizeEvent>
 
@@ -20,9 +20,7 @@ ViewHeader::ViewHeader(const QString& title, QWidget* parent)
     , m_detail(new QLabel(this))
     , m_titleText(title)
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kPanelMargin, 8, kPanelMargin, 4);
-    row->setSpacing(8);
+    auto* row = boxLayout<QHBoxLayout>({ kPanelMargin, 8, kPanelMargin, 4 }, 8, this);
     row->addWidget(m_title);
     row->addWidget(m_detail, 1);
     m_title->setObjectName(QStringLiteral("headerTitle"));

@@ -3,6 +3,7 @@
 
 #include "widgets/document/shownspec.h"
 #include "widgets/look/format.h"
+#include "widgets/tables/columnheading.h"
 
 #include <QStringList>
 
@@ -177,29 +178,18 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
 
 QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    static const char* const titles[ColumnCount] = { QT_TR_NOOP("collective"), QT_TR_NOOP("phase"),  QT_TR_NOOP("mesh axis"),
-                                                     QT_TR_NOOP("group"),      QT_TR_NOOP("tensor"), QT_TR_NOOP("bytes S"),
-                                                     QT_TR_NOOP("× step"),     QT_TR_NOOP("time"),   QT_TR_NOOP("caused by") };
-    static const char* const tips[ColumnCount] = { QT_TR_NOOP("What the devices of a group do together"),
-                                                   QT_TR_NOOP("Forward, backward, or the update of the weights"),
-                                                   QT_TR_NOOP("Mesh axes that the group spans"),
-                                                   QT_TR_NOOP("Devices in each device group"),
-                                                   QT_TR_NOOP("The tensor that is moved"),
-                                                   QT_TR_NOOP("The large side of one collective on one device"),
-                                                   QT_TR_NOOP("How often in a step of the workload, all layers"),
-                                                   QT_TR_NOOP("Predicted, all occurrences of a step"),
-                                                   QT_TR_NOOP("The operation that wanted it, and why") };
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
-        return {};
-    if (role == Qt::DisplayRole)
-        return tr(titles[section]);
-    if (role == Qt::ToolTipRole)
-        return tr(tips[section]);
-    if (role == Qt::TextAlignmentRole) {
-        const bool number = section == GroupColumn || section == BytesColumn || section == CountColumn || section == TimeColumn;
-        return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    }
-    return {};
+    static const ColumnHeading columns[ColumnCount] = {
+        { QT_TR_NOOP("collective"), QT_TR_NOOP("What the devices of a group do together") },
+        { QT_TR_NOOP("phase"), QT_TR_NOOP("Forward, backward, or the update of the weights") },
+        { QT_TR_NOOP("mesh axis"), QT_TR_NOOP("Mesh axes that the group spans") },
+        { QT_TR_NOOP("group"), QT_TR_NOOP("Devices in each device group"), true },
+        { QT_TR_NOOP("tensor"), QT_TR_NOOP("The tensor that is moved") },
+        { QT_TR_NOOP("bytes S"), QT_TR_NOOP("The large side of one collective on one device"), true },
+        { QT_TR_NOOP("× step"), QT_TR_NOOP("How often in a step of the workload, all layers"), true },
+        { QT_TR_NOOP("time"), QT_TR_NOOP("Predicted, all occurrences of a step"), true },
+        { QT_TR_NOOP("caused by"), QT_TR_NOOP("The operation that wanted it, and why") },
+    };
+    return headingData(columns, section, orientation, role, [](const char* text) { return tr(text); });
 }
 
 } // namespace shardboard

@@ -5,13 +5,14 @@
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/edits/pickermenu.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
 
 #include <QGuiApplication>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
@@ -20,7 +21,6 @@
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTableView>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -89,16 +89,12 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     , m_total(new ElidedLabel(this))
     , m_empty(new QLabel(this))
 {
-    setObjectName(QStringLiteral("collectivesView"));
-    setAccessibleName(tr("Collectives"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("collectivesView", tr("Collectives"));
     m_filter->setSourceModel(m_model);
     m_filter->setSortRole(CollectivesModel::kSortRole);
     m_filter->setFilterKeyColumn(-1);
     m_filter->setFilterCaseSensitivity(Qt::CaseInsensitive);
-    m_table->setObjectName(QStringLiteral("collectivesTable"));
-    m_table->setAccessibleName(tr("Collectives"));
+    nameWidget(m_table, "collectivesTable", tr("Collectives"));
     m_table->setModel(m_filter);
     m_table->setItemDelegateForColumn(CollectivesModel::TensorColumn, new TensorDelegate(m_table));
     m_table->setSortingEnabled(true);
@@ -123,17 +119,14 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
         const int weight = weightOfCollective(*evaluation, evaluation->plan.collectives[static_cast<std::size_t>(row)]);
         return weight < 0 ? std::vector<int>() : std::vector<int> { weight };
     });
-    m_filterEdit->setObjectName(QStringLiteral("collectivesFilter"));
-    m_filterEdit->setAccessibleName(tr("Filter of the collectives"));
+    nameWidget(m_filterEdit, "collectivesFilter", tr("Filter of the collectives"));
     m_filterEdit->setPlaceholderText(tr("Filter"));
     m_filterEdit->setToolTip(tr("Shows the collectives that have this text in any column"));
     m_filterEdit->setClearButtonEnabled(true);
     m_filterEdit->setMinimumWidth(90);
     m_filterEdit->setMaximumWidth(180);
     m_filterEdit->installEventFilter(this);
-    m_phase->setObjectName(QStringLiteral("collectivesPhase"));
-    m_phase->setAccessibleName(tr("Phase of the collectives"));
-    m_phase->setToolTip(tr("Shows the collectives of one phase of the step"));
+    nameWidget(m_phase, "collectivesPhase", tr("Phase of the collectives"), tr("Shows the collectives of one phase of the step"));
     m_total->setObjectName(QStringLiteral("collectivesTotal"));
     m_empty->setObjectName(QStringLiteral("collectivesEmpty"));
     m_empty->setTextFormat(Qt::RichText); // it has a link
@@ -141,16 +134,12 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     connect(m_empty, &QLabel::linkActivated, m_filterEdit, &QLineEdit::clear);
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(8);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     top->addWidget(m_total, 1);
     top->addWidget(m_picker);
     top->addWidget(m_phase);
     top->addWidget(m_filterEdit);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     auto* table = new QHBoxLayout;
     table->setContentsMargins(8, 0, 8, 0);

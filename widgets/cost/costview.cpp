@@ -2,20 +2,20 @@
 #include "widgets/cost/costview.h"
 
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPainter>
 #include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <set>
@@ -115,16 +115,12 @@ CostView::CostView(Document* document, QWidget* parent)
     , m_empty(new QLabel(this))
     , m_legend(new Legend(this))
 {
-    setObjectName(QStringLiteral("costView"));
-    setAccessibleName(tr("Cost"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("costView", tr("Cost"));
     m_total->setObjectName(QStringLiteral("costTotal"));
     m_empty->setObjectName(QStringLiteral("costEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
-    m_tree->setObjectName(QStringLiteral("costTree"));
-    m_tree->setAccessibleName(tr("Cost of each part of the model"));
+    nameWidget(m_tree, "costTree", tr("Cost of each part of the model"));
     m_tree->setColumnCount(ColumnCount);
     m_tree->setHeaderLabels(
         { tr("part"), tr("share"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
@@ -186,9 +182,7 @@ CostView::CostView(Document* document, QWidget* parent)
     auto* tree = new QHBoxLayout;
     tree->setContentsMargins(8, 0, 8, 0);
     tree->addWidget(m_tree);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     column->addLayout(tree, 1);
     column->addLayout(legend);

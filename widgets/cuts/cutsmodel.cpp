@@ -6,6 +6,7 @@
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/columnheading.h"
 
 #include <QPainter>
 #include <QStringList>
@@ -165,22 +166,14 @@ QVariant CutsModel::data(const QModelIndex& index, int role) const
 
 QVariant CutsModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    static const char* const titles[ColumnCount] = { QT_TR_NOOP("cut rule"), QT_TR_NOOP("parts"), QT_TR_NOOP("sizes"),
-                                                     QT_TR_NOOP("differs on"), QT_TR_NOOP("padding") };
-    static const char* const tips[ColumnCount] = { QT_TR_NOOP("The rule, and who cuts by it"),
-                                                   QT_TR_NOOP("The dim from its first element to its last"),
-                                                   QT_TR_NOOP("Elements of the parts in order"),
-                                                   QT_TR_NOOP("Devices that hold other elements than under the balanced rule"),
-                                                   QT_TR_NOOP("Elements added when every part is padded to the largest") };
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
-        return {};
-    if (role == Qt::DisplayRole)
-        return tr(titles[section]);
-    if (role == Qt::ToolTipRole)
-        return tr(tips[section]);
-    if (role == Qt::TextAlignmentRole)
-        return static_cast<int>((section == PaddingColumn ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    return {};
+    static const ColumnHeading columns[ColumnCount] = {
+        { QT_TR_NOOP("cut rule"), QT_TR_NOOP("The rule, and who cuts by it") },
+        { QT_TR_NOOP("parts"), QT_TR_NOOP("The dim from its first element to its last") },
+        { QT_TR_NOOP("sizes"), QT_TR_NOOP("Elements of the parts in order") },
+        { QT_TR_NOOP("differs on"), QT_TR_NOOP("Devices that hold other elements than under the balanced rule") },
+        { QT_TR_NOOP("padding"), QT_TR_NOOP("Elements added when every part is padded to the largest"), true },
+    };
+    return headingData(columns, section, orientation, role, [](const char* text) { return tr(text); });
 }
 
 CutBarDelegate::CutBarDelegate(const CutsModel* model, QObject* parent)

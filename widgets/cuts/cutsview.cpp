@@ -8,17 +8,17 @@
 #include "widgets/controls/numberedit.h"
 #include "widgets/cuts/cutsmodel.h"
 #include "widgets/edits/strategydraft.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QTableView>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -58,10 +58,7 @@ CutsView::CutsView(Document* document, QWidget* parent)
     , m_top(new QWidget(this))
     , m_table(new QTableView(this))
 {
-    setObjectName(QStringLiteral("cutsView"));
-    setAccessibleName(tr("Cuts"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("cutsView", tr("Cuts"));
     buildLayout();
     connect(m_dim, &QComboBox::activated, this, [this] { showDim(); });
     connect(m_axes, &AxisPicker::axesChanged, this, [this] { compare(); });
@@ -72,12 +69,10 @@ CutsView::CutsView(Document* document, QWidget* parent)
 
 void CutsView::buildLayout()
 {
-    m_dim->setObjectName(QStringLiteral("cutsDim"));
-    m_dim->setAccessibleName(tr("Tensor dim"));
+    nameWidget(m_dim, "cutsDim", tr("Tensor dim"));
     m_axes->setObjectName(QStringLiteral("cutsAxes"));
-    m_grain->setObjectName(QStringLiteral("cutsGrain"));
-    m_grain->setAccessibleName(tr("Elements that stay together"));
-    m_grain->setToolTip(tr("Elements that the grain-balanced rule keeps together, such as a head or a quantization block"));
+    nameWidget(m_grain, "cutsGrain", tr("Elements that stay together"),
+               tr("Elements that the grain-balanced rule keeps together, such as a head or a quantization block"));
     m_grain->setOptional(true);
     m_note->setObjectName(QStringLiteral("cutsNote"));
     m_empty->setObjectName(QStringLiteral("cutsEmpty"));
@@ -87,8 +82,7 @@ void CutsView::buildLayout()
     m_message->setWordWrap(true);
     m_message->setContentsMargins(kPanelMargin, 2, kPanelMargin, 4);
     m_message->hide();
-    m_table->setObjectName(QStringLiteral("cutsTable"));
-    m_table->setAccessibleName(tr("Cut rules"));
+    nameWidget(m_table, "cutsTable", tr("Cut rules"));
     m_table->setModel(m_model);
     m_table->setItemDelegateForColumn(CutsModel::BarColumn, new CutBarDelegate(m_model, m_table));
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -107,9 +101,7 @@ void CutsView::buildLayout()
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->installEventFilter(this);
     makeCopyable(m_table);
-    auto* top = new QHBoxLayout(m_top);
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 4);
-    top->setSpacing(12);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 4 }, 12, m_top);
     top->addWidget(m_dim);
     top->addWidget(m_axes, 1);
     top->addWidget(m_note);
@@ -118,9 +110,7 @@ void CutsView::buildLayout()
     auto* table = new QHBoxLayout;
     table->setContentsMargins(8, 0, 8, 0);
     table->addWidget(m_table);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_top);
     column->addLayout(table, 1);
     column->addWidget(m_message);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/document/documentview.h"
 
+#include "widgets/look/naming.h"
+
 #include <QEvent>
 
 #include <utility>
@@ -54,6 +56,13 @@ void DocumentView::start()
 {
     m_started = true;
     refresh();
+}
+
+void DocumentView::nameView(const char* id, const QString& name)
+{
+    nameWidget(this, id, name);
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
 }
 
 void DocumentView::changeEvent(QEvent* event)

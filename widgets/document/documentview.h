@@ -21,6 +21,8 @@ public:
 protected:
     /// A derived class calls this when it is built; nothing reaches it before.
     void start();
+    /// `id` is the view's object name, `name` what screen readers say; its background is that of lists and fields.
+    void nameView(const char* id, const QString& name);
     /// The evaluation was replaced, or its layouts are to be written otherwise; prepare everything that painting reads.
     virtual void refresh() = 0;
     /// Weight, device, collective or mesh axis was selected.

@@ -3,6 +3,7 @@
 
 #include "model/session/document.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QActionGroup>
@@ -152,8 +153,7 @@ void PickerMenu::addBudget()
     auto* layout = new QHBoxLayout(row);
     layout->setContentsMargins(24, 4, 12, 4);
     m_budget = new QDoubleSpinBox(row);
-    m_budget->setObjectName(QStringLiteral("picker.budget"));
-    m_budget->setAccessibleName(tr("Memory budget in MiB"));
+    nameWidget(m_budget, "picker.budget", tr("Memory budget in MiB"));
     m_budget->setRange(0, kMostMib);
     m_budget->setDecimals(3);
     m_budget->setSuffix(tr(" MiB"));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/edits/strategyclip.h"
 
-#include "widgets/look/format.h"
+#include "model/io/json/corewords.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/json/jsonwriter.h"
 
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QMimeData>
 
 namespace shardboard {
@@ -14,34 +13,35 @@ namespace {
 
 constexpr int kLongest = 1 << 16; ///< bytes; no strategy is longer
 
-QJsonArray texts(const std::vector<std::string>& list)
+/// Segments are texts.
+template <class Each, MembersOf<Strategy> Copied, class Segments>
+void clipMembers(Each each, Copied& strategy, Segments& segments)
 {
-    QJsonArray out;
-    for (const std::string& text : list)
-        out.append(verbatim(text));
-    return out;
+    each.value("kind", strategy.kind);
+    each.usual("axes", strategy.axes);
+    each.usual("dim", strategy.dim);
+    each.usual("spec", strategy.spec);
+    each.usual("num_heads", strategy.numHeads);
+    each.usual("head_dim", strategy.headDim);
+    each.usual("segments", segments);
 }
 
-std::optional<Strategy> read(const QJsonObject& object)
+std::optional<Strategy> read(const std::string& text)
 {
-    const auto kind = strategyKindFromName(object.value(QLatin1String("kind")).toString().toStdString());
-    if (!kind)
+    const auto document = parseJson(text, "clipboard");
+    if (!document.ok())
         return std::nullopt;
+    auto from = JsonFields::message(document.value(), "clipboard");
     Strategy out;
-    out.kind = *kind;
-    for (const QJsonValue& axis : object.value(QLatin1String("axes")).toArray())
-        out.axes.push_back(axis.toString().toStdString());
-    out.dim = object.value(QLatin1String("dim")).toInt();
-    out.spec = object.value(QLatin1String("spec")).toString().toStdString();
-    out.numHeads = object.value(QLatin1String("num_heads")).toInteger();
-    out.headDim = object.value(QLatin1String("head_dim")).toInteger();
-    for (const QJsonValue& segment : object.value(QLatin1String("segments")).toArray()) {
-        const auto parsed = parseSegment(segment.toString().toStdString(), "clipboard");
+    std::vector<std::string> segments;
+    clipMembers(JsonMembersReader(from), out, segments);
+    for (const std::string& segment : segments) {
+        const auto parsed = parseSegment(segment, "clipboard");
         if (!parsed.ok())
             return std::nullopt;
         out.segments.push_back(parsed.value());
     }
-    return out;
+    return from.error() ? std::nullopt : std::optional(out);
 }
 
 } // namespace
@@ -51,16 +51,9 @@ QByteArray strategyData(const Strategy& strategy)
     std::vector<std::string> segments;
     for (const StrategySegment& segment : strategy.segments)
         segments.push_back(segment.text());
-    const QJsonObject object {
-        { QStringLiteral("kind"), qstr(strategyKindName(strategy.kind)) },
-        { QStringLiteral("axes"), texts(strategy.axes) },
-        { QStringLiteral("dim"), strategy.dim },
-        { QStringLiteral("spec"), verbatim(strategy.spec) },
-        { QStringLiteral("num_heads"), static_cast<qint64>(strategy.numHeads) },
-        { QStringLiteral("head_dim"), static_cast<qint64>(strategy.headDim) },
-        { QStringLiteral("segments"), texts(segments) },
-    };
-    return QJsonDocument(object).toJson(QJsonDocument::Compact);
+    nlohmann::json out;
+    clipMembers(JsonMembersWriter(out), strategy, segments);
+    return QByteArray::fromStdString(jsonText(out));
 }
 
 QMimeData* strategyMimeData(const Strategy& strategy, const QString& text)
@@ -76,7 +69,7 @@ std::optional<Strategy> strategyFromMimeData(const QMimeData* data)
     if (data == nullptr)
         return std::nullopt;
     if (data->hasFormat(QLatin1String(kStrategyMimeType)))
-        return read(QJsonDocument::fromJson(data->data(QLatin1String(kStrategyMimeType)).left(kLongest)).object());
+        return read(data->data(QLatin1String(kStrategyMimeType)).left(kLongest).toStdString());
     const QString text = data->hasText() ? data->text().left(kLongest).trimmed() : QString();
     if (!text.startsWith(QLatin1String("P(")) || !text.endsWith(QLatin1Char(')')) || text.contains(QLatin1Char('\n')))
         return std::nullopt;

@@ -9,12 +9,13 @@
 #include "widgets/explain/rowsmodel.h"
 #include "widgets/jobs/background.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
@@ -23,7 +24,6 @@
 #include <QSplitter>
 #include <QTableView>
 #include <QTimer>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -108,22 +108,15 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     , m_timer(new QTimer(this))
     , m_effects(new LatestJob(this))
 {
-    setObjectName(QStringLiteral("explainView"));
-    setAccessibleName(tr("Explanation"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("explainView", tr("Explanation"));
     m_title->setObjectName(QStringLiteral("explainTitle"));
-    m_operations->setObjectName(QStringLiteral("explainOperation"));
-    m_operations->setAccessibleName(tr("Operation to explain"));
-    m_operations->setToolTip(tr("Operation to explain"));
+    nameWidget(m_operations, "explainOperation", tr("Operation to explain"), tr("Operation to explain"));
     m_operations->setMaxVisibleItems(24);
-    m_causes->setObjectName(QStringLiteral("explainCauses"));
-    m_causes->setAccessibleName(tr("Causes, starting at the root"));
+    nameWidget(m_causes, "explainCauses", tr("Causes, starting at the root"));
     m_causes->setWidgetResizable(true);
     m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_causes->setMinimumWidth(200);
-    m_table->setObjectName(QStringLiteral("explainRows"));
-    m_table->setAccessibleName(tr("Rows that the picker considered"));
+    nameWidget(m_table, "explainRows", tr("Rows that the picker considered"));
     m_table->setModel(m_rows);
     m_table->setItemDelegateForColumn(RowsModel::PriceColumn, new PriceDelegate(m_table));
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -150,14 +143,10 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
 
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(12);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 12);
     top->addWidget(m_title, 1);
     top->addWidget(m_operations);
-    auto* column = new QVBoxLayout(m_ranked);
-    column->setContentsMargins(8, 0, 8, 6);
-    column->setSpacing(4);
+    auto* column = boxLayout<QVBoxLayout>({ 8, 0, 8, 6 }, 4, m_ranked);
     column->addWidget(m_table, 1);
     column->addWidget(m_detail);
     auto* splitter = new QSplitter(Qt::Horizontal, this);
@@ -169,9 +158,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     splitter->setStretchFactor(0, 2);
     splitter->setStretchFactor(1, 5);
     splitter->setSizes({ 250, 750 });
-    auto* all = new QVBoxLayout(this);
-    all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(0);
+    auto* all = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     all->addLayout(top);
     all->addWidget(m_note);
     all->addWidget(splitter, 1);

@@ -15,6 +15,8 @@
 #include "widgets/look/theme.h"
 
 #include "model/hardware/footprint.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 
 #include <QCoreApplication>
 #include <QEvent>
@@ -22,7 +24,6 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QTimer>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <utility>
@@ -32,7 +33,7 @@ namespace shardboard {
 namespace {
 
 constexpr std::size_t kMostCards = 12;
-constexpr std::size_t kMostEffects = 3; ///< findings whose repair is evaluated to tell what it brings
+constexpr std::size_t kMostRepairs = 3; ///< findings whose repair is evaluated to tell what it brings
 constexpr double kQuick = 0.5; ///< seconds that an evaluation may take for the effects of repairs to be told unasked
 
 /// Tells targets of one evaluation apart.
@@ -68,22 +69,16 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     , m_explaining(new LatestJob(this))
     , m_repairing(new LatestJob(this))
 {
-    setObjectName(QStringLiteral("inspectorPanel"));
-    setAccessibleName(tr("Inspector"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("inspectorPanel", tr("Inspector"));
     m_header->setDetailAtRight();
-    m_scroll->setObjectName(QStringLiteral("inspectorScroll"));
-    m_scroll->setAccessibleName(tr("Explanation of the selection"));
+    nameWidget(m_scroll, "inspectorScroll", tr("Explanation of the selection"));
     m_scroll->setWidgetResizable(true);
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
     m_evaluating->setObjectName(QStringLiteral("alternativesJob"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addWidget(m_scroll, 1);
     start();
@@ -541,8 +536,7 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
         if (!edit)
             continue;
         QPushButton* button = card->addButton(picked ? tr("Unpin") : tr("Pin this"), QString());
-        button->setObjectName(QStringLiteral("inspectorPin"));
-        button->setToolTip(tr("%1 (can be undone)").arg(qstr(edit->text)));
+        nameWidget(button, "inspectorPin", {}, tr("%1 (can be undone)").arg(qstr(edit->text)));
         button->setProperty("primary", false);
         button->setFont(uiFont(this, -0.5));
         connect(
@@ -586,7 +580,7 @@ void InspectorPanel::findings(InspectorPage& page, const std::vector<std::string
                 Qt::QueuedConnection);
         }
         if (finding.fix)
-            addRepair(*card, *finding.fix, shown <= kMostEffects ? effectOfRepair(*finding.fix, wait) : QString());
+            addRepair(*card, *finding.fix, shown <= kMostRepairs ? effectOfRepair(*finding.fix, wait) : QString());
     }
     askForRepairs();
 }

@@ -6,19 +6,19 @@
 
 #include "widgets/edits/repairs.h"
 #include "widgets/explain/rowsmodel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"
 #include "widgets/tables/tablecopy.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -65,12 +65,8 @@ PinsView::PinsView(Document* document, QWidget* parent)
     , m_message(new QLabel(this))
     , m_empty(new QLabel(this))
 {
-    setObjectName(QStringLiteral("pinsView"));
-    setAccessibleName(tr("Pins"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
-    m_list->setObjectName(QStringLiteral("pinsList"));
-    m_list->setAccessibleName(tr("Pins"));
+    nameView("pinsView", tr("Pins"));
+    nameWidget(m_list, "pinsList", tr("Pins"));
     m_list->setRootIsDecorated(false);
     m_list->setItemDelegateForColumn(StateColumn, new NoteDelegate(m_list));
     m_list->setSelectionMode(QAbstractItemView::ExtendedSelection);
@@ -80,14 +76,12 @@ PinsView::PinsView(Document* document, QWidget* parent)
     m_list->header()->setStretchLastSection(true);
     m_list->installEventFilter(this);
     makeCopyable(m_list);
-    m_new->setObjectName(QStringLiteral("pinsNew"));
-    m_new->setAccessibleName(tr("New pin"));
+    nameWidget(m_new, "pinsNew", tr("New pin"));
     m_new->setPlaceholderText(QStringLiteral("*:batch=data"));
     m_new->setToolTip(tr("NAMES:LABEL=AXES keeps a dim of activations over mesh axes, *:batch=data,fsdp;\n"
                          "OPERATION@AXIS=ROW takes a row, self_attn.attention@model=S2 S2 S2 -> S2"));
     m_add->setObjectName(QStringLiteral("pinsAdd"));
-    m_remove->setObjectName(QStringLiteral("pinsRemove"));
-    m_remove->setToolTip(tr("Removes the selected pins (Delete)"));
+    nameWidget(m_remove, "pinsRemove", {}, tr("Removes the selected pins (Delete)"));
     m_message->setObjectName(QStringLiteral("pinsMessage"));
     m_message->setWordWrap(true);
     m_message->setTextFormat(Qt::PlainText);
@@ -95,15 +89,11 @@ PinsView::PinsView(Document* document, QWidget* parent)
     m_empty->setObjectName(QStringLiteral("pinsEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(8);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     top->addWidget(m_new, 1);
     top->addWidget(m_add);
     top->addWidget(m_remove);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 6);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 6 }, 0, this);
     column->addLayout(top);
     auto* message = new QHBoxLayout;
     message->setContentsMargins(kPanelMargin, 0, kPanelMargin, 4);

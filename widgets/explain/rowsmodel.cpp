@@ -5,6 +5,7 @@
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/columnheading.h"
 
 #include <QApplication>
 #include <QPainter>
@@ -253,31 +254,17 @@ QVariant RowsModel::data(const QModelIndex& index, int role) const
 
 QVariant RowsModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    static const char* const titles[ColumnCount] = { QT_TR_NOOP("mesh axis"),
-                                                     QT_TR_NOOP("row"),
-                                                     QT_TR_NOOP("price"),
-                                                     QT_TR_NOOP("reshards"),
-                                                     QT_TR_NOOP("step"),
-                                                     QT_TR_NOOP("why"),
-                                                     "" };
-    static const char* const tips[ColumnCount] = {
-        QT_TR_NOOP("The mesh axis that the row is for; each is decided on its own"),
-        QT_TR_NOOP("Placements of the operands and, after the arrow, of the result: R whole, S1 cut on dim 1, P partial"),
-        QT_TR_NOOP("What the row's own reshards take, as the picker's profile counts"),
-        QT_TR_NOOP("The collectives that bring the operands there"),
-        QT_TR_NOOP("The whole step, if the row is pinned"),
-        QT_TR_NOOP("Why it was picked, is refused, or is not possible"),
-        ""
+    static const ColumnHeading columns[ColumnCount] = {
+        { QT_TR_NOOP("mesh axis"), QT_TR_NOOP("The mesh axis that the row is for; each is decided on its own") },
+        { QT_TR_NOOP("row"),
+          QT_TR_NOOP("Placements of the operands and, after the arrow, of the result: R whole, S1 cut on dim 1, P partial") },
+        { QT_TR_NOOP("price"), QT_TR_NOOP("What the row's own reshards take, as the picker's profile counts") },
+        { QT_TR_NOOP("reshards"), QT_TR_NOOP("The collectives that bring the operands there") },
+        { QT_TR_NOOP("step"), QT_TR_NOOP("The whole step, if the row is pinned"), true },
+        { QT_TR_NOOP("why"), QT_TR_NOOP("Why it was picked, is refused, or is not possible") },
+        {},
     };
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
-        return {};
-    if (role == Qt::DisplayRole)
-        return tr(titles[section]);
-    if (role == Qt::ToolTipRole)
-        return tr(tips[section]);
-    if (role == Qt::TextAlignmentRole)
-        return static_cast<int>((section == StepColumn ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    return {};
+    return headingData(columns, section, orientation, role, [](const char* text) { return tr(text); });
 }
 
 void PriceDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const

@@ -4,7 +4,9 @@
 #include "model/design/findings/findings.h"
 #include "widgets/edits/repairs.h"
 #include "widgets/jobs/longwork.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"
@@ -12,13 +14,11 @@
 #include "widgets/tables/weighthover.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
 #include <QResizeEvent>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -56,12 +56,8 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     , m_repair(new QAction(tr("Apply &Repair"), this))
     , m_work(new LongWork(this))
 {
-    setObjectName(QStringLiteral("findingsView"));
-    setAccessibleName(tr("Findings"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
-    m_list->setObjectName(QStringLiteral("findingsList"));
-    m_list->setAccessibleName(tr("Findings"));
+    nameView("findingsView", tr("Findings"));
+    nameWidget(m_list, "findingsList", tr("Findings"));
     m_list->setRootIsDecorated(false);
     m_list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -86,8 +82,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_refusal->setTextFormat(Qt::PlainText);
     m_refusal->setContentsMargins(kPanelMargin, 4, kPanelMargin, 6);
     m_refusal->hide();
-    m_all->setObjectName(QStringLiteral("repairAll"));
-    m_all->setToolTip(tr("Makes all repairs as one step of the history"));
+    nameWidget(m_all, "repairAll", {}, tr("Makes all repairs as one step of the history"));
     m_repair->setObjectName(QStringLiteral("finding.repair"));
     m_repair->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Period));
     addAction(m_repair);
@@ -99,9 +94,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     auto* list = new QHBoxLayout;
     list->setContentsMargins(8, 0, 8, 0);
     list->addWidget(m_list);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     column->addLayout(list, 1);
     column->addWidget(m_empty, 1);
@@ -172,10 +165,9 @@ void FindingsView::addRow(const DesignFinding& finding, int index)
 void FindingsView::addRepair(QTreeWidgetItem* item, const Repair& repair)
 {
     QPushButton* button = addButton(item, qstr(repair.text));
-    button->setObjectName(QStringLiteral("repairButton"));
-    button->setToolTip(
-        qstr(repair.text) + QLatin1Char('\n')
-        + tr("One step of the history (%1 on the row)").arg(m_repair->shortcut().toString(QKeySequence::NativeText)));
+    nameWidget(button, "repairButton", {},
+               qstr(repair.text) + QLatin1Char('\n')
+                   + tr("One step of the history (%1 on the row)").arg(m_repair->shortcut().toString(QKeySequence::NativeText)));
     const int index = item->data(NoteColumn, kIndexRole).toInt();
     // Later: the repair replaces this list and with it the button. Only for the findings that were clicked on.
     const auto act = [this, index, shown = std::weak_ptr<const Evaluation>(document()->evaluation())] {
@@ -189,8 +181,7 @@ void FindingsView::addRepair(QTreeWidgetItem* item, const Repair& repair)
 void FindingsView::addShow(QTreeWidgetItem* item, const FindingPlace& place)
 {
     QPushButton* button = addButton(item, placeText(place));
-    button->setObjectName(QStringLiteral("showButton"));
-    button->setToolTip(item->toolTip(NoteColumn));
+    nameWidget(button, "showButton", {}, item->toolTip(NoteColumn));
     const int index = item->data(NoteColumn, kIndexRole).toInt();
     connect(
         button, &QPushButton::clicked, this,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flow/flowscene.h"
 
+#include "model/ops/opdefinition.h"
 #include "widgets/document/documentview.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/look/format.h"
@@ -14,44 +15,15 @@ namespace shardboard {
 
 namespace {
 
-enum class Part { Alone, Projection, Attention, Activation, Gradient, Reduction, Update };
-
-Part partOf(const Op& op)
+/// A bias is part of its projection, a norm of queries or keys part of attention.
+OpGroup groupOf(const Op& op)
 {
-    switch (op.kind) {
-    case OpKind::ReduceGrad:
-        return Part::Reduction;
-    case OpKind::AdamStep:
-        return Part::Update;
-    case OpKind::LinearGradX:
-    case OpKind::LinearGradW:
-    case OpKind::RmsNormGradX:
-    case OpKind::RmsNormGradW:
-    case OpKind::ExpertLinearGradW:
-        return Part::Gradient;
-    case OpKind::AttentionGradQ:
-    case OpKind::AttentionGradK:
-    case OpKind::AttentionGradV:
-    case OpKind::RopeGrad:
-    case OpKind::Linear:
-        return op.kind == OpKind::Linear ? Part::Projection : Part::Attention;
-    case OpKind::Add:
-        return op.name.ends_with(".bias") ? Part::Projection : Part::Alone;
-    case OpKind::SplitHeads:
-    case OpKind::MergeHeads:
-    case OpKind::Rope:
-    case OpKind::KvAppend:
-    case OpKind::Attention:
-        return Part::Attention;
-    case OpKind::RmsNorm:
-        return op.name.starts_with("self_attn.") ? Part::Attention : Part::Alone;
-    case OpKind::Silu:
-    case OpKind::Gelu:
-    case OpKind::Mul:
-        return Part::Activation;
-    default:
-        return Part::Alone;
-    }
+    const OpDefinition& definition = definitionOf(op.kind);
+    if (op.kind == OpKind::Add && op.name.ends_with(".bias"))
+        return OpGroup::Projection;
+    if (op.kind == OpKind::RmsNorm && op.name.starts_with("self_attn."))
+        return OpGroup::Attention;
+    return definition.group;
 }
 
 QString lastName(const std::string& name)
@@ -102,19 +74,18 @@ private:
             m_base = m_segment.ops.front().operands.front().before;
     }
 
-    bool joins(const PlannedOp& planned, Part part) const
+    bool joins(const PlannedOp& planned, OpGroup group) const
     {
-        if (m_ops.empty() || part == Part::Alone || part != m_part)
+        const bool alone = group == OpGroup::Single || group == OpGroup::Small || group == OpGroup::Update;
+        if (m_ops.empty() || alone || group != m_group)
             return false;
         const Op& op = m_evaluation.graph.op(planned.op);
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
-        if (part == Part::Reduction)
+        if (group == OpGroup::Reduction)
             return true;
-        if (part == Part::Update)
-            return false;
-        if (part == Part::Gradient) // both gradients of one product
+        if (group == OpGroup::Gradient) // all gradients of one operation
             return withoutEnd(op.name) == withoutEnd(first.name);
-        if (part == Part::Projection && op.kind == OpKind::Linear && op.operands.front() != first.operands.front())
+        if (group == OpGroup::Projection && op.kind == OpKind::Linear && op.operands.front() != first.operands.front())
             return false;
         for (const OperandUse& use : planned.operands) {
             const bool inside = std::any_of(m_ops.begin(), m_ops.end(), [&](const PlannedOp* member) {
@@ -128,10 +99,10 @@ private:
 
     void add(const PlannedOp& planned)
     {
-        const Part part = partOf(m_evaluation.graph.op(planned.op));
-        if (!joins(planned, part))
+        const OpGroup group = groupOf(m_evaluation.graph.op(planned.op));
+        if (!joins(planned, group))
             close();
-        m_part = part;
+        m_group = group;
         for (const OperandUse& use : planned.operands)
             for (const int index : use.collectives)
                 m_collectives.push_back({ index, m_evaluation.graph.tensor(use.tensor).role == TensorRole::Weight });
@@ -173,33 +144,40 @@ private:
     QString title() const
     {
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
-        if (m_part == Part::Alone)
-            return first.kind == OpKind::Embedding || first.kind == OpKind::Output || first.kind == OpKind::GatherLast
-                ? lastName(first.name).replace(QLatin1Char('_'), QLatin1Char(' '))
-                : titleAlone(first);
         const auto weights = static_cast<int>(m_ops.size());
-        if (m_part == Part::Reduction)
+        switch (m_group) {
+        case OpGroup::Single:
+        case OpGroup::Small: {
+            const OpDefinition& definition = definitionOf(first.kind);
+            const bool named = (m_group == OpGroup::Small && definition.view) || definition.lookedUp >= 0;
+            return named ? lastName(first.name).replace(QLatin1Char('_'), QLatin1Char(' ')) : kindTitle(first);
+        }
+        case OpGroup::Reduction:
             return weights == 1 ? QObject::tr("gradient of 1 weight") : QObject::tr("gradients of %1 weights").arg(weights);
-        if (m_part == Part::Update) {
+        case OpGroup::Update: {
             const std::string& weight = m_evaluation.graph.tensor(first.operands.front()).name;
             return QObject::tr("Adam %1").arg(lastName(weight.ends_with(".weight") ? withoutEnd(weight) : weight));
         }
-        if (m_part == Part::Gradient)
+        case OpGroup::Gradient:
             return QObject::tr("∂ %1").arg(lastName(withoutEnd(first.name)));
-        const bool attentionGradient = std::any_of(m_ops.begin(), m_ops.end(), [&](const PlannedOp* planned) {
-            return m_evaluation.graph.op(planned->op).kind == OpKind::AttentionGradQ;
-        });
-        if (attentionGradient)
-            return QObject::tr("∂ attention");
+        default:
+            return groupTitle(first);
+        }
+    }
+
+    /// What does the work gives a group its name: `q · k · v`, `attention`, `silu · mul`.
+    QString groupTitle(const Op& first) const
+    {
         QStringList names;
         for (const PlannedOp* planned : m_ops) {
             const Op& op = m_evaluation.graph.op(planned->op);
-            if (m_part == Part::Projection && op.kind == OpKind::Linear)
+            const bool works = definitionOf(op.kind).flops != nullptr;
+            if (m_group == OpGroup::Projection && works)
                 names << lastName(op.name);
-            else if (m_part == Part::Attention && op.kind == OpKind::Attention)
-                names << qstr(opKindName(op.kind));
-            else if (m_part == Part::Activation)
-                names << qstr(opKindName(op.kind));
+            else if (m_group == OpGroup::Attention && works)
+                names = { kindTitle(op) }; // its gradients come last
+            else if (m_group == OpGroup::Activation)
+                names << kindTitle(op);
         }
         if (names.size() > 1)
             for (QString& name : names)
@@ -210,7 +188,7 @@ private:
     }
 
     /// `rms norm`; `∂ silu` for a gradient.
-    static QString titleAlone(const Op& op)
+    static QString kindTitle(const Op& op)
     {
         QString name = qstr(opKindName(op.kind));
         const qsizetype grad = name.indexOf(QStringLiteral("_grad"));
@@ -222,15 +200,11 @@ private:
     FlowItem box() const
     {
         FlowItem out;
-        const Op& first = m_evaluation.graph.op(m_ops.front()->op);
-        out.kind =
-            m_part == Part::Alone && (first.kind == OpKind::Add || first.kind == OpKind::Output || first.kind == OpKind::GatherLast)
-            ? FlowItem::Small
-            : FlowItem::Operation;
+        out.kind = m_group == OpGroup::Small ? FlowItem::Small : FlowItem::Operation;
         out.title = title();
         out.segment = m_index;
-        if (m_part != Part::Reduction)
-            out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_part == Part::Update ? Layout() : m_base);
+        if (m_group != OpGroup::Reduction)
+            out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_group == OpGroup::Update ? Layout() : m_base);
         QStringList tip;
         double seconds = 0;
         for (const PlannedOp* planned : m_ops) {
@@ -256,7 +230,7 @@ private:
     Notation m_notation;
     FlowScene m_scene;
     Layout m_base;
-    Part m_part = Part::Alone;
+    OpGroup m_group = OpGroup::Single;
     std::vector<const PlannedOp*> m_ops;
     std::vector<std::pair<int, bool>> m_collectives;
 };

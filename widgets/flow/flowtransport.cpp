@@ -4,11 +4,12 @@
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/document/planplayer.h"
 #include "widgets/document/steptexts.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QIcon>
 #include <QPainter>
 #include <QSignalBlocker>
@@ -77,19 +78,14 @@ FlowTransport::FlowTransport(PlanPlayer* player, QWidget* parent)
     , m_slider(new QSlider(Qt::Horizontal, this))
     , m_words(new ElidedLabel(this))
 {
-    setObjectName(QStringLiteral("flowTransport"));
-    setAccessibleName(tr("Walk through the plan"));
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kPanelMargin, 0, kPanelMargin, 3);
-    row->setSpacing(2);
+    nameWidget(this, "flowTransport", tr("Walk through the plan"));
+    auto* row = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin, 3 }, 2, this);
     m_first = button("flowFirst", tr("First step"), tr("First step of the plan (Home)"));
     m_back = button("flowBack", tr("Step back"), tr("Back by one step (comma; with Shift to the previous collective)"));
     m_play = button("flowPlay", tr("Play"), tr("Play the plan, or pause (Space)"));
     m_forward = button("flowForward", tr("Step forward"), tr("Forward by one step (period; with Shift to the next collective)"));
     m_last = button("flowLast", tr("Last step"), tr("Last step of the plan (End)"));
-    m_slider->setObjectName(QStringLiteral("flowSlider"));
-    m_slider->setAccessibleName(tr("Step of the plan"));
-    m_slider->setToolTip(tr("All steps of the plan, in order"));
+    nameWidget(m_slider, "flowSlider", tr("Step of the plan"), tr("All steps of the plan, in order"));
     m_slider->setFixedWidth(120);
     m_words->setObjectName(QStringLiteral("flowStep"));
     m_words->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);

@@ -18,6 +18,8 @@
 #include "widgets/look/theme.h"
 
 #include "model/plan/plansteps.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -26,7 +28,6 @@
 #include <QMenu>
 #include <QShortcut>
 #include <QSignalBlocker>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -47,22 +48,15 @@ FlowView::FlowView(Document* document, QWidget* parent)
     , m_transport(new FlowTransport(m_player, this))
     , m_empty(new QLabel(this))
 {
-    setObjectName(QStringLiteral("flowView"));
-    setAccessibleName(tr("Flow"));
-    m_find->setObjectName(QStringLiteral("flowFind"));
-    m_find->setAccessibleName(tr("Find an operation or a collective"));
-    m_find->setToolTip(
+    nameWidget(this, "flowView", tr("Flow"));
+    nameWidget(
+        m_find, "flowFind", tr("Find an operation or a collective"),
         tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes to the next one, in all segments"));
     m_find->setFixedWidth(120);
-    m_phase->setObjectName(QStringLiteral("flowPhase"));
-    m_phase->setAccessibleName(tr("Phase of the step"));
-    m_phase->setToolTip(tr("Phase of the step"));
-    m_choice->setObjectName(QStringLiteral("flowSegment"));
-    m_choice->setAccessibleName(tr("Expanded segment of the plan"));
-    m_choice->setToolTip(tr("Expanded segment of the plan"));
-    m_thickness->setObjectName(QStringLiteral("flowThickness"));
-    m_thickness->setAccessibleName(tr("Thickness of the lines"));
-    m_thickness->setToolTip(tr("What the thickness of the lines at a collective stands for"));
+    nameWidget(m_phase, "flowPhase", tr("Phase of the step"), tr("Phase of the step"));
+    nameWidget(m_choice, "flowSegment", tr("Expanded segment of the plan"), tr("Expanded segment of the plan"));
+    nameWidget(m_thickness, "flowThickness", tr("Thickness of the lines"),
+               tr("What the thickness of the lines at a collective stands for"));
     m_thickness->addItem(tr("Bytes"), static_cast<int>(FlowCanvas::Thickness::Bytes));
     m_thickness->addItem(tr("Time"), static_cast<int>(FlowCanvas::Thickness::Time));
     m_findRoom = new HeaderField(m_header, m_find);
@@ -73,14 +67,10 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_empty->setWordWrap(true);
     m_residual->setObjectName(QStringLiteral("flowResidual"));
     m_legend->setObjectName(QStringLiteral("flowLegend"));
-    auto* foot = new QHBoxLayout(m_foot);
-    foot->setContentsMargins(kPanelMargin, 0, kPanelMargin - 6, 0);
-    foot->setSpacing(8);
+    auto* foot = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin - 6, 0 }, 8, m_foot);
     foot->addWidget(m_residual, 1);
     foot->addWidget(m_legend);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addWidget(m_canvas, 1);
     column->addWidget(m_foot);

@@ -89,10 +89,7 @@ HardwareView::HardwareView(Document* document, QWidget* parent)
     , m_body(new QWidget(this))
     , m_column(new QVBoxLayout(m_body))
 {
-    setObjectName(QStringLiteral("hardwareView"));
-    setAccessibleName(tr("Hardware"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("hardwareView", tr("Hardware"));
     buildLayout();
     connect(m_preset, &QComboBox::activated, this, [this] { choosePreset(); });
     connect(m_open, &QPushButton::clicked, this, &HardwareView::openWanted);

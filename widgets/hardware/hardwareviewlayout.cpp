@@ -5,30 +5,27 @@
 
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QCheckBox>
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QVBoxLayout>
 
 namespace shardboard {
 
 void HardwareView::buildLayout()
 {
-    m_preset->setObjectName(QStringLiteral("hardwarePreset"));
-    m_preset->setAccessibleName(tr("Hardware preset"));
-    m_open->setObjectName(QStringLiteral("hardwareOpen"));
-    m_open->setToolTip(tr("Hardware from a file"));
-    m_save->setObjectName(QStringLiteral("hardwareSave"));
-    m_save->setToolTip(tr("Writes the hardware to a file, to be used by other designs and shardctl --hardware"));
-    m_back->setObjectName(QStringLiteral("hardwareBack"));
-    m_back->setToolTip(tr("Discards all edited values"));
+    nameWidget(m_preset, "hardwarePreset", tr("Hardware preset"));
+    nameWidget(m_open, "hardwareOpen", {}, tr("Hardware from a file"));
+    nameWidget(m_save, "hardwareSave", {},
+               tr("Writes the hardware to a file, to be used by other designs and shardctl --hardware"));
+    nameWidget(m_back, "hardwareBack", {}, tr("Discards all edited values"));
     m_source->setObjectName(QStringLiteral("hardwareSource"));
     m_empty->setObjectName(QStringLiteral("hardwareEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -41,9 +38,7 @@ void HardwareView::buildLayout()
     buttons->addWidget(m_save);
     buttons->addWidget(m_back);
     buttons->addStretch(1);
-    auto* top = new QVBoxLayout;
-    top->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    top->setSpacing(8);
+    auto* top = boxLayout<QVBoxLayout>({ kPanelMargin, 8, kPanelMargin, 8 }, 8);
     top->addWidget(m_preset);
     top->addLayout(buttons);
     top->addWidget(m_source);
@@ -54,9 +49,7 @@ void HardwareView::buildLayout()
     scroll->setWidgetResizable(true);
     scroll->setFocusPolicy(Qt::NoFocus);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     column->addWidget(scroll, 1);
     column->addWidget(m_empty, 1);
@@ -218,9 +211,7 @@ void HardwareView::addFlags(QGridLayout* grid, int at, Row& row)
 {
     const std::size_t index = m_rows.size();
     auto* box = new QWidget(grid->parentWidget());
-    auto* line = new QHBoxLayout(box);
-    line->setContentsMargins(0, 0, 0, 0);
-    line->setSpacing(8);
+    auto* line = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 8, box);
     for (const HardwareField::Option& option : row.field.options) {
         row.flags.push_back(new QCheckBox(option.text, box));
         line->addWidget(row.flags.back());
@@ -236,8 +227,7 @@ void HardwareView::addAdder()
     auto* row = new QHBoxLayout(line);
     row->setContentsMargins(0, 8, 0, 0);
     auto* add = new QPushButton(tr("Add Level"), line);
-    add->setObjectName(QStringLiteral("hardwareAddLevel"));
-    add->setToolTip(tr("A network that joins everything so far"));
+    nameWidget(add, "hardwareAddLevel", {}, tr("A network that joins everything so far"));
     connect(add, &QPushButton::clicked, this, [this] { addLevel(); });
     row->addWidget(add);
     row->addStretch(1);

@@ -2,14 +2,14 @@
 #include "widgets/history/historyview.h"
 
 #include "model/session/document.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
-#include <QHBoxLayout>
 #include <QPushButton>
 #include <QUndoStack>
 #include <QUndoView>
-#include <QVBoxLayout>
 
 namespace shardboard {
 
@@ -20,27 +20,21 @@ HistoryView::HistoryView(Document* document, QWidget* parent)
     , m_replay(new QPushButton(tr("Replay …"), this))
     , m_list(new QUndoView(document->undoStack(), this))
 {
-    setObjectName(QStringLiteral("historyView"));
-    setAccessibleName(tr("History"));
+    nameWidget(this, "historyView", tr("History"));
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     m_list->setObjectName(QStringLiteral("historyList"));
     m_list->setEmptyLabel(tr("As opened"));
     m_list->setAccessibleName(tr("Edits of this design; the selected one is the last in effect"));
     makeCopyable(m_list);
-    m_save->setObjectName(QStringLiteral("historySave"));
-    m_save->setToolTip(tr("Writes the edits up to the selected one to a file, to be replayed in this design or another one"));
-    m_replay->setObjectName(QStringLiteral("historyReplay"));
-    m_replay->setToolTip(tr("Replays the edits of a file, each as one step"));
-    auto* buttons = new QHBoxLayout;
-    buttons->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    buttons->setSpacing(8);
+    nameWidget(m_save, "historySave", {},
+               tr("Writes the edits up to the selected one to a file, to be replayed in this design or another one"));
+    nameWidget(m_replay, "historyReplay", {}, tr("Replays the edits of a file, each as one step"));
+    auto* buttons = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     buttons->addWidget(m_save);
     buttons->addWidget(m_replay);
     buttons->addStretch(1);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(buttons);
     column->addWidget(m_list, 1);
     connect(m_save, &QPushButton::clicked, this, &HistoryView::saveWanted);

@@ -3,9 +3,10 @@
 
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 
-#include <QHBoxLayout>
 #include <QProgressBar>
 #include <QPushButton>
 
@@ -30,15 +31,10 @@ LongWork::LongWork(QWidget* parent)
 {
     setObjectName(QStringLiteral("longWork"));
     m_what->setObjectName(QStringLiteral("longWork.what"));
-    m_progress->setObjectName(QStringLiteral("longWork.progress"));
-    m_progress->setAccessibleName(tr("Progress"));
+    nameWidget(m_progress, "longWork.progress", tr("Progress"));
     m_progress->setFixedWidth(140);
-    m_cancel->setObjectName(QStringLiteral("longWork.cancel"));
-    m_cancel->setAccessibleName(tr("Cancel"));
-    m_cancel->setToolTip(tr("Stop it"));
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(8);
+    nameWidget(m_cancel, "longWork.cancel", tr("Cancel"), tr("Stop it"));
+    auto* row = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 8, this);
     row->addWidget(m_what, 1);
     row->addWidget(m_progress);
     row->addWidget(m_cancel);

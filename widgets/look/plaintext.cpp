@@ -4,7 +4,7 @@
 #include "model/text/visibletext.h"
 
 #include <QApplication>
-#include <QEvent>
+#include <QHelpEvent>
 #include <QLabel>
 #include <QRegularExpression>
 #include <QScreen>
@@ -101,6 +101,18 @@ QString fileNamePart(const QString& text)
 void showToolTip(const QPoint& globalPos, const QString& text, QWidget* widget, const QRect& area, int milliseconds)
 {
     QToolTip::showText(globalPos, shortened(text, 2 * kLongestText), widget, area, milliseconds);
+}
+
+bool answersToolTip(QEvent* event, QWidget* widget, const std::function<QString(const QPoint&)>& textAt)
+{
+    if (event->type() != QEvent::ToolTip)
+        return false;
+    const auto* help = static_cast<QHelpEvent*>(event);
+    if (const QString text = textAt(help->pos()); text.isEmpty())
+        QToolTip::hideText();
+    else
+        showToolTip(help->globalPos(), text, widget);
+    return true;
 }
 
 void showPlainText()

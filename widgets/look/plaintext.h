@@ -8,8 +8,10 @@
 #include <QRect>
 #include <QString>
 
+#include <functional>
 #include <string>
 
+class QEvent;
 class QPoint;
 class QWidget;
 
@@ -39,6 +41,9 @@ QString fileNamePart(const QString& text);
 
 /// Tool tips of what is painted. Those of widgets, actions and lists are plain text, too.
 void showToolTip(const QPoint& globalPos, const QString& text, QWidget* widget, const QRect& area = {}, int milliseconds = -1);
+/// Of a widget that paints what it shows: shows what `textAt` says of a point of it, and none where that is empty. False: the event
+/// asks for no tool tip.
+bool answersToolTip(QEvent* event, QWidget* widget, const std::function<QString(const QPoint&)>& textAt);
 
 /// From now on every label and tool tip of the program that does not say otherwise is plain text, also in Qt's own
 /// dialogs (that of files asks whether one may be replaced), and no tool tip is larger than its screen. May be called

@@ -5,11 +5,9 @@
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 
@@ -172,31 +170,24 @@ void DeviceBars::keyPressEvent(QKeyEvent* event)
     Q_EMIT chosen(next);
 }
 
-void DeviceBars::focusInEvent(QFocusEvent*) { update(); }
-void DeviceBars::focusOutEvent(QFocusEvent*) { update(); }
+QString DeviceBars::toolTipAt(const QPoint& point) const
+{
+    const int index = barAt(point);
+    if (index < 0)
+        return {};
+    const DeviceBar& bar = m_bars[static_cast<std::size_t>(index)];
+    QStringList lines { tr("%1: %2").arg(bar.name, exactBytesText(bar.total())) };
+    for (const BarPart& part : bar.parts)
+        if (part.bytes > 0)
+            lines << tr("%1: %2").arg(part.name, bytesText(part.bytes));
+    if (m_limit > 0)
+        lines << tr("the mark: what a device has, %1").arg(bytesText(m_limit));
+    return lines.join(QLatin1Char('\n'));
+}
 
 bool DeviceBars::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        const int bar = barAt(help->pos());
-        QStringList lines;
-        if (bar >= 0) {
-            const DeviceBar& what = m_bars[static_cast<std::size_t>(bar)];
-            lines << tr("%1: %2").arg(what.name, exactBytesText(what.total()));
-            for (const BarPart& part : what.parts)
-                if (part.bytes > 0)
-                    lines << tr("%1: %2").arg(part.name, bytesText(part.bytes));
-            if (m_limit > 0)
-                lines << tr("the mark: what a device has, %1").arg(bytesText(m_limit));
-        }
-        if (lines.isEmpty())
-            QToolTip::hideText();
-        else
-            showToolTip(help->globalPos(), lines.join(QLatin1Char('\n')), this);
-        return true;
-    }
-    return QWidget::event(event);
+    return answersToolTip(event, this, [this](const QPoint& point) { return toolTipAt(point); }) || QWidget::event(event);
 }
 
 } // namespace shardboard

@@ -49,8 +49,6 @@ protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    void focusInEvent(QFocusEvent* event) override;
-    void focusOutEvent(QFocusEvent* event) override;
     bool event(QEvent* event) override;
 
 private:
@@ -58,6 +56,7 @@ private:
     QRectF lane(int bar) const;
     double scale() const; ///< pixels of a byte
     int barAt(const QPointF& point) const;
+    QString toolTipAt(const QPoint& point) const;
 
     std::vector<DeviceBar> m_bars;
     std::int64_t m_limit = 0;

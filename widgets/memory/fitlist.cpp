@@ -2,15 +2,15 @@
 #include "widgets/memory/fitlist.h"
 
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/memory/fitadvisor.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -40,8 +40,7 @@ FitList::FitList(Document* document, QWidget* parent)
     , m_rows(new QWidget(this))
     , m_column(new QVBoxLayout(m_rows))
 {
-    setObjectName(QStringLiteral("fitList"));
-    setAccessibleName(tr("What would make it fit"));
+    nameWidget(this, "fitList", tr("What would make it fit"));
     m_title->setObjectName(QStringLiteral("fitTitle"));
     m_title->setWordWrap(true);
     m_title->setTextFormat(Qt::PlainText);
@@ -49,17 +48,14 @@ FitList::FitList(Document* document, QWidget* parent)
     m_progress->setRange(0, 0);
     m_progress->setTextVisible(false);
     m_progress->setFixedHeight(6);
-    m_cancel->setObjectName(QStringLiteral("fitCancel"));
-    m_cancel->setToolTip(tr("Stops the search; what was found so far stays"));
+    nameWidget(m_cancel, "fitCancel", {}, tr("Stops the search; what was found so far stays"));
     m_column->setContentsMargins(0, 0, 0, 0);
     m_column->setSpacing(2);
     auto* line = new QHBoxLayout;
     line->setSpacing(8);
     line->addWidget(m_title, 1);
     line->addWidget(m_cancel);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(4);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 4, this);
     column->addLayout(line);
     column->addWidget(m_progress);
     column->addWidget(m_rows);
@@ -131,9 +127,7 @@ void FitList::showAnswer()
 void FitList::addOption(const FitOption& option)
 {
     auto* row = new QWidget(m_rows);
-    auto* line = new QHBoxLayout(row);
-    line->setContentsMargins(0, 0, 0, 0);
-    line->setSpacing(8);
+    auto* line = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 8, row);
     auto* take = new QPushButton(tr("Apply"), row);
     take->setObjectName(QStringLiteral("fitApply"));
     const QString what = qstr(option.what);

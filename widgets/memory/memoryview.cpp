@@ -13,6 +13,8 @@
 #include "widgets/plots/timelinechart.h"
 
 #include "model/hardware/hardware.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 
 #include <QCheckBox>
 #include <QEvent>
@@ -21,7 +23,6 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -86,10 +87,7 @@ MemoryView::MemoryView(Document* document, QWidget* parent)
     , m_legend(new QWidget(this))
     , m_rows(new QGridLayout(m_legend))
 {
-    setObjectName(QStringLiteral("memoryView"));
-    setAccessibleName(tr("Memory per device"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("memoryView", tr("Memory per device"));
     buildLayout();
     connect(m_chart, &TimelineChart::currentChanged, this, &MemoryView::showMoment);
     connect(m_chart, &TimelineChart::chosen, this, &MemoryView::chooseMoment);
@@ -106,14 +104,10 @@ void MemoryView::buildLayout()
     m_summary->setObjectName(QStringLiteral("memorySummary"));
     m_summary->setWordWrap(true);
     m_moment->setObjectName(QStringLiteral("memoryMoment"));
-    m_stage->setObjectName(QStringLiteral("memoryStage"));
-    m_stage->setAccessibleName(tr("Stage of the pipeline"));
-    m_stage->setToolTip(tr("The stage whose memory is shown, with its peak"));
-    m_bars->setObjectName(QStringLiteral("memoryBars"));
-    m_bars->setAccessibleName(tr("Peak memory of the devices by cause"));
-    m_chart->setObjectName(QStringLiteral("memoryChart"));
-    m_chart->setAccessibleName(tr("Memory over the operations of a step"));
-    m_chart->setToolTip(
+    nameWidget(m_stage, "memoryStage", tr("Stage of the pipeline"), tr("The stage whose memory is shown, with its peak"));
+    nameWidget(m_bars, "memoryBars", tr("Peak memory of the devices by cause"));
+    nameWidget(
+        m_chart, "memoryChart", tr("Memory over the operations of a step"),
         tr("Memory at every operation of a step; of identical layers, the first and the last. Click to select the operation"));
     m_empty->setObjectName(QStringLiteral("memoryEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -121,18 +115,14 @@ void MemoryView::buildLayout()
     m_rows->setContentsMargins(0, 0, 0, 0);
     m_rows->setHorizontalSpacing(8);
     m_rows->setVerticalSpacing(0);
-    auto* left = new QVBoxLayout(m_left);
-    left->setContentsMargins(0, 0, 0, 0);
-    left->setSpacing(4);
+    auto* left = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 4, m_left);
     left->addWidget(m_verdict);
     left->addWidget(m_summary);
     left->addWidget(m_bars);
     left->addWidget(m_fit);
     left->addWidget(m_legend);
     left->addStretch(1);
-    auto* right = new QVBoxLayout;
-    right->setContentsMargins(0, 0, 0, 0);
-    right->setSpacing(4);
+    auto* right = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 4);
     auto* over = new QHBoxLayout;
     over->setSpacing(8);
     over->addWidget(m_moment, 1);
@@ -145,9 +135,7 @@ void MemoryView::buildLayout()
     scroll->setWidgetResizable(true);
     scroll->setFocusPolicy(Qt::NoFocus);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    auto* body = new QHBoxLayout(m_body);
-    body->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    body->setSpacing(24);
+    auto* body = boxLayout<QHBoxLayout>({ kPanelMargin, 8, kPanelMargin, 8 }, 24, m_body);
     body->addWidget(scroll, 9);
     body->addLayout(right, 11);
     auto* column = new QVBoxLayout(this);

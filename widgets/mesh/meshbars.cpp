@@ -19,8 +19,6 @@ namespace {
 constexpr double kAbove = 32; ///< of the first bar above the grid
 constexpr double kBar = 28; ///< of each other bar
 
-QString tr(const char* text) { return QCoreApplication::translate("shardboard::MeshBar", text); }
-
 /// The levels of a direction that have a bar, from the inside out; what is folded goes on from another one.
 std::vector<std::size_t> barsOf(const std::vector<MeshGrid::Level>& levels)
 {
@@ -65,7 +63,7 @@ void paintLabels(QPainter& painter, const MeshBar& bar, const Mesh& mesh, const 
     const bool named = whole && metrics.horizontalAdvance(QStringLiteral("%1 %2").arg(name).arg(size - 1)) + 4 < step;
     const bool numbered = whole && metrics.horizontalAdvance(QString::number(size - 1)) + 4 < step;
     if (!named && !numbered) {
-        const QString devices = tr("%1, %2 devices").arg(name).arg(size);
+        const QString devices = QCoreApplication::translate("shardboard::MeshBar", "%1, %2 devices").arg(name).arg(size);
         const QString brief = QStringLiteral("%1 (%2)").arg(name).arg(size);
         const bool alone = bar.across && mesh.deviceCount() == size;
         const double spare = std::max(0.0, 60 - (end - begin)) / 2; // the name may be longer than a short bar

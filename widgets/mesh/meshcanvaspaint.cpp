@@ -17,8 +17,6 @@ using namespace meshcanvas;
 
 namespace {
 
-constexpr double kQuiet = 0.22; ///< opacity of what is not searched for, or not shown by the legend
-
 } // namespace
 
 void MeshCanvas::paintBase(QPainter& painter)
@@ -79,7 +77,7 @@ void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible, const Vie
 void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRectF& rect)
 {
     const PartColor color = colorAt(position);
-    painter.setOpacity(m_scene.isLoud(position) ? 1 : kQuiet);
+    painter.setOpacity(m_scene.isLoud(position) ? 1 : MeshScene::kQuiet);
     if (m_viewport.scale() >= kCardCell) {
         m_cards.paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_scene.mesh.deviceId(position)), color,
                       m_scene.memory.fillAt(position), m_scene.memory.peakAt(position));

@@ -8,23 +8,23 @@ namespace shardboard {
 
 namespace {
 
-using Level = MeshGrid::Level;
+using Levels = std::vector<MeshGrid::Level>;
 
 constexpr double kGap = 0.35;
 constexpr std::int64_t kLongestLine = 16;
 constexpr std::int64_t kHighest = 2; ///< times as high as wide, before it is folded
 constexpr std::int64_t kMostRows = 32; ///< that are never folded
 
-std::int64_t cells(const std::vector<Level>& levels)
+std::int64_t cells(const Levels& levels)
 {
     std::int64_t product = 1;
-    for (const Level& level : levels)
+    for (const auto& level : levels)
         product *= level.size;
     return product;
 }
 
 /// Of one direction: the steps of each level, with a gap between the blocks of all but the innermost.
-void setPitches(std::vector<Level>& levels)
+void setPitches(Levels& levels)
 {
     double extent = 1;
     for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -33,40 +33,40 @@ void setPitches(std::vector<Level>& levels)
     }
 }
 
-double extentOf(const std::vector<Level>& levels)
+double extentOf(const Levels& levels)
 {
     double extent = 1;
-    for (const Level& level : levels)
+    for (const auto& level : levels)
         extent += static_cast<double>(level.size - 1) * level.pitch;
     return extent;
 }
 
 /// Number among the cells of a direction -> where it begins.
-double beginOf(const std::vector<Level>& levels, std::int64_t index)
+double beginOf(const Levels& levels, std::int64_t index)
 {
     double at = 0;
-    for (const Level& level : levels) {
+    for (const auto& level : levels) {
         at += static_cast<double>(index % level.size) * level.pitch;
         index /= level.size;
     }
     return at;
 }
 
-std::int64_t indexOf(const std::vector<Level>& levels, std::int64_t position)
+std::int64_t indexOf(const Levels& levels, std::int64_t position)
 {
     std::int64_t index = 0;
     std::int64_t weight = 1;
-    for (const Level& level : levels) {
+    for (const auto& level : levels) {
         index += position / level.stride % level.size * weight;
         weight *= level.size;
     }
     return index;
 }
 
-std::int64_t positionsOf(const std::vector<Level>& levels, std::int64_t index)
+std::int64_t positionsOf(const Levels& levels, std::int64_t index)
 {
     std::int64_t position = 0;
-    for (const Level& level : levels) {
+    for (const auto& level : levels) {
         position += index % level.size * level.stride;
         index /= level.size;
     }
@@ -74,7 +74,7 @@ std::int64_t positionsOf(const std::vector<Level>& levels, std::int64_t index)
 }
 
 /// The number of the cell at a place of a direction, or -1 between blocks and outside.
-std::int64_t indexAt(const std::vector<Level>& levels, double at)
+std::int64_t indexAt(const Levels& levels, double at)
 {
     if (at < 0)
         return -1;
@@ -112,7 +112,7 @@ MeshGrid::MeshGrid(const Mesh& mesh)
            && m_down.back().size / fold % 2 == 0)
         fold *= 2;
     if (fold > 1) {
-        Level& outer = m_down.back();
+        auto& outer = m_down.back();
         outer.size /= fold;
         m_across.push_back({ outer.axis, fold, outer.stride * outer.size, 1, true });
     }

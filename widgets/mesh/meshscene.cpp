@@ -14,8 +14,6 @@ namespace shardboard {
 
 namespace {
 
-constexpr double kQuiet = 0.22; ///< of a colour that is drawn quietly
-
 QString tr(const char* text) { return QCoreApplication::translate("shardboard::MeshScene", text); }
 
 } // namespace

@@ -23,6 +23,7 @@ struct Theme;
 
 struct MeshScene {
     enum class Coloring { Shards, Memory };
+    static constexpr double kQuiet = 0.22; ///< opacity of what is not searched for, or not shown by the legend
 
     Coloring coloring = Coloring::Shards;
     QString highlight; ///< key of the legend's entry that is not drawn quietly; empty: all are not

@@ -8,8 +8,10 @@
 #include "widgets/document/planplayer.h"
 #include "widgets/document/steptexts.h"
 #include "widgets/edits/meshorder.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshlegend.h"
@@ -17,11 +19,9 @@
 
 #include <QContextMenuEvent>
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QMenu>
 #include <QShortcut>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 namespace shardboard {
 
@@ -42,8 +42,7 @@ MeshView::MeshView(Document* document, QWidget* parent)
     , m_legend(new Legend(m_foot))
     , m_topology(new TopologyView(document, this))
 {
-    setObjectName(QStringLiteral("meshView"));
-    setAccessibleName(tr("Mesh"));
+    nameWidget(this, "meshView", tr("Mesh"));
     m_coloring->setObjectName(QStringLiteral("meshColoring"));
     m_coloring->setText(tr("Memory"));
     m_coloring->setAccessibleName(tr("Color by memory"));
@@ -51,10 +50,8 @@ MeshView::MeshView(Document* document, QWidget* parent)
     m_coloring->setFocusPolicy(Qt::TabFocus);
     m_coloring->setToolTip(
         tr("Colors the devices by how full they are at their peak, instead of by the shard that they hold of the selected weight"));
-    m_find->setObjectName(QStringLiteral("meshFind"));
-    m_find->setAccessibleName(tr("Find devices"));
-    m_find->setToolTip(
-        tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes to the next one"));
+    nameWidget(m_find, "meshFind", tr("Find devices"),
+               tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes to the next one"));
     m_find->setFixedWidth(kFind);
     m_find->installEventFilter(this);
     m_header->addRight(m_find);
@@ -84,9 +81,7 @@ MeshView::MeshView(Document* document, QWidget* parent)
     m_foot->hide();
     connect(m_legend, &Legend::chosenChanged, m_canvas, &MeshCanvas::setHighlight);
     connect(m_canvas, &MeshCanvas::allWanted, m_legend, [this] { m_legend->choose({}); });
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->setSizeConstraint(QLayout::SetNoConstraint); // the view may get lower than with its legend
     column->addWidget(m_header);
     column->addWidget(m_canvas, 1);

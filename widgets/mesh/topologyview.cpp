@@ -7,13 +7,12 @@
 #include "model/hardware/footprint.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -100,8 +99,7 @@ std::vector<TopologyLine> topologyLines(const Mesh& mesh, const Hardware& hardwa
 TopologyView::TopologyView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
 {
-    setObjectName(QStringLiteral("topologyView"));
-    setAccessibleName(tr("Topology beneath the mesh"));
+    nameWidget(this, "topologyView", tr("Topology beneath the mesh"));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     start();
 }
@@ -327,31 +325,21 @@ void TopologyView::mousePressEvent(QMouseEvent* event)
             selection()->setMeshAxis(chip.axis);
 }
 
+QString TopologyView::toolTipAt(const QPoint& point) const
+{
+    for (const Chip& chip : chips())
+        if (chip.rect.contains(point))
+            return tr("groups of mesh axis %1: %2")
+                .arg(qstr(m_mesh.axis(chip.axis).name), qstr(describe(footprintOf({ chip.axis }, m_mesh, m_hardware), m_hardware)));
+    for (std::size_t i = 0; i < m_lines.size(); ++i)
+        if (point.y() >= lineTop(i) && point.y() < lineTop(i) + kLine * textScale(this))
+            return QStringLiteral("%1\n%2, %3\n%4").arg(m_lines[i].name, m_lines[i].link, m_lines[i].rate, m_lines[i].source);
+    return {};
+}
+
 bool TopologyView::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        for (const Chip& chip : chips())
-            if (chip.rect.contains(help->pos())) {
-                showToolTip(help->globalPos(),
-                            tr("groups of mesh axis %1: %2")
-                                .arg(qstr(m_mesh.axis(chip.axis).name),
-                                     qstr(describe(footprintOf({ chip.axis }, m_mesh, m_hardware), m_hardware))),
-                            this);
-                return true;
-            }
-        for (std::size_t i = 0; i < m_lines.size(); ++i)
-            if (help->pos().y() >= lineTop(i) && help->pos().y() < lineTop(i) + kLine * textScale(this)) {
-                showToolTip(help->globalPos(),
-                            m_lines[i].name + QLatin1Char('\n') + m_lines[i].link + QStringLiteral(", ") + m_lines[i].rate
-                                + QLatin1Char('\n') + m_lines[i].source,
-                            this);
-                return true;
-            }
-        QToolTip::hideText();
-        return true;
-    }
-    return DocumentView::event(event);
+    return answersToolTip(event, this, [this](const QPoint& point) { return toolTipAt(point); }) || DocumentView::event(event);
 }
 
 } // namespace shardboard

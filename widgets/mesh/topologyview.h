@@ -52,6 +52,7 @@ private:
     std::vector<Chip> chips() const;
     double lineTop(std::size_t line) const;
     bool namesFit(double left) const;
+    QString toolTipAt(const QPoint& point) const;
     void paintPicture(QPainter& painter, const QRectF& rect) const;
     void paintTorus(QPainter& painter, const QRectF& rect, const Level& level) const;
     void paintDots(QPainter& painter, const QRectF& rect, std::int64_t count) const;

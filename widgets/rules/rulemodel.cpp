@@ -5,6 +5,7 @@
 #include "widgets/edits/ruleedits.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
+#include "widgets/tables/columnheading.h"
 
 #include <QCoreApplication>
 #include <QDataStream>
@@ -175,24 +176,16 @@ QVariant RuleModel::data(const QModelIndex& index, int role) const
 
 QVariant RuleModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    static const char* const titles[ColumnCount] = { "", QT_TR_NOOP("logical name"), QT_TR_NOOP("mesh axes"), QT_TR_NOOP("decides"),
-                                                     QT_TR_NOOP("skipped") };
-    static const char* const tips[ColumnCount] = {
-        QT_TR_NOOP("Rules are tried from top to bottom"), QT_TR_NOOP("Name of a tensor dim that the rule is for"),
-        QT_TR_NOOP("Mesh axes that cut the dim, major first"),
-        QT_TR_NOOP("Dims of weights and inputs that get their axes from the rule; repeated layers count once"),
-        QT_TR_NOOP("Dims on which the rule was skipped because one of its axes already cuts another dim")
+    static const ColumnHeading columns[ColumnCount] = {
+        { "", QT_TR_NOOP("Rules are tried from top to bottom") },
+        { QT_TR_NOOP("logical name"), QT_TR_NOOP("Name of a tensor dim that the rule is for") },
+        { QT_TR_NOOP("mesh axes"), QT_TR_NOOP("Mesh axes that cut the dim, major first") },
+        { QT_TR_NOOP("decides"),
+          QT_TR_NOOP("Dims of weights and inputs that get their axes from the rule; repeated layers count once"), true },
+        { QT_TR_NOOP("skipped"), QT_TR_NOOP("Dims on which the rule was skipped because one of its axes already cuts another dim"),
+          true },
     };
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
-        return {};
-    if (role == Qt::DisplayRole)
-        return section == NumberColumn ? QString() : tr(titles[section]);
-    if (role == Qt::ToolTipRole)
-        return tr(tips[section]);
-    if (role == Qt::TextAlignmentRole)
-        return static_cast<int>((section == DecidesColumn || section == LostColumn ? Qt::AlignRight : Qt::AlignLeft)
-                                | Qt::AlignVCenter);
-    return {};
+    return headingData(columns, section, orientation, role, [](const char* text) { return tr(text); });
 }
 
 Qt::ItemFlags RuleModel::flags(const QModelIndex& index) const

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/rules/rulesoffer.h"
 
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QHBoxLayout>
@@ -43,13 +44,11 @@ RulesOffer::RulesOffer(QWidget* parent)
 {
     setObjectName(QStringLiteral("rulesOffer"));
     m_text->setObjectName(QStringLiteral("rulesOfferText"));
-    m_mesh->setObjectName(QStringLiteral("rulesOfferMesh"));
-    m_mesh->setAccessibleName(tr("Mesh to use"));
-    m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE. Sizes may be changed first."));
+    nameWidget(m_mesh, "rulesOfferMesh", tr("Mesh to use"),
+               tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE. Sizes may be changed first."));
     m_agree->setObjectName(QStringLiteral("rulesOfferAgree"));
     m_problem->setObjectName(QStringLiteral("rulesOfferProblem"));
-    m_warnings->setObjectName(QStringLiteral("rulesOfferWarnings"));
-    m_warnings->setAccessibleName(tr("Warnings of the rules file"));
+    nameWidget(m_warnings, "rulesOfferWarnings", tr("Warnings of the rules file"));
     m_warnings->setReadOnly(true);
     m_warnings->setTabChangesFocus(true);
     m_warnings->setFrameShape(QFrame::NoFrame);

@@ -92,10 +92,7 @@ RulesView::RulesView(Document* document, QWidget* parent)
     , m_split(new QSplitter(Qt::Horizontal, this))
     , m_pages(new QStackedWidget(this))
 {
-    setObjectName(QStringLiteral("rulesView"));
-    setAccessibleName(tr("Rules"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("rulesView", tr("Rules"));
     buildMenu();
     buildList();
     buildActions();

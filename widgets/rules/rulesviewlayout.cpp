@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rules view is made of; what it does is in rulesview.cpp.
 #include "widgets/document/documentview.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/rules/ruledelegate.h"
 #include "widgets/rules/rulemodel.h"
@@ -13,7 +15,6 @@
 
 #include <QAction>
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
@@ -23,7 +24,6 @@
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -119,8 +119,7 @@ void RulesView::buildMenu()
 
 void RulesView::buildList()
 {
-    m_list->setObjectName(QStringLiteral("rulesList"));
-    m_list->setAccessibleName(tr("Rules, tried from top to bottom"));
+    nameWidget(m_list, "rulesList", tr("Rules, tried from top to bottom"));
     m_list->setModel(m_model);
     m_list->setItemDelegate(new RuleDelegate(m_list));
     m_list->setRootIsDecorated(false);
@@ -210,9 +209,7 @@ QWidget* RulesView::emptyPage()
     for (QWidget* button : std::initializer_list<QWidget*> { take, open, add })
         buttons->addWidget(button);
     buttons->addStretch(1);
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(kPanelMargin, 0, kPanelMargin, 0);
-    column->setSpacing(12);
+    auto* column = boxLayout<QVBoxLayout>({ kPanelMargin, 0, kPanelMargin, 0 }, 12, page);
     column->addStretch(1);
     column->addWidget(m_emptyText);
     column->addLayout(buttons);
@@ -222,8 +219,7 @@ QWidget* RulesView::emptyPage()
 
 void RulesView::buildLayout()
 {
-    m_filter->setObjectName(QStringLiteral("rulesFilter"));
-    m_filter->setAccessibleName(tr("Filter of the rules"));
+    nameWidget(m_filter, "rulesFilter", tr("Filter of the rules"));
     m_filter->setPlaceholderText(tr("Filter by name"));
     m_filter->setClearButtonEnabled(true);
     m_filter->setMaximumWidth(160);
@@ -250,18 +246,14 @@ void RulesView::buildLayout()
     connect(m_ofWeight, &QToolButton::toggled, this, [this] { applyFilter(); });
     connect(m_add, &QToolButton::clicked, this, [this] { addRule(); });
 
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
-    top->setSpacing(8);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     top->addWidget(m_summary, 1);
     top->addWidget(m_ofWeight);
     top->addWidget(m_filter);
     top->addWidget(m_add);
     top->addWidget(m_sets);
     auto* left = new QWidget(m_split);
-    auto* leftColumn = new QVBoxLayout(left);
-    leftColumn->setContentsMargins(8, 0, 8, 0);
-    leftColumn->setSpacing(0);
+    auto* leftColumn = boxLayout<QVBoxLayout>({ 8, 0, 8, 0 }, 0, left);
     leftColumn->addWidget(m_list, 1);
     m_message->setContentsMargins(8, 4, 8, 6);
     leftColumn->addWidget(m_message);
@@ -282,9 +274,7 @@ void RulesView::buildLayout()
     auto* offer = new QHBoxLayout;
     offer->setContentsMargins(kPanelMargin, 0, kPanelMargin, 0);
     offer->addWidget(m_offer);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     column->addLayout(offer);
     column->addWidget(m_pages, 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/rules/ruletraceview.h"
 
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"
 #include "widgets/tables/tablecopy.h"
@@ -19,8 +20,7 @@ constexpr int kIndent = 12;
 RuleTraceView::RuleTraceView(QWidget* parent)
     : QTreeWidget(parent)
 {
-    setObjectName(QStringLiteral("ruleTrace"));
-    setAccessibleName(tr("Why the weight is cut as it is"));
+    nameWidget(this, "ruleTrace", tr("Why the weight is cut as it is"));
     setHeaderHidden(true);
     setRootIsDecorated(false);
     setIndentation(0);

@@ -2,6 +2,7 @@
 #include "widgets/shards/tilestrip.h"
 
 #include "widgets/look/devicecolors.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/shards/tileedge.h"
 
@@ -40,8 +41,7 @@ QRectF boxOf(const TileScene& scene, const Tile& tile, const QRectF& room)
 TileStrip::TileStrip(QWidget* parent)
     : QWidget(parent)
 {
-    setObjectName(QStringLiteral("tileStrip"));
-    setAccessibleName(tr("Tiles as they would be"));
+    nameWidget(this, "tileStrip", tr("Tiles as they would be"));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 

@@ -3,14 +3,14 @@
 
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/numberedit.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -68,22 +68,13 @@ SegmentRow::SegmentRow(QWidget* parent)
     , m_down(button(this, "segmentDown", QStringLiteral("↓"), tr("Move this part down")))
     , m_remove(button(this, "segmentRemove", QStringLiteral("×"), tr("Remove this part")))
 {
-    m_kind->setObjectName(QStringLiteral("segmentKind"));
-    m_kind->setAccessibleName(tr("How this part is cut"));
+    nameWidget(m_kind, "segmentKind", tr("How this part is cut"));
     m_kind->addChoice(tr("even"), QString(), false);
     m_kind->addChoice(tr("heads"), QString(), true);
-    m_size->setObjectName(QStringLiteral("segmentSize"));
-    m_size->setAccessibleName(tr("Elements of this part"));
-    m_size->setToolTip(m_size->accessibleName());
-    m_heads->setObjectName(QStringLiteral("segmentHeads"));
-    m_heads->setAccessibleName(tr("Number of heads of this part"));
-    m_heads->setToolTip(m_heads->accessibleName());
-    m_headDim->setObjectName(QStringLiteral("segmentHeadDim"));
-    m_headDim->setAccessibleName(tr("Elements of a head"));
-    m_headDim->setToolTip(m_headDim->accessibleName());
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(4);
+    nameWidget(m_size, "segmentSize", tr("Elements of this part"), m_size->accessibleName());
+    nameWidget(m_heads, "segmentHeads", tr("Number of heads of this part"), m_heads->accessibleName());
+    nameWidget(m_headDim, "segmentHeadDim", tr("Elements of a head"), m_headDim->accessibleName());
+    auto* row = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 4, this);
     row->addWidget(m_kind);
     row->addWidget(m_size, 1);
     row->addWidget(m_heads, 1);

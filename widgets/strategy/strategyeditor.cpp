@@ -6,19 +6,19 @@
 #include "widgets/controls/choicebox.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/strategy/strategyform.h"
 #include "widgets/strategy/strategypreview.h"
 
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSpinBox>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -65,10 +65,7 @@ StrategyEditor::StrategyEditor(Document* document, QWidget* parent)
     , m_revert(new QPushButton(tr("Revert"), m_foot))
     , m_evaluating(new LatestJob(this))
 {
-    setObjectName(QStringLiteral("strategyEditor"));
-    setAccessibleName(tr("Strategy"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("strategyEditor", tr("Strategy"));
     buildLayout();
     connect(m_form, &StrategyForm::kindChosen, this, &StrategyEditor::chooseKind);
     connect(m_form, &StrategyForm::changed, this, [this] { changeDraft(m_form->draft()); });
@@ -89,8 +86,7 @@ void StrategyEditor::buildLayout()
     m_empty->setObjectName(QStringLiteral("strategyEmpty"));
     m_empty->setWordWrap(true);
     m_empty->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    m_scroll->setObjectName(QStringLiteral("strategyScroll"));
-    m_scroll->setAccessibleName(tr("Parameters and preview of the strategy"));
+    nameWidget(m_scroll, "strategyScroll", tr("Parameters and preview of the strategy"));
     m_scroll->setWidgetResizable(true);
     m_scroll->setFrameShape(QFrame::NoFrame);
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -98,26 +94,19 @@ void StrategyEditor::buildLayout()
     auto* page = new QWidget(m_scroll);
     page->setAutoFillBackground(true);
     page->setBackgroundRole(QPalette::Base);
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(kPanelMargin, 8, kPanelMargin, kPanelMargin);
-    column->setSpacing(12);
+    auto* column = boxLayout<QVBoxLayout>({ kPanelMargin, 8, kPanelMargin, kPanelMargin }, 12, page);
     column->addWidget(m_form);
     column->addWidget(separator(page));
     column->addWidget(m_preview);
     column->addStretch(1);
     m_scroll->setWidget(page);
-    m_scope->setObjectName(QStringLiteral("strategyScope"));
-    m_scope->setAccessibleName(tr("Layers that it is for"));
-    m_layer->setObjectName(QStringLiteral("strategyLayer"));
-    m_layer->setAccessibleName(tr("Number of the layer"));
+    nameWidget(m_scope, "strategyScope", tr("Layers that it is for"));
+    nameWidget(m_layer, "strategyLayer", tr("Number of the layer"));
     m_layer->setPrefix(tr("layer "));
     m_apply->setObjectName(QStringLiteral("strategyApply"));
     m_apply->setProperty("primary", true);
-    m_revert->setObjectName(QStringLiteral("strategyRevert"));
-    m_revert->setToolTip(tr("Back to what the design says"));
-    auto* foot = new QVBoxLayout(m_foot);
-    foot->setContentsMargins(kPanelMargin, 8, kPanelMargin, 12);
-    foot->setSpacing(8);
+    nameWidget(m_revert, "strategyRevert", {}, tr("Back to what the design says"));
+    auto* foot = boxLayout<QVBoxLayout>({ kPanelMargin, 8, kPanelMargin, 12 }, 8, m_foot);
     auto* scope = new QHBoxLayout;
     scope->setSpacing(8);
     scope->addWidget(m_scopeName);
@@ -131,9 +120,7 @@ void StrategyEditor::buildLayout()
     foot->addLayout(buttons);
     m_foot->setParent(nullptr); // Tab comes to it after the form, which was made later
     m_foot->setParent(this);
-    auto* all = new QVBoxLayout(this);
-    all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(0);
+    auto* all = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     all->addWidget(m_header);
     all->addWidget(m_empty);
     all->addWidget(m_scroll, 1);

@@ -4,12 +4,13 @@
 #include "widgets/controls/axispicker.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/numberedit.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/strategy/segmenttable.h"
 
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
 
@@ -55,26 +56,18 @@ StrategyForm::StrategyForm(QWidget* parent)
     , m_readAs(new QLabel(this))
     , m_cut(new ChoiceBox(false, this))
 {
-    m_kind->setObjectName(QStringLiteral("strategyKind"));
-    m_kind->setAccessibleName(tr("Kind of strategy"));
+    nameWidget(m_kind, "strategyKind", tr("Kind of strategy"));
     m_axes->setObjectName(QStringLiteral("strategyAxes"));
-    m_dim->setObjectName(QStringLiteral("strategyDim"));
-    m_dim->setAccessibleName(tr("Tensor dim that is cut"));
-    m_heads->setObjectName(QStringLiteral("strategyHeads"));
-    m_heads->setAccessibleName(tr("Number of heads"));
-    m_heads->setToolTip(m_heads->accessibleName());
-    m_headDim->setObjectName(QStringLiteral("strategyHeadDim"));
-    m_headDim->setAccessibleName(tr("Elements of a head"));
-    m_headDim->setToolTip(m_headDim->accessibleName());
+    nameWidget(m_dim, "strategyDim", tr("Tensor dim that is cut"));
+    nameWidget(m_heads, "strategyHeads", tr("Number of heads"), m_heads->accessibleName());
+    nameWidget(m_headDim, "strategyHeadDim", tr("Elements of a head"), m_headDim->accessibleName());
     m_segments->setObjectName(QStringLiteral("strategySegments"));
-    m_spec->setObjectName(QStringLiteral("strategySpec"));
-    m_spec->setAccessibleName(tr("Spec, in any notation"));
+    nameWidget(m_spec, "strategySpec", tr("Spec, in any notation"));
     m_spec->setPlaceholderText(QStringLiteral("P(None, 'model')"));
     m_readAs->setObjectName(QStringLiteral("strategyReadAs"));
     m_readAs->setTextFormat(Qt::PlainText);
     m_readAs->setWordWrap(true);
-    m_cut->setObjectName(QStringLiteral("strategyCut"));
-    m_cut->setAccessibleName(tr("What happens to a dim that does not divide"));
+    nameWidget(m_cut, "strategyCut", tr("What happens to a dim that does not divide"));
     buildRows();
     connect(m_kind, &QComboBox::activated, this, [this] {
         const auto kind = static_cast<StrategyKind>(m_kind->currentData().toInt());
@@ -99,9 +92,7 @@ void StrategyForm::buildRows()
     m_grid->setVerticalSpacing(6);
     m_grid->setColumnStretch(1, 1);
     m_grid->addWidget(m_kind, 0, 0, 1, 2);
-    auto* heads = new QHBoxLayout(m_headsRow);
-    heads->setContentsMargins(0, 0, 0, 0);
-    heads->setSpacing(4);
+    auto* heads = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 4, m_headsRow);
     heads->addWidget(m_heads, 1);
     heads->addWidget(new QLabel(tr("heads ×"), m_headsRow));
     heads->addWidget(m_headDim, 1);

@@ -2,11 +2,12 @@
 #include "widgets/tables/listfilter.h"
 
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QAbstractItemView>
 #include <QFrame>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -18,7 +19,6 @@
 #include <QTimer>
 #include <QToolButton>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -111,8 +111,7 @@ void ListFilter::makeBar()
     m_bar->setFrameShape(QFrame::StyledPanel);
     m_bar->setAutoFillBackground(true);
     auto* edit = new QLineEdit(m_bar);
-    edit->setObjectName(QStringLiteral("filterText"));
-    edit->setAccessibleName(tr("Filter of %1").arg(m_view->accessibleName()));
+    nameWidget(edit, "filterText", tr("Filter of %1").arg(m_view->accessibleName()));
     edit->setPlaceholderText(tr("Show rows that have …"));
     m_edit = edit;
     m_count = new QLabel(m_bar);
@@ -124,9 +123,7 @@ void ListFilter::makeBar()
     close->setAccessibleName(tr("Clear filter"));
     close->setAutoRaise(true);
     connect(close, &QToolButton::clicked, this, &ListFilter::clear);
-    auto* line = new QHBoxLayout(m_bar);
-    line->setContentsMargins(6, 4, 4, 4);
-    line->setSpacing(6);
+    auto* line = boxLayout<QHBoxLayout>({ 6, 4, 4, 4 }, 6, m_bar);
     line->addWidget(edit, 1);
     line->addWidget(m_count);
     line->addWidget(close);
@@ -144,9 +141,7 @@ void ListFilter::makeMessage()
     auto* button = new QPushButton(tr("Clear filter"), m_message);
     button->setObjectName(QStringLiteral("filterClear"));
     connect(button, &QPushButton::clicked, this, &ListFilter::clear);
-    auto* column = new QVBoxLayout(m_message);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kGap);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, kGap, m_message);
     column->addWidget(m_messageText);
     column->addWidget(button, 0, Qt::AlignHCenter);
     m_message->hide();

@@ -16,7 +16,7 @@ namespace {
 constexpr int kSide = 8; ///< free at both sides of a row
 constexpr int kAbove = 6; ///< free above and below its lines
 constexpr int kAboveText = 3; ///< the same for a row without a title, which belongs to the one above
-constexpr int kGap = 1;
+constexpr int kLineGap = 1;
 constexpr int kWrap = Qt::TextWordWrap | Qt::AlignLeft | Qt::AlignTop;
 
 struct Lines {
@@ -61,7 +61,7 @@ QSize NoteDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex& ind
         height += QFontMetrics(lines.titleFont).height();
     if (!lines.text.isEmpty())
         height += QFontMetrics(lines.textFont).boundingRect(QRect(0, 0, width, 10000), kWrap, lines.text).height()
-            + (lines.title.isEmpty() ? 0 : kGap);
+            + (lines.title.isEmpty() ? 0 : kLineGap);
     return { 120, lines.title.isEmpty() ? height : std::max(kRowHeight, height) };
 }
 
@@ -87,7 +87,7 @@ void NoteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
         const QRect line(room.left(), lines.text.isEmpty() ? room.center().y() - metrics.height() / 2 : room.top(), room.width(),
                          metrics.height());
         painter->drawText(line, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(lines.title, Qt::ElideRight, room.width()));
-        room.setTop(line.bottom() + 1 + kGap);
+        room.setTop(line.bottom() + 1 + kLineGap);
     }
     if (!lines.text.isEmpty()) {
         painter->setFont(lines.textFont);

@@ -27,7 +27,7 @@ constexpr double kNamed = 56; ///< narrower cells have none
 constexpr double kDetailed = 10; ///< cells below this have one colour
 constexpr double kBand = 3; ///< narrower tiles are pixels of a thumbnail
 constexpr double kEdged = 14; ///< smaller tiles have no edge
-constexpr double kQuiet = 0.2; ///< opacity of what does not match
+constexpr double kUnmatched = 0.2; ///< opacity of what does not match
 
 QString percentText(std::int64_t part, std::int64_t whole)
 {
@@ -301,7 +301,7 @@ void ModelCanvas::paintBase(QPainter& painter)
     const QRectF visible = m_viewport.visibleWorld();
     for (const Cell& cell : m_cells)
         if (cell.rect.intersects(visible)) {
-            painter.setOpacity(cell.quiet ? kQuiet : 1);
+            painter.setOpacity(cell.quiet ? kUnmatched : 1);
             paintCell(painter, cell, m_viewport.toScreen(cell.rect));
         }
     painter.restore();

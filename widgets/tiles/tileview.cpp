@@ -9,8 +9,10 @@
 #include "widgets/document/speclabel.h"
 #include "widgets/edits/axisfixes.h"
 #include "widgets/edits/weightedits.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tiles/modelcanvas.h"
@@ -23,7 +25,6 @@
 #include <QPushButton>
 #include <QShortcut>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -59,8 +60,7 @@ TileView::TileView(Document* document, QWidget* parent)
     , m_one(new QWidget(this))
     , m_grid(new QGridLayout(m_one))
 {
-    setObjectName(QStringLiteral("tileView"));
-    setAccessibleName(tr("Tiles"));
+    nameWidget(this, "tileView", tr("Tiles"));
     m_header->setTitleMono(true);
     m_all->setObjectName(QStringLiteral("tileAll"));
     m_all->setText(tr("All Weights"));
@@ -68,9 +68,8 @@ TileView::TileView(Document* document, QWidget* parent)
     m_held->setObjectName(QStringLiteral("tileHeld"));
     m_held->setText(tr("On One Device"));
     m_held->setToolTip(tr("What the selected device holds of every weight, by its bytes"));
-    m_find->setObjectName(QStringLiteral("tileFind"));
-    m_find->setAccessibleName(tr("Find weights"));
-    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes to the next one"));
+    nameWidget(m_find, "tileFind", tr("Find weights"),
+               tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes to the next one"));
     m_find->setFixedWidth(110);
     for (QToolButton* button : { m_held, m_all }) {
         button->setAccessibleName(button->text());
@@ -89,9 +88,7 @@ TileView::TileView(Document* document, QWidget* parent)
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     }
     m_message->hide();
-    auto* side = new QVBoxLayout(m_side);
-    side->setContentsMargins(0, 0, kPanelMargin, 0);
-    side->setSpacing(4);
+    auto* side = boxLayout<QVBoxLayout>({ 0, 0, kPanelMargin, 0 }, 4, m_side);
     side->addWidget(m_spec);
     side->addWidget(m_words);
     side->addStretch(1);
@@ -99,16 +96,12 @@ TileView::TileView(Document* document, QWidget* parent)
     m_message->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
     m_told->setObjectName(QStringLiteral("tileTold"));
     m_legend->setObjectName(QStringLiteral("tileLegend"));
-    auto* foot = new QHBoxLayout(m_foot);
-    foot->setContentsMargins(kPanelMargin, 0, kPanelMargin - 6, 4);
-    foot->setSpacing(8);
+    auto* foot = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin - 6, 4 }, 8, m_foot);
     foot->addWidget(m_told, 1);
     foot->addWidget(m_legend);
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setSpacing(0);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addWidget(m_one, 1);
     column->addWidget(m_model, 1);
@@ -404,9 +397,7 @@ void TileView::offerFixes(int axis, int dim)
     qDeleteAll(m_fixes->findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly));
     delete m_fixes->layout();
     const auto fixes = axisFixes(*document(), selection()->weight(), axis, dim);
-    auto* rows = new QVBoxLayout(m_fixes);
-    rows->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
-    rows->setSpacing(4);
+    auto* rows = boxLayout<QVBoxLayout>({ kPanelMargin, 0, kPanelMargin, 8 }, 4, m_fixes);
     for (const WeightEdit& fix : fixes) {
         auto* button = new QPushButton(menuText(fix.text), m_fixes);
         button->setAccessibleName(fix.text);

@@ -6,7 +6,9 @@
 #include "widgets/document/shownspec.h"
 #include "widgets/edits/strategyclip.h"
 #include "widgets/edits/weightedits.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
@@ -19,7 +21,6 @@
 #include <QContextMenuEvent>
 #include <QCursor>
 #include <QGuiApplication>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
@@ -30,7 +31,6 @@
 #include <QStyle>
 #include <QToolButton>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -65,10 +65,7 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     , m_empty(new QLabel(this))
     , m_message(new QLabel(this))
 {
-    setObjectName(QStringLiteral("weightPanel"));
-    setAccessibleName(tr("Weights"));
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
+    nameView("weightPanel", tr("Weights"));
     m_filter->setSourceModel(m_model);
     m_filter->sort(0);
     m_header->setDetailAtRight();
@@ -114,8 +111,7 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
 
 void WeightPanel::buildLayout()
 {
-    m_filterEdit->setObjectName(QStringLiteral("weightFilter"));
-    m_filterEdit->setAccessibleName(tr("Filter of the weights"));
+    nameWidget(m_filterEdit, "weightFilter", tr("Filter of the weights"));
     m_filterEdit->setPlaceholderText(tr("Filter, e.g. *.mlp.* or dim 0 = model"));
     m_filterEdit->setToolTip(tr("Part of a name, a pattern with *, dim 0 = model, or replicated"));
     m_filterEdit->setClearButtonEnabled(true);
@@ -136,8 +132,7 @@ void WeightPanel::buildLayout()
         });
     }
     m_sort->setMenu(menu);
-    m_tree->setObjectName(QStringLiteral("weightTree"));
-    m_tree->setAccessibleName(tr("Weights"));
+    nameWidget(m_tree, "weightTree", tr("Weights"));
     m_tree->setModel(m_filter);
     m_tree->setItemDelegate(new WeightDelegate(m_tree));
     m_tree->setHeaderHidden(true);
@@ -160,17 +155,13 @@ void WeightPanel::buildLayout()
         label->hide();
     }
     m_empty->setTextFormat(Qt::RichText); // it has a link
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(12, 2, 8, 6);
-    top->setSpacing(4);
+    auto* top = boxLayout<QHBoxLayout>({ 12, 2, 8, 6 }, 4);
     top->addWidget(m_filterEdit, 1);
     top->addWidget(m_sort);
     auto* tree = new QHBoxLayout;
     tree->setContentsMargins(8, 0, 0, 0);
     tree->addWidget(m_tree);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addLayout(top);
     column->addWidget(m_empty);

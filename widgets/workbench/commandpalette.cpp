@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/workbench/commandpalette.h"
 
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QApplication>
@@ -10,7 +12,6 @@
 #include <QListView>
 #include <QPainter>
 #include <QStyledItemDelegate>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -186,17 +187,14 @@ CommandPalette::CommandPalette(Source entries, NamedSource named, QWidget* windo
     , m_empty(new QLabel(tr("Nothing has that name."), this))
     , m_model(new PaletteModel(this))
 {
-    setObjectName(QStringLiteral("commandPalette"));
-    setAccessibleName(tr("Command palette"));
+    nameWidget(this, "commandPalette", tr("Command palette"));
     setFrameShape(QFrame::StyledPanel);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    m_field->setObjectName(QStringLiteral("paletteField"));
-    m_field->setAccessibleName(tr("Find a command, weight, operation or device"));
+    nameWidget(m_field, "paletteField", tr("Find a command, weight, operation or device"));
     m_field->setPlaceholderText(tr("Find a command, a weight, an operation, a device …"));
     m_field->setClearButtonEnabled(true);
-    m_list->setObjectName(QStringLiteral("paletteList"));
-    m_list->setAccessibleName(tr("Results"));
+    nameWidget(m_list, "paletteList", tr("Results"));
     m_list->setModel(m_model);
     m_list->setItemDelegate(new EntryDelegate(m_list));
     m_list->setUniformItemSizes(true);
@@ -207,9 +205,7 @@ CommandPalette::CommandPalette(Source entries, NamedSource named, QWidget* windo
     m_empty->setObjectName(QStringLiteral("paletteEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setContentsMargins(0, 16, 0, 16);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->setSpacing(6);
+    auto* column = boxLayout<QVBoxLayout>({ 8, 8, 8, 8 }, 6, this);
     column->addWidget(m_field);
     column->addWidget(m_empty);
     column->addWidget(m_list, 1);

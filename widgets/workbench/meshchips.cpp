@@ -5,6 +5,7 @@
 #include "widgets/controls/contextmenu.h"
 #include "widgets/edits/meshorder.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
@@ -176,13 +177,11 @@ MeshChips::MeshChips(Document* document, QWidget* parent)
     , m_edit(new QLineEdit(this))
     , m_add(new QToolButton(this))
 {
-    setObjectName(QStringLiteral("meshChips"));
-    setAccessibleName(tr("Mesh axes"));
+    nameWidget(this, "meshChips", tr("Mesh axes"));
     setAcceptDrops(true);
     m_row->setContentsMargins(0, 0, 0, 0);
     m_row->setSpacing(6);
-    m_edit->setObjectName(QStringLiteral("axisEdit"));
-    m_edit->setAccessibleName(tr("Name and size of the mesh axis"));
+    nameWidget(m_edit, "axisEdit", tr("Name and size of the mesh axis"));
     m_edit->setPlaceholderText(tr("name = size"));
     m_edit->setMinimumWidth(120);
     m_edit->installEventFilter(this);

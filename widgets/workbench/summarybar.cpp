@@ -8,15 +8,15 @@
 #include "widgets/workbench/meshchips.h"
 
 #include "model/hardware/hardware.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
 #include <QResizeEvent>
 #include <QScopedValueRollback>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <vector>
@@ -78,8 +78,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     , m_memory(new QLabel(this))
     , m_actions(new QHBoxLayout)
 {
-    setObjectName(QStringLiteral("summaryBar"));
-    setAccessibleName(tr("Summary"));
+    nameWidget(this, "summaryBar", tr("Summary"));
     m_name->setObjectName(QStringLiteral("summaryName"));
     m_workload->setObjectName(QStringLiteral("summaryWorkload"));
     m_step->setObjectName(QStringLiteral("summaryStep"));
@@ -90,9 +89,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     for (QLabel* label : { m_name, m_workload })
         label->setTextFormat(Qt::PlainText);
     m_workload->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kPanelMargin, 4, kPanelMargin, 4);
-    row->setSpacing(12);
+    auto* row = boxLayout<QHBoxLayout>({ kPanelMargin, 4, kPanelMargin, 4 }, 12, this);
     row->addWidget(m_name);
     row->addWidget(m_workload, 1);
     row->addWidget(m_chips);

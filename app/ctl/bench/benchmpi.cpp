@@ -2,13 +2,12 @@
 // Our collectives between processes of this host, or of several, beside those of the MPI library.
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
+#include "app/ctl/visibleoutput.h"
 #include "app/worker/askworker.h"
 #include "app/worker/messagefields.h"
 #include "app/worker/workercommand.h"
 #include "app/worker/workerprocess.h"
 #include "model/text/numbers.h"
-
-#include <cstdio>
 
 namespace shardboard {
 
@@ -17,7 +16,7 @@ namespace {
 constexpr double kMostSeconds = 300;
 
 /// A line for each collective.
-Status measure(const EngineStart& start, std::vector<nlohmann::json>& rows)
+Status measureMpi(const EngineStart& start, std::vector<nlohmann::json>& rows)
 {
     const auto command = engineCommandFor("mpi", start, 2);
     if (!command.ok())
@@ -39,13 +38,6 @@ Status measure(const EngineStart& start, std::vector<nlohmann::json>& rows)
     return done();
 }
 
-std::string text(const char* format, double value)
-{
-    char out[64];
-    std::snprintf(out, sizeof out, format, value);
-    return out;
-}
-
 } // namespace
 
 Result<BenchmarkReport> benchMpi(const EngineStart& start)
@@ -53,7 +45,7 @@ Result<BenchmarkReport> benchMpi(const EngineStart& start)
     std::vector<nlohmann::json> rows;
     const bool asked = start.ranks > 0 || !start.hosts.empty() || !start.engine.empty();
     for (const std::int64_t processes : asked ? std::vector<std::int64_t> { start.ranks } : std::vector<std::int64_t> { 2, 4 })
-        if (const auto status = measure({ start.engine, processes, start.hosts }, rows); !status.ok())
+        if (const auto status = measureMpi({ start.engine, processes, start.hosts }, rows); !status.ok())
             return status.error();
     BenchmarkReport report;
     Table table({ "between processes", ">processes", ">hosts", ">bytes each", ">seconds", ">MPI library", ">times faster",
@@ -62,8 +54,8 @@ Result<BenchmarkReport> benchMpi(const EngineStart& start)
         const auto add = [&](const std::string& name, const char* seconds, const char* times) {
             table.add({ name, std::to_string(messageWhole(row, "processes")), std::to_string(messageWhole(row, "hosts")),
                         bytesText(messageWhole(row, "bytes")), secondsText(messageNumber(row, "seconds")),
-                        secondsText(messageNumber(row, seconds)), text("%.1f", messageNumber(row, times)),
-                        text("%.0f %%", 100 * messageNumber(row, "of_copy_rate")), row.value("right", false) ? "yes" : "NO" });
+                        secondsText(messageNumber(row, seconds)), formatted("%.1f", messageNumber(row, times)),
+                        formatted("%.0f %%", 100 * messageNumber(row, "of_copy_rate")), row.value("right", false) ? "yes" : "NO" });
         };
         const std::string name = messageText(row, "collective");
         add(name, "library_seconds", "times_library");

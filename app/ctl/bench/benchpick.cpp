@@ -2,7 +2,6 @@
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
 #include "model/picker/max/registry.h"
-#include "model/picker/menu/transition.h"
 #include "model/picker/picktask.h"
 #include "model/text/numbers.h"
 
@@ -33,33 +32,29 @@ const std::vector<Pickable>& operations()
 /// A menu with operands that must move on some mesh axes.
 struct Prepared {
     Menu menu;
-    std::vector<std::vector<Placement>> placements;
-    std::vector<TaskOperand> operands;
+    std::vector<PickOperand> operands;
+    std::vector<double> bytes;
 };
 
-Result<std::vector<Prepared>> prepare(RuleProfile profile, const Mesh& mesh)
+Result<std::vector<Prepared>> prepare(PickerProfile profile, const Mesh& mesh)
 {
     std::vector<Prepared> out;
     for (const Pickable& op : operations()) {
-        std::vector<RuleOperand> operands;
         Prepared prepared;
         for (std::size_t i = 0; i < op.shapes.size(); ++i) {
             std::vector<Placement> placements(static_cast<std::size_t>(mesh.axisCount()));
             placements[0] = shardedPlacement(0);
             placements.back() = i == 0 ? partialPlacement() : replicatedPlacement();
-            operands.push_back({ op.shapes[i], placements });
-            prepared.placements.push_back(std::move(placements));
+            prepared.operands.push_back({ op.shapes[i], DType::BF16, std::move(placements) });
+            prepared.bytes.push_back(countedBytes(profile, prepared.operands.back(), mesh));
         }
         std::vector<AttributeValue> attributes;
         for (const AttributeSpec& spec : findFamily(op.op)->attributes)
             attributes.push_back({ .number = spec.kind == AttributeKind::Axis ? -1 : 0 });
-        auto menu = expandMenu(*findFamily(op.op), operands, attributes, mesh, profile);
+        auto menu = expandMenu(*findFamily(op.op), prepared.operands, attributes, mesh, profile);
         if (!std::holds_alternative<Menu>(menu))
             return inputError("bench", "the benchmark's own operation was refused");
         prepared.menu = std::move(std::get<Menu>(menu));
-        for (std::size_t i = 0; i < op.shapes.size(); ++i)
-            prepared.operands.push_back({ &op.shapes[i], prepared.placements[i],
-                                          countedBytes(profile, op.shapes[i], DType::BF16, prepared.placements[i], mesh) });
         out.push_back(std::move(prepared));
     }
     return out;
@@ -71,9 +66,9 @@ Result<BenchmarkReport> benchPick()
 {
     constexpr std::size_t kRounds = 31;
     constexpr int kRepeats = 200;
-    const std::pair<RuleProfile, PickerKind> kinds[] = { { RuleProfile::G1, PickerKind::GreedyReshard },
-                                                         { RuleProfile::G3, PickerKind::AutoReshard },
-                                                         { RuleProfile::Shardboard, PickerKind::GreedyReshard } };
+    const std::pair<PickerProfile, PickerKind> kinds[] = { { PickerProfile::G1, PickerKind::GreedyReshard },
+                                                           { PickerProfile::G3, PickerKind::AutoReshard },
+                                                           { PickerProfile::Shardboard, PickerKind::GreedyReshard } };
     BenchmarkReport report;
     Table table({ "pick an operation's row", "picker", "mesh", ">devices", ">a mesh axis", ">of 1 µs" });
     for (const auto& [profile, kind] : kinds)
@@ -88,7 +83,7 @@ Result<BenchmarkReport> benchPick()
             const double seconds = medianSeconds(kRounds, [&, kind = kind, profile = profile] {
                 for (int i = 0; i < kRepeats; ++i)
                     for (const Prepared& each : prepared.value()) {
-                        const auto picked = pickerOf(kind).pick({ profile, &each.menu, each.operands, &mesh, policy });
+                        const auto picked = pickRows(kind, { profile, &each.menu, each.operands, each.bytes, &mesh, policy });
                         moved += std::holds_alternative<PickAction>(picked) && std::get<PickAction>(picked).moved ? 1U : 0U;
                     }
             });
@@ -97,11 +92,11 @@ Result<BenchmarkReport> benchPick()
             const double each =
                 seconds / static_cast<double>(kRepeats) / static_cast<double>(prepared.value().size()) / mesh.axisCount();
             constexpr double kMicrosecond = 1e-6;
-            table.add({ std::string(ruleProfileName(profile)), pickerOf(kind).name(), text, countText(mesh.deviceCount()),
+            table.add({ profileName(profile), kPickerNames[static_cast<std::size_t>(kind)], text, countText(mesh.deviceCount()),
                         secondsText(each), std::to_string(each / kMicrosecond).substr(0, 5) });
             report.rows.push_back({ { "name", "pick" },
-                                    { "profile", ruleProfileName(profile) },
-                                    { "picker", pickerOf(kind).name() },
+                                    { "profile", profileName(profile) },
+                                    { "picker", kPickerNames[static_cast<std::size_t>(kind)] },
                                     { "mesh", text },
                                     { "seconds_per_op_and_mesh_axis", each } });
         }

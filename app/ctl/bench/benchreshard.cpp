@@ -24,7 +24,7 @@ Layout changed(const Layout& from, int axes, const Mesh& mesh, std::mt19937& ran
 {
     std::vector<int> moving(static_cast<std::size_t>(mesh.axisCount()));
     std::iota(moving.begin(), moving.end(), 0);
-    std::shuffle(moving.begin(), moving.end(), random);
+    std::ranges::shuffle(moving, random);
     moving.resize(static_cast<std::size_t>(axes));
     Layout to = from;
     for (const int axis : moving) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
+#include "app/ctl/visibleoutput.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/design/resolver.h"
@@ -11,7 +12,6 @@
 
 #include <sys/resource.h>
 
-#include <cstdio>
 #include <map>
 
 namespace shardboard {
@@ -111,13 +111,6 @@ std::int64_t resolveAll(const Design& design, Weights& weights)
     return elements;
 }
 
-std::string ratioText(double value)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f", value);
-    return text;
-}
-
 struct Row {
     std::string by;
     std::int64_t devices = 0;
@@ -174,8 +167,8 @@ Result<BenchmarkReport> benchResolve()
         const double each = row.seconds / static_cast<double>(row.weights);
         const double ratio = row.seconds / onFew[row.by];
         table.add({ model.value().name, row.by, countText(row.devices), countText(static_cast<std::int64_t>(row.weights)),
-                    secondsText(row.seconds), secondsText(each), ratioText(ratio), bytesText(row.grew),
-                    secondsText(row.evaluateSeconds), ratioText(row.evaluateSeconds / kFrame) });
+                    secondsText(row.seconds), secondsText(each), formatted("%.2f", ratio), bytesText(row.grew),
+                    secondsText(row.evaluateSeconds), formatted("%.2f", row.evaluateSeconds / kFrame) });
         report.rows.push_back({ { "name", "resolve" },
                                 { "model", model.value().name },
                                 { "by", row.by },

@@ -15,19 +15,11 @@
 #include "model/text/numbers.h"
 
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 namespace shardboard {
 
 namespace {
-
-std::string formatted(const char* format, double value)
-{
-    char text[64];
-    std::snprintf(text, sizeof text, format, value);
-    return text;
-}
 
 void printFit(const Calibration& calibration, const MachineFit& fit, const std::string& path)
 {

@@ -2,6 +2,7 @@
 // shardctl models, shardctl hardware: what is built in, and a hardware file.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
+#include "app/ctl/visibleoutput.h"
 #include "model/families/modelsize.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/hardwarefile.h"
@@ -10,20 +11,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
 namespace shardboard {
 
 namespace {
 
-std::string digitsOf(double value)
-{
-    std::ostringstream out;
-    out << std::setprecision(4) << value;
-    return out.str();
-}
+std::string digitsOf(double value) { return formatted("%.4g", value); }
 
 std::string ratesText(const PeakFlops& peak)
 {

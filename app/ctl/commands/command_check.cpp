@@ -84,7 +84,7 @@ Repair together(const std::vector<DesignFinding>& findings, std::vector<std::str
         for (const DesignChange& change : finding.fix->changes)
             if (const auto place = placeOf(change))
                 own.insert(*place);
-        if (std::any_of(own.begin(), own.end(), [&](const auto& place) { return places.contains(place); }))
+        if (std::ranges::any_of(own, [&](const auto& place) { return places.contains(place); }))
             continue;
         places.insert(own.begin(), own.end());
         all.changes.insert(all.changes.end(), finding.fix->changes.begin(), finding.fix->changes.end());
@@ -131,10 +131,7 @@ Status repairOne(OpenDesign& open, const std::string& number, std::vector<std::s
 }
 
 /// Notes alone are no reason to fail a script.
-int exitCode(const std::vector<DesignFinding>& findings)
-{
-    return std::any_of(findings.begin(), findings.end(), isDefect) ? kFindings : kDone;
-}
+int exitCode(const std::vector<DesignFinding>& findings) { return std::ranges::any_of(findings, isDefect) ? kFindings : kDone; }
 
 /// What does not fit gets the repair that planning changed designs has found.
 void adviseFit(OpenDesign& open)

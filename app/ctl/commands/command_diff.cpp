@@ -5,6 +5,7 @@
 #include "model/io/json/jsonwriter.h"
 #include "model/io/layouts/layoutdiff.h"
 #include "model/io/maxtext/rulefile.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 
 #include <nlohmann/json.hpp>
@@ -23,7 +24,7 @@ bool isRules(const std::string& path)
         return true;
     const std::vector<std::string> presets = rulePresetNames();
     std::error_code failed;
-    return std::find(presets.begin(), presets.end(), path) != presets.end() && !std::filesystem::exists(path, failed);
+    return contains(presets, path) && !std::filesystem::exists(path, failed);
 }
 
 /// What rules are applied to: logical names with shapes, and the mesh where it is given.

@@ -9,6 +9,7 @@
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -203,7 +204,7 @@ Status meshAndRules(const Arguments& arguments, Design& design)
     warnOfRest(setup, arguments.has("--mesh"));
     const std::string name = arguments.text("--rules");
     const auto presets = rulePresetNames();
-    design.rules.source = std::find(presets.begin(), presets.end(), name) == presets.end() ? name : "preset " + name;
+    design.rules.source = !contains(presets, name) ? name : "preset " + name;
     design.rules.rules = std::move(setup.rules);
     return done();
 }

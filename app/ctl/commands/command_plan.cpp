@@ -5,6 +5,7 @@
 #include "app/ctl/commands/partstext.h"
 #include "app/ctl/memoryoptions.h"
 #include "app/ctl/table.h"
+#include "app/ctl/visibleoutput.h"
 #include "model/design/evaluate/fitadvice.h"
 #include "model/families/window.h"
 #include "model/io/design/hardwarefile.h"
@@ -20,11 +21,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
 #include <map>
 #include <optional>
-#include <sstream>
 
 namespace shardboard {
 
@@ -75,8 +74,8 @@ bool isBetweenStages(const Collective& collective, const Plan& plan)
 std::string perLayer(const Plan& plan)
 {
     std::string out;
-    const bool phases = std::any_of(plan.segments.begin(), plan.segments.end(),
-                                    [](const PlannedSegment& segment) { return segment.phase != Phase::Forward; });
+    const bool phases =
+        std::ranges::any_of(plan.segments, [](const PlannedSegment& segment) { return segment.phase != Phase::Forward; });
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         std::map<std::string, int> counts;
         for (const Collective& collective : plan.collectives)
@@ -151,17 +150,10 @@ std::string recomputedText(const Evaluation& evaluation)
     return out;
 }
 
-std::string fixedText(double value, int digits)
-{
-    std::ostringstream out;
-    out << std::fixed << std::setprecision(digits) << value;
-    return out.str();
-}
-
-std::string percentText(double share) { return fixedText(100 * share, 1) + " %"; }
+std::string percentText(double share) { return formatted("%.1f %%", 100 * share); }
 
 /// `5,762`, `0.34`
-std::string rateText(double rate) { return rate < 10 ? fixedText(rate, 2) : countText(std::llround(rate)); }
+std::string rateText(double rate) { return rate < 10 ? formatted("%.2f", rate) : countText(std::llround(rate)); }
 
 constexpr const char* kMfuNote = "that counts all of causal attention, of which kernels compute half";
 

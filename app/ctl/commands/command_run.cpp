@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl run: from a design to the worker.
 #include "app/ctl/commands.h"
+#include "app/ctl/commands/runreport.h"
 #include "app/ctl/engineoptions.h"
-#include "app/ctl/runcommand.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/wire/backends.h"
 

@@ -2,6 +2,7 @@
 #include "app/ctl/commands/explaintext.h"
 
 #include "app/ctl/table.h"
+#include "app/ctl/visibleoutput.h"
 #include "model/io/design/designkeys.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace shardboard {
 
@@ -24,9 +24,7 @@ std::string change(double before, double after)
     if (before == 0)
         return "new";
     const double percent = (after / before - 1) * 100;
-    char text[32];
-    std::snprintf(text, sizeof text, "%+.*f %%", std::abs(percent) < 1 ? 2 : std::abs(percent) < 10 ? 1 : 0, percent);
-    return text;
+    return formatted("%+.*f %%", std::abs(percent) < 1 ? 2 : std::abs(percent) < 10 ? 1 : 0, percent);
 }
 
 class Writer {
@@ -103,11 +101,7 @@ private:
 
     std::string share(double seconds) const
     {
-        if (plan().seconds() <= 0)
-            return {};
-        char text[48];
-        std::snprintf(text, sizeof text, " (%.2g %% of the step)", 100 * seconds / plan().seconds());
-        return text;
+        return plan().seconds() <= 0 ? "" : formatted(" (%.2g %% of the step)", 100 * seconds / plan().seconds());
     }
 
     void operation()

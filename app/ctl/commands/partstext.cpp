@@ -2,25 +2,13 @@
 #include "app/ctl/commands/partstext.h"
 
 #include "app/ctl/table.h"
+#include "app/ctl/visibleoutput.h"
 #include "model/plan/time/partcosts.h"
 #include "model/text/numbers.h"
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
-
 namespace shardboard {
-
-namespace {
-
-std::string shareText(double part, double whole)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f %%", whole > 0 ? 100 * part / whole : 0);
-    return text;
-}
-
-} // namespace
 
 std::string partsText(const Graph& graph, const Plan& plan)
 {
@@ -31,8 +19,8 @@ std::string partsText(const Graph& graph, const Plan& plan)
         const double seconds = part.seconds();
         table.add({ part.name, part.plannedSegment.valid() ? phaseName(part.phase) : std::string("all"), std::to_string(part.layers),
                     secondsText(part.compute), secondsText(part.collectives), secondsText(part.exposed), secondsText(seconds),
-                    shareText(seconds, whole), secondsText(seconds / static_cast<double>(part.layers)), bytesText(part.moved),
-                    bytesText(part.kept) });
+                    formatted("%.1f %%", whole > 0 ? 100 * seconds / whole : 0),
+                    secondsText(seconds / static_cast<double>(part.layers)), bytesText(part.moved), bytesText(part.kept) });
     }
     return "Parts of the model in one step (time: compute and exposed collectives"
         + std::string(plan.pipeline ? ", of all stages" : "") + "; kept: for the backward pass, per device, one micro-batch)\n"

@@ -6,6 +6,7 @@
 #include "model/io/json/jsonwriter.h"
 #include "model/io/json/meshjson.h"
 #include "model/io/maxtext/maxtextresolve.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -59,10 +60,10 @@ std::vector<NamedTensor> matching(const std::vector<NamedTensor>& tensors, Fits 
 {
     std::vector<NamedTensor> out;
     for (const NamedTensor& tensor : tensors)
-        if (fits(tensor) && std::find(out.begin(), out.end(), tensor) == out.end())
+        if (fits(tensor) && !contains(out, tensor))
             out.push_back(tensor);
     const auto isState = [](const NamedTensor& tensor) { return tensor.name.starts_with(".opt_state"); };
-    if (!std::all_of(out.begin(), out.end(), isState))
+    if (!std::ranges::all_of(out, isState))
         std::erase_if(out, isState);
     return out;
 }
@@ -144,8 +145,7 @@ Cost costOf(const NamedTensor& tensor, const RulesOnMesh& rules, const Resolutio
     for (std::size_t dim = 0; dim < tensor.names.size(); ++dim)
         for (const std::string& name : lostAxes(resolution, rules.setup.rules, static_cast<int>(dim))) {
             const int axis = rules.mesh.find(name);
-            if (axis < 0 || rules.mesh.axis(axis).size == 1
-                || std::find(out.lostAxes.begin(), out.lostAxes.end(), name) != out.lostAxes.end())
+            if (axis < 0 || rules.mesh.axis(axis).size == 1 || contains(out.lostAxes, name))
                 continue;
             parts *= rules.mesh.axis(axis).size;
             out.lostAxes.push_back(name);

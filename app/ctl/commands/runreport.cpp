@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `shardctl run` shows: progress while it runs, the table of operations at the end.
+#include "app/ctl/commands/runreport.h"
 #include "app/ctl/commands.h"
-#include "app/ctl/runcommand.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "app/ctl/visibleoutput.h"
@@ -16,20 +16,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <optional>
 
 namespace shardboard {
 
 namespace {
-
-std::string formatted(const char* format, double value)
-{
-    char text[64];
-    std::snprintf(text, sizeof text, format, value);
-    return text;
-}
 
 std::string errorText(double error)
 {
@@ -74,8 +66,6 @@ void printSummary(const RunResult& result)
         print("verification FAILED; the first that deviates is %s\n", result.firstDeviation.c_str());
 }
 
-std::string percentText(double part) { return part > 0 ? formatted("%.0f %%", 100 * part) : ""; }
-
 void printProfile(const RunProfile& profile)
 {
     const MachineLimits& limits = profile.limits;
@@ -96,10 +86,7 @@ void printProfile(const RunProfile& profile)
         const double rate = summary.seconds > 0 ? static_cast<double>(operation.bytes) / summary.seconds / 1e9 : 0;
         table.add({ operation.id, operation.kind, std::to_string(summary.samples.size()), secondsText(spread.median),
                     secondsText(spread.quartile1) + " to " + secondsText(spread.quartile3),
-                    percentText(share)
-                        + (share <= 0                                   ? ""
-                               : summary.gemmShare >= summary.copyShare ? " gemm"
-                                                                        : " copy"),
+                    share > 0 ? formatted("%.0f %% %s", 100 * share, summary.gemmShare >= summary.copyShare ? "gemm" : "copy") : "",
                     operation.collective ? formatted("%.1f GB/s", rate) : "",
                     operation.collective ? formatted("%.1f GB/s", rate * busFactor(operation.kind, operation.groupSize)) : "" });
     }

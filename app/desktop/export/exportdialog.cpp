@@ -6,6 +6,7 @@
 #include "widgets/controls/windowplace.h"
 #include "widgets/jobs/latestjob.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
@@ -105,8 +106,7 @@ void ExportDialog::prepare(const Document& document, const std::string& target)
 
 void ExportDialog::build()
 {
-    m_folder->setObjectName(QStringLiteral("export.folder"));
-    m_folder->setAccessibleName(tr("Folder"));
+    nameWidget(m_folder, "export.folder", tr("Folder"));
     m_note->setObjectName(QStringLiteral("export.note"));
     m_note->setWordWrap(true);
     m_note->setTextFormat(Qt::PlainText); // it names files
@@ -114,23 +114,19 @@ void ExportDialog::build()
     m_leftOut->setWordWrap(true);
     m_leftOut->setTextFormat(Qt::PlainText); // it names pins
     m_leftOut->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_progress->setObjectName(QStringLiteral("export.progress"));
-    m_progress->setAccessibleName(tr("Progress"));
+    nameWidget(m_progress, "export.progress", tr("Progress"));
     m_progress->setRange(0, 0);
     m_progress->setFixedWidth(140);
     m_progress->hide();
     m_problemTitle->setObjectName(QStringLiteral("export.problemTitle"));
     m_problemTitle->setWordWrap(true);
-    m_problems->setObjectName(QStringLiteral("export.problems"));
-    m_problems->setAccessibleName(tr("What stands in the way"));
+    nameWidget(m_problems, "export.problems", tr("What stands in the way"));
     m_problems->setWordWrap(true);
-    m_list->setObjectName(QStringLiteral("export.files"));
-    m_list->setAccessibleName(tr("Files to be written"));
+    nameWidget(m_list, "export.files", tr("Files to be written"));
     m_list->setMaximumWidth(240);
     for (QListWidget* list : { m_problems, m_list })
         makeCopyable(list);
-    m_preview->setObjectName(QStringLiteral("export.preview"));
-    m_preview->setAccessibleName(tr("Changes of the file"));
+    nameWidget(m_preview, "export.preview", tr("Changes of the file"));
     m_preview->setReadOnly(true);
     m_preview->setLineWrapMode(QPlainTextEdit::NoWrap);
     m_preview->setTabChangesFocus(true);

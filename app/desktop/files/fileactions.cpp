@@ -32,7 +32,7 @@ namespace shardboard {
 namespace {
 const QString kSuffix = QStringLiteral(".shardboard");
 
-QString filter() { return FileActions::tr("Shardboard designs (*.shardboard);;All files (*)"); }
+QString designFilter() { return FileActions::tr("Shardboard designs (*.shardboard);;All files (*)"); }
 
 /// What File > New takes: a folder of a checkpoint, or what lies in one.
 bool isModel(const QFileInfo& info)
@@ -103,7 +103,7 @@ void FileActions::open()
 {
     if (!mayReplace())
         return;
-    const QString path = QFileDialog::getOpenFileName(m_window, tr("Open Design"), m_settings.lastFolder(), filter());
+    const QString path = QFileDialog::getOpenFileName(m_window, tr("Open Design"), m_settings.lastFolder(), designFilter());
     if (!path.isEmpty())
         openPath(path);
 }
@@ -158,7 +158,7 @@ bool FileActions::saveAs()
         ? m_settings.lastFolder() + QLatin1Char('/') + fileNamePart(qstr(m_document->design().model.name)) + kSuffix
         : current;
     const QString path =
-        saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Design As"), proposal, filter()), { kSuffix });
+        saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Design As"), proposal, designFilter()), { kSuffix });
     return !path.isEmpty() && saveTo(path);
 }
 

@@ -6,6 +6,7 @@
 #include "widgets/controls/windowplace.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
@@ -48,8 +49,7 @@ FileConflict::FileConflict(const QString& what, const QString& more, const QStri
     title->setObjectName(QStringLiteral("conflict.what"));
     title->setFont(uiFont(this, 0, true));
     auto* explanation = new WrappedLabel(more, this);
-    m_difference->setObjectName(QStringLiteral("conflict.difference"));
-    m_difference->setAccessibleName(tr("Difference"));
+    nameWidget(m_difference, "conflict.difference", tr("Difference"));
     m_difference->setReadOnly(true);
     m_difference->setLineWrapMode(QPlainTextEdit::NoWrap);
     m_difference->setTabChangesFocus(true);

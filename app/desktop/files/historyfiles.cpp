@@ -21,7 +21,7 @@ namespace shardboard {
 
 namespace {
 
-QString filter() { return HistoryFiles::tr("Edits (*.edits.json);;All files (*)"); }
+QString editFilter() { return HistoryFiles::tr("Edits (*.edits.json);;All files (*)"); }
 
 } // namespace
 
@@ -44,7 +44,7 @@ void HistoryFiles::save()
         ? m_settings.lastFolder() + QLatin1Char('/') + fileNamePart(qstr(m_document->design().model.name))
         : QFileInfo(file).absolutePath() + QLatin1Char('/') + QFileInfo(file).completeBaseName();
     const QString suffix = QStringLiteral(".edits.json");
-    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Edits"), name + suffix, filter()),
+    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Edits"), name + suffix, editFilter()),
                                   { suffix, QStringLiteral(".json") });
     if (!path.isEmpty())
         saveTo(path);
@@ -63,7 +63,7 @@ bool HistoryFiles::saveTo(const QString& path)
 
 void HistoryFiles::open()
 {
-    const QString path = QFileDialog::getOpenFileName(m_window, tr("Replay Edits"), m_settings.lastFolder(), filter());
+    const QString path = QFileDialog::getOpenFileName(m_window, tr("Replay Edits"), m_settings.lastFolder(), editFilter());
     if (!path.isEmpty())
         replayFrom(path);
 }

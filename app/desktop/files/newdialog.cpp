@@ -7,6 +7,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/rules/rulesetup.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
@@ -71,8 +72,8 @@ NewDialog::NewDialog(QWidget* parent)
     m_preset->setObjectName(QStringLiteral("new.preset"));
     m_error->setObjectName(QStringLiteral("new.error"));
     m_bias->setObjectName(QStringLiteral("new.bias"));
-    m_tied->setObjectName(QStringLiteral("new.tied"));
-    m_tied->setToolTip(tr("The weight is also an embedding table: tokens are looked up in it first. It cannot have a bias."));
+    nameWidget(m_tied, "new.tied", {},
+               tr("The weight is also an embedding table: tokens are looked up in it first. It cannot have a bias."));
     m_model->setEditable(true);
     m_model->setToolTip(tr("A built-in model, or the path of a config.json, a checkpoint folder or a .safetensors file"));
     for (const std::string& name : builtinModelNames())
@@ -91,21 +92,20 @@ NewDialog::NewDialog(QWidget* parent)
     for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train })
         m_workload->addItem(qstr(workloadName(kind)), static_cast<int>(kind));
     m_microBatches->setToolTip(tr("The batch is split into this many parts; their gradients are summed"));
-    m_recompute->setObjectName(QStringLiteral("new.recompute"));
-    m_recompute->setToolTip(tr("Activations that are recomputed for the backward pass instead of being saved"));
+    nameWidget(m_recompute, "new.recompute", {},
+               tr("Activations that are recomputed for the backward pass instead of being saved"));
     for (const Recompute what : { Recompute::None, Recompute::Selective, Recompute::Full })
         m_recompute->addItem(qstr(recomputeName(what)), static_cast<int>(what));
-    m_attention->setObjectName(QStringLiteral("new.attention"));
-    m_attention->setToolTip(tr("flash: one kernel whose scores never reach memory; unfused: scores are written, read and kept"));
+    nameWidget(m_attention, "new.attention", {},
+               tr("flash: one kernel whose scores never reach memory; unfused: scores are written, read and kept"));
     for (const AttentionKernel kernel : { AttentionKernel::Flash, AttentionKernel::Unfused })
         m_attention->addItem(qstr(attentionKernelName(kernel)), static_cast<int>(kernel));
-    m_overlap->setObjectName(QStringLiteral("new.overlap"));
-    m_overlap->setToolTip(
-        tr("Collectives that run while the device computes: none, those of weights and gradients, or all (a lower bound)"));
+    nameWidget(m_overlap, "new.overlap", {},
+               tr("Collectives that run while the device computes: none, those of weights and gradients, or all (a lower bound)"));
     for (const Overlap overlap : { Overlap::None, Overlap::Weights, Overlap::All })
         m_overlap->addItem(qstr(overlapName(overlap)), static_cast<int>(overlap));
-    m_software->setObjectName(QStringLiteral("new.software"));
-    m_software->setToolTip(
+    nameWidget(
+        m_software, "new.software", {},
         tr("Whose kernels run beside the products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (PyTorch alone)"));
     for (const Software software : { Software::Fused, Software::Compiled, Software::Eager })
         m_software->addItem(qstr(softwareName(software)), static_cast<int>(software));
@@ -113,9 +113,8 @@ NewDialog::NewDialog(QWidget* parent)
     m_presetWhat->setWordWrap(true);
     m_presetWhat->setTextFormat(Qt::PlainText);
     setTextColor(m_presetWhat, Theme::of(this).quiet);
-    m_dtype->setObjectName(QStringLiteral("new.dtype"));
-    m_dtype->setToolTip(
-        tr("f8e4m3: one byte for everything in inference; in training only for the layers' products, the rest stays bf16"));
+    nameWidget(m_dtype, "new.dtype", {},
+               tr("f8e4m3: one byte for everything in inference; in training only for the layers' products, the rest stays bf16"));
     for (const DType type : computeTypes())
         m_dtype->addItem(qstr(dtypeName(type)), static_cast<int>(type));
     for (const std::string& name : presetNames()) {
@@ -150,8 +149,7 @@ NewDialog::NewDialog(QWidget* parent)
     form->addRow(QString(), m_tied);
     form->addRow(tr("Me&sh"), m_mesh);
     auto* hardwareFile = new QPushButton(tr("Fi&le …"), this);
-    hardwareFile->setObjectName(QStringLiteral("new.hardwareFile"));
-    hardwareFile->setToolTip(tr("Hardware from a file, as the hardware editor and shardctl write it"));
+    nameWidget(hardwareFile, "new.hardwareFile", {}, tr("Hardware from a file, as the hardware editor and shardctl write it"));
     auto* hardwareRow = new QHBoxLayout;
     hardwareRow->addWidget(m_hardware, 1);
     hardwareRow->addWidget(hardwareFile);

@@ -4,18 +4,20 @@
 #include "model/io/design/designfile.h"
 #include "model/io/file/openfile.h"
 #include "model/io/file/textfile.h"
+#include "model/io/json/jsonfields.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/session/document.h"
 #include "widgets/look/plaintext.h"
 
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QUuid>
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,7 +27,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kDelayMs = 1500;
-const QString kSuffix = QStringLiteral(".unsaved");
+const QString kUnsavedSuffix = QStringLiteral(".unsaved");
 const QString kPart = QStringLiteral(".part"); ///< while it is written
 
 QString lockOf(const QString& path) { return path + QStringLiteral(".lock"); }
@@ -46,45 +48,53 @@ std::string fileName(const QString& path) { return QFile::encodeName(path).toStd
 
 std::string headOf(const FileIdentity& file, const QString& name)
 {
-    const QJsonObject identity { { QStringLiteral("path"), file.path },
-                                 { QStringLiteral("size"), file.size },
-                                 { QStringLiteral("modified"), file.modified },
-                                 { QStringLiteral("sha256"), QString::fromLatin1(file.digest.toHex()) } };
-    const QJsonObject head { { QStringLiteral("format"), QLatin1String(kFormat) },
-                             { QStringLiteral("version"), kVersion },
-                             { QStringLiteral("file"), identity },
-                             { QStringLiteral("name"), name } };
-    return QJsonDocument(head).toJson(QJsonDocument::Compact).toStdString() + '\n';
+    return jsonText(nlohmann::json { { "format", kFormat },
+                                     { "version", kVersion },
+                                     { "file",
+                                       { { "path", file.path.toStdString() },
+                                         { "size", file.size },
+                                         { "modified", file.modified },
+                                         { "sha256", file.digest.toHex().toStdString() } } },
+                                     { "name", name.toStdString() } })
+        + '\n';
 }
 
 /// Of a head, or nothing where it is none.
 std::optional<Kept> keptOfHead(const std::string& head)
 {
-    const QJsonObject object = QJsonDocument::fromJson(QByteArray::fromStdString(head)).object();
-    if (object.value(QLatin1String("format")) != QLatin1String(kFormat) || object.value(QLatin1String("version")) != kVersion)
+    const auto document = parseJson(head, {});
+    if (!document.ok())
         return std::nullopt;
-    const QJsonObject file = object.value(QLatin1String("file")).toObject();
+    auto from = JsonFields::message(document.value(), {});
+    const auto text = [](JsonFields& fields, const char* key) { return QString::fromStdString(fields.text(key, "")); };
     Kept out;
-    out.name = object.value(QLatin1String("name")).toString();
-    out.file.path = file.value(QLatin1String("path")).toString();
-    if (QDir::isRelativePath(out.file.path)) // of another folder as likely as of ours
-        return out.file.path.isEmpty() ? std::optional(out) : std::nullopt;
-    out.file.size = file.value(QLatin1String("size")).toInteger(-1);
-    out.file.modified = file.value(QLatin1String("modified")).toInteger();
-    out.file.digest = QByteArray::fromHex(file.value(QLatin1String("sha256")).toString().toLatin1());
+    if (from.text("format") != kFormat || from.integer("version", 0, kVersion) != kVersion)
+        return std::nullopt;
+    out.name = text(from, "name");
+    JsonFields file = from.object("file");
+    out.file.path = text(file, "path");
+    const bool never = out.file.path.isEmpty();
+    if (!never) {
+        out.file.size = file.integer("size", -1, std::numeric_limits<qint64>::max(), -1);
+        out.file.modified = file.integer("modified", std::numeric_limits<qint64>::min(), std::numeric_limits<qint64>::max(), 0);
+        out.file.digest = QByteArray::fromHex(text(file, "sha256").toLatin1());
+    }
+    if (from.error() || (!never && QDir::isRelativePath(out.file.path))) // of another folder as likely as of ours
+        return std::nullopt;
     return out;
 }
 
 /// Version 1 is one document. It has the path as it was typed, in whatever folder, and nothing of the file: as good as none.
 std::optional<Kept> keptOfOld(const std::string& text)
 {
-    const QJsonObject object = QJsonDocument::fromJson(QByteArray::fromStdString(text)).object();
-    if (!object.contains(QLatin1String("design")))
+    const auto document = parseJson(text, {}, { .token = kLargestOld });
+    if (!document.ok())
         return std::nullopt;
+    auto from = JsonFields::message(document.value(), {});
     Kept out;
-    out.name = object.value(QLatin1String("name")).toString();
-    out.design = object.value(QLatin1String("design")).toString().toStdString();
-    return out;
+    out.design = from.text("design");
+    out.name = QString::fromStdString(from.text("name", ""));
+    return from.error() ? std::nullopt : std::optional(out);
 }
 
 Result<Kept> readKept(const QString& path, bool withDesign)
@@ -148,7 +158,7 @@ Recovery::Recovery(Document* document, const QString& folder, QObject* parent)
     : QObject(parent)
     , m_document(document)
     , m_folder(folder)
-    , m_path(folder + QLatin1Char('/') + QUuid::createUuid().toString(QUuid::WithoutBraces) + kSuffix)
+    , m_path(folder + QLatin1Char('/') + QUuid::createUuid().toString(QUuid::WithoutBraces) + kUnsavedSuffix)
 {
     m_timer.setSingleShot(true);
     m_timer.setInterval(kDelayMs);
@@ -194,7 +204,7 @@ QList<Recovery::Left> Recovery::leftBehind() const
 {
     QList<Left> out;
     const QFileInfoList files =
-        QDir(m_folder).entryInfoList({ QLatin1Char('*') + kSuffix, QLatin1Char('*') + kSuffix + kPart }, QDir::Files);
+        QDir(m_folder).entryInfoList({ QLatin1Char('*') + kUnsavedSuffix, QLatin1Char('*') + kUnsavedSuffix + kPart }, QDir::Files);
     for (const QFileInfo& info : files) {
         QString path = info.filePath();
         const bool part = path.endsWith(kPart);

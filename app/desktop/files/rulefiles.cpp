@@ -16,7 +16,7 @@ namespace shardboard {
 
 namespace {
 
-QString filter() { return RuleFiles::tr("Mesh and rules (*.yml *.yaml);;All files (*)"); }
+QString ruleFilter() { return RuleFiles::tr("Mesh and rules (*.yml *.yaml);;All files (*)"); }
 
 } // namespace
 
@@ -42,7 +42,7 @@ bool RuleFiles::isRuleFile(const QString& path)
 
 void RuleFiles::open()
 {
-    const QString path = QFileDialog::getOpenFileName(m_window, tr("Open Rules"), m_settings.lastFolder(), filter());
+    const QString path = QFileDialog::getOpenFileName(m_window, tr("Open Rules"), m_settings.lastFolder(), ruleFilter());
     if (!path.isEmpty())
         openPath(path);
 }
@@ -63,7 +63,7 @@ void RuleFiles::save()
 {
     const QString proposal = m_settings.lastFolder() + QStringLiteral("/rules.yml");
     const QString path =
-        saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Rules"), proposal, filter()),
+        saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Rules"), proposal, ruleFilter()),
                  { QStringLiteral(".yml"), QStringLiteral(".yaml"), QStringLiteral(".json"), QStringLiteral(".py") });
     if (!path.isEmpty())
         saveTo(path);

@@ -2,6 +2,7 @@
 #include "app/desktop/pictures/picturedialog.h"
 
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
@@ -50,18 +51,15 @@ PictureDialog::PictureDialog(const QString& view, const Choice& proposal, bool h
 {
     setObjectName(QStringLiteral("pictureDialog"));
     setWindowTitle(tr("Save Picture of %1").arg(view));
-    m_path->setObjectName(QStringLiteral("picture.path"));
-    m_path->setAccessibleName(tr("File"));
+    nameWidget(m_path, "picture.path", tr("File"));
     m_path->setMinimumWidth(380);
-    m_form->setObjectName(QStringLiteral("picture.form"));
-    m_form->setAccessibleName(tr("Form"));
+    nameWidget(m_form, "picture.form", tr("Form"));
     addForm(m_form, tr("SVG – text stays text, lines stay lines"), "svg", 1);
     addForm(m_form, tr("PDF – text stays text, lines stay lines"), "pdf", 1);
     addForm(m_form, tr("PNG – as on the screen (1×)"), "png", 1);
     addForm(m_form, tr("PNG – for fine screens (2×)"), "png", 2);
     addForm(m_form, tr("PNG – for print (4×)"), "png", 4);
-    m_part->setObjectName(QStringLiteral("picture.part"));
-    m_part->setAccessibleName(tr("Part"));
+    nameWidget(m_part, "picture.part", tr("Part"));
     m_part->addItem(tr("What is visible"), false);
     m_part->addItem(tr("All of it, without scrolling or zoom"), true);
     m_part->setCurrentIndex(proposal.options.whole && hasParts ? 1 : 0);

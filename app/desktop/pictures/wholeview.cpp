@@ -14,7 +14,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kRounds = 6; // areas that share their room get it little by little
-constexpr int kMostPixels = 60000;
+constexpr int kLongestSide = 60000;
 
 void settleLayouts(QWidget* view)
 {
@@ -69,7 +69,7 @@ void WholeView::grow()
         if (missing.isEmpty() && missing.width() <= 0 && missing.height() <= 0)
             return;
         const QSize size = m_view->size() + missing;
-        m_view->resize(std::min(size.width(), kMostPixels), std::min(size.height(), kMostPixels));
+        m_view->resize(std::min(size.width(), kLongestSide), std::min(size.height(), kLongestSide));
         settleLayouts(m_view);
     }
 }

@@ -6,7 +6,9 @@
 #include "model/session/document.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/elidingheader.h"
 #include "widgets/tables/tablecopy.h"
@@ -15,7 +17,6 @@
 #include <QDockWidget>
 #include <QEvent>
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QProgressBar>
@@ -25,7 +26,6 @@
 #include <QSpinBox>
 #include <QTableView>
 #include <QTimer>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -117,11 +117,9 @@ void RunPanel::build()
     m_steps = countBox(QStringLiteral("run.steps"), 1, 1, this);
     m_steps->setToolTip(tr("Timed repetitions; times are medians over them"));
     m_backend = new ChoiceBox(false, this);
-    m_backend->setObjectName(QStringLiteral("run.backend"));
-    m_backend->setAccessibleName(tr("Runs on"));
+    nameWidget(m_backend, "run.backend", tr("Runs on"));
     m_verify = new QCheckBox(tr("&Verify"), this);
-    m_verify->setObjectName(QStringLiteral("run.verify"));
-    m_verify->setToolTip(tr("Compare every result with the unsharded computation on the same inputs"));
+    nameWidget(m_verify, "run.verify", {}, tr("Compare every result with the unsharded computation on the same inputs"));
     m_verify->setChecked(true);
     m_ends = new QCheckBox(tr("&Embedding and head"), this);
     m_ends->setObjectName(QStringLiteral("run.ends"));
@@ -159,9 +157,7 @@ void RunPanel::build()
     form->addWidget(backendLabel, 2, 0);
     form->addWidget(m_backend, 2, 1);
     auto* box = new QWidget(this);
-    auto* options = new QVBoxLayout(box);
-    options->setContentsMargins(0, 0, 4, 0);
-    options->setSpacing(4);
+    auto* options = boxLayout<QVBoxLayout>({ 0, 0, 4, 0 }, 4, box);
     options->addLayout(form);
     options->addWidget(m_verify);
     options->addWidget(m_ends);
@@ -177,15 +173,12 @@ void RunPanel::build()
     m_options->setMinimumHeight(60);
 
     auto* words = new QWidget(this);
-    auto* lines = new QVBoxLayout(words);
-    lines->setContentsMargins(1, 1, 1, 1);
-    lines->setSpacing(4);
+    auto* lines = boxLayout<QVBoxLayout>({ 1, 1, 1, 1 }, 4, words);
     for (WrappedLabel* label : { m_problem, m_verdict, m_needs })
         lines->addWidget(label);
     lines->addStretch(1);
     m_words = new QScrollArea(this); // an error with its log may be longer than the panel is high
-    m_words->setObjectName(QStringLiteral("run.words"));
-    m_words->setAccessibleName(tr("What the run says"));
+    nameWidget(m_words, "run.words", tr("What the run says"));
     m_words->setWidgetResizable(true);
     m_words->setFrameShape(QFrame::NoFrame);
     m_words->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -202,8 +195,7 @@ void RunPanel::build()
     told->addLayout(ways);
 
     m_table = new QTableView(this);
-    m_table->setObjectName(QStringLiteral("run.table"));
-    m_table->setAccessibleName(tr("Measured times"));
+    nameWidget(m_table, "run.table", tr("Measured times"));
     m_table->setModel(m_model);
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setShowGrid(false);
@@ -224,9 +216,7 @@ void RunPanel::build()
     results->addWidget(m_progress);
     results->addLayout(told);
     results->addWidget(m_table, 1);
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    layout->setSpacing(kPanelMargin);
+    auto* layout = boxLayout<QHBoxLayout>({ kPanelMargin, 8, kPanelMargin, 8 }, kPanelMargin, this);
     layout->addWidget(m_options);
     layout->addLayout(results, 1);
     m_table->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored); // the words come first

@@ -3,6 +3,7 @@
 
 #include "app/desktop/base/actions.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QAction>
@@ -89,13 +90,11 @@ HelpWindow::HelpWindow(const Actions& actions, QWidget* parent)
 {
     setObjectName(QStringLiteral("help"));
     setWindowTitle(tr("Help"));
-    m_list->setObjectName(QStringLiteral("help.pages"));
-    m_list->setAccessibleName(tr("Pages"));
+    nameWidget(m_list, "help.pages", tr("Pages"));
     for (const QString& page : pages())
         addPage(page, titleOf(markdownOf(page)));
     addPage(kShortcuts, tr("Shortcuts"));
-    m_text->setObjectName(QStringLiteral("help.text"));
-    m_text->setAccessibleName(tr("Page"));
+    nameWidget(m_text, "help.text", tr("Page"));
     m_text->setOpenLinks(false);
     connect(m_text, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
         if (link.scheme().isEmpty())

@@ -42,6 +42,7 @@
 #include "widgets/hardware/hardwareview.h"
 #include "widgets/history/historyview.h"
 #include "widgets/jobs/longwork.h"
+#include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
@@ -68,7 +69,6 @@
 #include <QThread>
 #include <QToolBar>
 #include <QUndoStack>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -192,9 +192,7 @@ void MainWindow::createCentre()
     m_pages->addWidget(welcome);
     m_pages->addWidget(bench);
     auto* centre = new QWidget(this);
-    auto* layout = new QVBoxLayout(centre);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, centre);
     layout->addWidget(m_banner);
     m_fileActions->work()->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     layout->addWidget(m_fileActions->work());

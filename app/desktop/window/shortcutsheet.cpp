@@ -5,17 +5,17 @@
 #include "app/desktop/window/keyfield.h"
 #include "app/desktop/window/viewkeys.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 namespace shardboard {
 
@@ -102,12 +102,10 @@ ShortcutSheet::ShortcutSheet(Actions& actions, QWidget* parent)
 
 void ShortcutSheet::buildLayout()
 {
-    m_filter->setObjectName(QStringLiteral("shortcuts.filter"));
-    m_filter->setAccessibleName(tr("Filter of the commands"));
+    nameWidget(m_filter, "shortcuts.filter", tr("Filter of the commands"));
     m_filter->setPlaceholderText(tr("Filter by name or keys, e.g. save or ctrl+s"));
     m_filter->setClearButtonEnabled(true);
-    m_list->setObjectName(QStringLiteral("shortcuts.list"));
-    m_list->setAccessibleName(tr("Commands and their keys"));
+    nameWidget(m_list, "shortcuts.list", tr("Commands and their keys"));
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels({ tr("Command"), tr("Menu"), tr("Keys") });
     m_list->setRootIsDecorated(false);
@@ -120,17 +118,13 @@ void ShortcutSheet::buildLayout()
     makeCopyable(m_list);
     m_name->setObjectName(QStringLiteral("shortcuts.name"));
     m_name->setTextFormat(Qt::PlainText);
-    m_keys->setObjectName(QStringLiteral("shortcuts.keys"));
-    m_keys->setAccessibleName(tr("New keys"));
+    nameWidget(m_keys, "shortcuts.keys", tr("New keys"));
     m_name->setBuddy(m_keys);
     m_set->setObjectName(QStringLiteral("shortcuts.set"));
     m_take->setObjectName(QStringLiteral("shortcuts.take"));
-    m_none->setObjectName(QStringLiteral("shortcuts.none"));
-    m_none->setToolTip(tr("The command is in menus and in the command palette only"));
-    m_reset->setObjectName(QStringLiteral("shortcuts.reset"));
-    m_reset->setToolTip(tr("The default keys of this command"));
-    m_resetAll->setObjectName(QStringLiteral("shortcuts.resetAll"));
-    m_resetAll->setToolTip(tr("The default keys of all commands"));
+    nameWidget(m_none, "shortcuts.none", {}, tr("The command is in menus and in the command palette only"));
+    nameWidget(m_reset, "shortcuts.reset", {}, tr("The default keys of this command"));
+    nameWidget(m_resetAll, "shortcuts.resetAll", {}, tr("The default keys of all commands"));
     for (QPushButton* button : { m_set, m_take, m_none, m_reset, m_resetAll })
         button->setAutoDefault(false); // Enter in the list goes to the keys
     m_take->hide();
@@ -154,9 +148,7 @@ void ShortcutSheet::buildLayout()
     last->addWidget(m_resetAll);
     last->addStretch(1);
     last->addWidget(close);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kPanelMargin, kPanelMargin, kPanelMargin, kPanelMargin);
-    column->setSpacing(8);
+    auto* column = boxLayout<QVBoxLayout>({ kPanelMargin, kPanelMargin, kPanelMargin, kPanelMargin }, 8, this);
     column->addWidget(m_filter);
     column->addWidget(m_list, 1);
     column->addLayout(keys);

@@ -4,6 +4,8 @@
 #include "app/desktop/base/actions.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/sample.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
@@ -16,7 +18,6 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 namespace shardboard {
 
@@ -48,9 +49,7 @@ QWidget* way(QAction* action, const QString& text, const QString& name, bool pri
     auto* label = new QLabel(text, row);
     label->setForegroundRole(QPalette::PlaceholderText);
     label->setWordWrap(true);
-    auto* layout = new QHBoxLayout(row);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(16);
+    auto* layout = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 16, row);
     layout->addWidget(button);
     layout->addWidget(label, 1);
     return row;
@@ -85,8 +84,7 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
                           QStringLiteral("welcome.open"), false, this));
     column->addSpacing(12);
 
-    m_list->setObjectName(QStringLiteral("welcome.recent"));
-    m_list->setAccessibleName(tr("Recent designs"));
+    nameWidget(m_list, "welcome.recent", tr("Recent designs"));
     column->addWidget(line(tr("More samples"), 0, true, this));
     column->addWidget(sampleRows(actions));
     column->addSpacing(12);

@@ -65,7 +65,7 @@ void pieceSlopes(const AttentionBlock& block, const QueryPiece& piece, const flo
         std::fill(s, s + lo, 0.0f);
         scoreGradientRow(p + lo, dot, block.scaleOfScores(), hi - lo, s + lo);
         if (block.cap > 0)
-            mulRow(s + lo, capSlopes + row * n + lo, false, hi - lo, s + lo);
+            mulRow(s + lo, capSlopes + row * n + lo, hi - lo, s + lo);
         std::fill(s + hi, s + n, 0.0f);
     }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row has few experts, so scores are worked out in double.
 #include "engine/ops/kernels/gates.h"
+#include "engine/machine/index.h"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace shardboard::engine {
 
@@ -11,11 +13,9 @@ namespace {
 
 using Scores = std::vector<double>;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 /// One row of the router and the memory it needs.
 struct Row {
-    Scores scores; ///< [experts]: probabilities, sigmoids, or the logits themselves
+    Scores scores; ///< [experts]: probabilities or sigmoids
     Scores choice; ///< what experts are chosen by
     std::vector<std::int64_t> chosen; ///< ascending
     Scores weights; ///< of the chosen, before the scale
@@ -51,7 +51,7 @@ double groupScore(const GateRule& rule, const double* members, std::int64_t coun
             second = std::max(second, members[i]);
         }
     }
-    return rule.scoring == GateScoring::SigmoidThenTopK && count > 1 ? first + second : first;
+    return rule.sigmoid && count > 1 ? first + second : first;
 }
 
 /// Puts the experts of the groups that are not kept out of reach.
@@ -80,9 +80,9 @@ void softmax(Scores& values)
 void chooseExperts(const GateRule& rule, const float* logits, const float* bias, Row& row)
 {
     row.scores.assign(logits, logits + rule.experts);
-    if (rule.scoring == GateScoring::SoftmaxThenTopK)
+    if (!rule.sigmoid)
         softmax(row.scores);
-    else if (rule.scoring == GateScoring::SigmoidThenTopK)
+    else
         for (double& score : row.scores)
             score = 1 / (1 + std::exp(-score));
     row.choice = row.scores;
@@ -93,18 +93,14 @@ void chooseExperts(const GateRule& rule, const float* logits, const float* bias,
     row.chosen = highest(row.choice, rule.k);
 }
 
-bool dividesBySum(const GateRule& rule) { return rule.renormalise && rule.scoring != GateScoring::TopKThenSoftmax; }
-
 void workOut(const GateRule& rule, const float* logits, const float* bias, Row& row)
 {
     chooseExperts(rule, logits, bias, row);
     row.weights.clear();
     for (const std::int64_t e : row.chosen)
         row.weights.push_back(row.scores[at(e)]);
-    if (rule.scoring == GateScoring::TopKThenSoftmax)
-        softmax(row.weights);
     row.sum = 1;
-    if (dividesBySum(rule)) {
+    if (rule.renormalise) {
         row.sum = 1e-20; // of sigmoids that are all 0
         for (const double weight : row.weights)
             row.sum += weight;
@@ -114,13 +110,6 @@ void workOut(const GateRule& rule, const float* logits, const float* bias, Row& 
 }
 
 } // namespace
-
-std::vector<std::int64_t> chosenExperts(const GateRule& rule, const float* logits, const float* bias)
-{
-    Row row;
-    chooseExperts(rule, logits, bias, row);
-    return row.chosen;
-}
 
 void topKGates(const GateRule& rule, const float* logits, const float* bias, std::int64_t rows, float* gates)
 {
@@ -142,23 +131,18 @@ void topKGatesBackward(const GateRule& rule, const float* logits, const float* b
     for (std::int64_t r = 0; r < rows; ++r) {
         workOut(rule, logits + r * rule.experts, bias, row);
         float* out = dLogits + r * rule.experts;
-        // To the weights, and through the division by their sum or the softmax over the chosen.
+        // To the weights, and through the division by their sum.
         slopes.clear();
         double mean = 0;
         for (std::size_t i = 0; i < row.chosen.size(); ++i) {
             slopes.push_back(double { dGates[r * rule.experts + row.chosen[i]] } * rule.scale);
             mean += slopes[i] * row.weights[i];
         }
-        if (rule.scoring == GateScoring::TopKThenSoftmax) {
-            for (std::size_t i = 0; i < row.chosen.size(); ++i)
-                out[row.chosen[i]] = static_cast<float>(row.weights[i] * (slopes[i] - mean));
-            continue;
-        }
-        if (dividesBySum(rule))
+        if (rule.renormalise)
             for (double& slope : slopes)
                 slope = (slope - mean) / row.sum;
         // From the scores to the logits.
-        if (rule.scoring == GateScoring::SigmoidThenTopK) {
+        if (rule.sigmoid) {
             for (std::size_t i = 0; i < row.chosen.size(); ++i) {
                 const double score = row.scores[at(row.chosen[i])];
                 out[row.chosen[i]] = static_cast<float>(slopes[i] * score * (1 - score));

@@ -3,24 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 namespace shardboard::engine {
 
-enum class GateScoring {
-    SoftmaxThenTopK, ///< softmax over all experts, then the k highest (Mixtral and Qwen renormalise, DeepSeek-V2 does not)
-    TopKThenSoftmax, ///< softmax over the k highest logits (gpt-oss)
-    SigmoidThenTopK, ///< sigmoid; chosen by score + correction bias, weighted by the score alone (DeepSeek-V3)
-};
-
 struct GateRule {
-    GateScoring scoring = GateScoring::SoftmaxThenTopK;
+    bool sigmoid = false; ///< scores are sigmoids, to which a bias is added for the choice alone (DeepSeek-V3); else a softmax
     std::int64_t experts = 0;
     std::int64_t k = 0;
-    bool renormalise = false; ///< the k gates add up to `scale`; TopKThenSoftmax does so anyway
+    bool renormalise = false; ///< the k gates add up to `scale`: with the softmax that of the k highest logits (gpt-oss)
     double scale = 1; ///< of the gates
     std::int64_t groups = 1; ///< experts are chosen from `groupsKept` of so many equal groups
-    std::int64_t groupsKept = 1; ///< those with the highest member; with SigmoidThenTopK the highest sum of two members
+    std::int64_t groupsKept = 1; ///< those with the highest member; with sigmoids the highest sum of two members
 };
 
 /// gates [rows, experts] from logits [rows, experts]; `bias` (may be null) is the correction bias. Ties go to the lower
@@ -29,7 +22,5 @@ void topKGates(const GateRule& rule, const float* logits, const float* bias, std
 /// dLogits from dGates [rows, experts], of which only the chosen experts' are read: which experts are chosen has no slope.
 void topKGatesBackward(const GateRule& rule, const float* logits, const float* bias, const float* dGates, std::int64_t rows,
                        float* dLogits);
-/// The chosen experts of one row, ascending.
-std::vector<std::int64_t> chosenExperts(const GateRule& rule, const float* logits, const float* bias);
 
 } // namespace shardboard::engine

@@ -32,6 +32,16 @@ inline float fastExp(float x)
     return x < -87.0f ? 0.0f : (x != x ? x : e * power);
 }
 
+/// tanh by the exponential; beyond 20 it is 1 in float. Small arguments by their series, where the difference would lose digits.
+inline float fastTanh(float x)
+{
+    const float square = x * x;
+    const float series = x * (1.0f - square * (1.0f / 3.0f - square * (2.0f / 15.0f - square * (17.0f / 315.0f))));
+    const float c = std::min(std::max(x, -20.0f), 20.0f);
+    const float whole = 1.0f - 2.0f / (fastExp(2.0f * c) + 1.0f);
+    return square < 0.01f ? series : whole;
+}
+
 inline double sumLanes(const float* lanes)
 {
     double sum = 0;

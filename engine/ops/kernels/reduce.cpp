@@ -12,7 +12,6 @@ namespace shardboard::engine {
 
 namespace {
 constexpr std::int64_t kColumns = 1024;
-constexpr std::int64_t kPiece = 4096; ///< elements that are summed in float
 } // namespace
 
 SHARDBOARD_CLONES void sumOfRow(const float* x, std::int64_t n, float* lanes)
@@ -49,17 +48,6 @@ void rowDots(const float* a, const float* b, std::int64_t rows, std::int64_t n, 
         sumOfProducts(a + r * n, b + r * n, n, lanes);
         sums[r] = static_cast<float>(sumLanes(lanes));
     }
-}
-
-double squareSum(const float* x, std::int64_t n)
-{
-    double sum = 0;
-    float lanes[kLanes];
-    for (std::int64_t first = 0; first < n; first += kPiece) {
-        sumOfSquares(x + first, std::min(kPiece, n - first), lanes);
-        sum += sumLanes(lanes);
-    }
-    return sum;
 }
 
 } // namespace shardboard::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums: over rows (the gradient of what was repeated over them, as a bias), and of squares for the norm of a gradient.
+// Sums over rows (the gradient of what was repeated over them, as a bias) and along them.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,6 @@ namespace shardboard::engine {
 void addColumnSums(const float* x, std::int64_t rows, std::int64_t n, float* sums);
 /// sums[row] = sum of a[row][i] * b[row][i].
 void rowDots(const float* a, const float* b, std::int64_t rows, std::int64_t n, float* sums);
-/// Sum of all x^2; parts of a tensor add up.
-double squareSum(const float* x, std::int64_t n);
 
 /// Sums of x in the lanes of engine/ops/kernels/lanes.h.
 void sumOfRow(const float* x, std::int64_t n, float* lanes);

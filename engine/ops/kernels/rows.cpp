@@ -2,16 +2,12 @@
 #include "engine/ops/kernels/rows.h"
 
 #include "engine/ops/kernels/lanes.h"
-#include "engine/ops/kernels/normaltail.h"
 #include "engine/simd/simd.h"
-#include "engine/simd/vectors.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace shardboard::engine {
-
-SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out);
 
 SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes)
 {
@@ -37,54 +33,8 @@ SHARDBOARD_CLONES void sumOfProducts(const float* a, const float* b, std::int64_
     std::copy(sums, sums + kLanes, lanes);
 }
 
-SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out)
+SHARDBOARD_CLONES void mulRow(const float* a, const float* b, std::int64_t n, float* out)
 {
-    for (std::int64_t i = 0; i < n; ++i)
-        out[i] = x[i] * scale * weight[i];
-}
-
-void rmsNormRows(const float* x, const float* weight, std::int64_t rows, std::int64_t n, double epsilon, float* out)
-{
-    float lanes[kLanes];
-    for (std::int64_t r = 0; r < rows; ++r) {
-        sumOfSquares(x + r * n, n, lanes);
-        const double mean = n > 0 ? sumLanes(lanes) / static_cast<double>(n) : 0;
-        scaleByWeight(x + r * n, weight, static_cast<float>(1.0 / std::sqrt(mean + epsilon)), n, out + r * n);
-    }
-}
-
-SHARDBOARD_CLONES void siluRow(const float* x, std::int64_t n, float* out)
-{
-    for (std::int64_t i = 0; i < n; ++i)
-        out[i] = x[i] / (1.0f + fastExp(-x[i]));
-}
-
-SHARDBOARD_CLONES void geluRow(const float* x, std::int64_t n, float* out)
-{
-    for (std::int64_t i = 0; i < n; ++i)
-        out[i] = x[i] * normalBelow(x[i], fastExp(-0.5f * x[i] * x[i]));
-}
-
-SHARDBOARD_CLONES void addRow(const float* a, const float* b, bool repeatB, std::int64_t n, float* out)
-{
-    if (repeatB) {
-        const float value = n > 0 ? b[0] : 0;
-        for (std::int64_t i = 0; i < n; ++i)
-            out[i] = a[i] + value;
-        return;
-    }
-    for (std::int64_t i = 0; i < n; ++i)
-        out[i] = a[i] + b[i];
-}
-
-SHARDBOARD_CLONES void mulRow(const float* a, const float* b, bool repeatB, std::int64_t n, float* out)
-{
-    if (repeatB) {
-        const float value = n > 0 ? b[0] : 0;
-        for (std::int64_t i = 0; i < n; ++i)
-            out[i] = a[i] * value;
-        return;
-    }
     for (std::int64_t i = 0; i < n; ++i)
         out[i] = a[i] * b[i];
 }
@@ -140,14 +90,6 @@ SHARDBOARD_CLONES void expRow(float* x, std::int64_t n, float highest, float* la
         sums[j] += x[i + j];
     }
     std::copy(sums, sums + kLanes, lanes);
-}
-
-void softmaxRow(float* scores, std::int64_t visible, std::int64_t n)
-{
-    float lanes[kLanes];
-    expRow(scores, visible, highestOf(scores, visible), lanes);
-    scaleRow(scores, static_cast<float>(1.0 / sumLanes(lanes)), visible, scores);
-    std::fill(scores + visible, scores + n, 0.0f);
 }
 
 } // namespace shardboard::engine

@@ -6,6 +6,7 @@
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"
 #include "model/hardware/hardware.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -90,8 +91,8 @@ void addLayouts(const Design& design, std::vector<Change>& out)
 
 std::optional<StrategyEntry> inputEntry(const Design& design)
 {
-    const auto found = std::find_if(design.strategies.begin(), design.strategies.end(),
-                                    [&](const StrategyEntry& entry) { return entry.match == inputName(design.model); });
+    const auto found =
+        std::ranges::find_if(design.strategies, [&](const StrategyEntry& entry) { return entry.match == inputName(design.model); });
     return found == design.strategies.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -192,9 +193,8 @@ private:
     void attempt(const std::vector<Change>& changes, const std::vector<std::size_t>& chosen)
     {
         constexpr int kMostPlanned = 96;
-        const bool partFits = std::any_of(m_fitting.begin(), m_fitting.end(), [&](const std::set<std::size_t>& fitting) {
-            return std::all_of(fitting.begin(), fitting.end(),
-                               [&](std::size_t c) { return std::find(chosen.begin(), chosen.end(), c) != chosen.end(); });
+        const bool partFits = std::ranges::any_of(m_fitting, [&](const std::set<std::size_t>& fitting) {
+            return std::ranges::all_of(fitting, [&](std::size_t c) { return contains(chosen, c); });
         });
         if (partFits || m_planned >= kMostPlanned || (m_stop && m_stop()))
             return;
@@ -236,21 +236,21 @@ private:
     {
         const std::set<std::string> inUse = axesInUse(design, evaluation);
         return evaluation.plan.memory.weights > m_weights
-            || std::any_of(m_inUse.begin(), m_inUse.end(), [&](const std::string& axis) { return !inUse.contains(axis); });
+            || std::ranges::any_of(m_inUse, [&](const std::string& axis) { return !inUse.contains(axis); });
     }
 
     void rank()
     {
         if (!m_out.fixes.empty())
             m_out.nearest.clear();
-        std::stable_sort(m_out.fixes.begin(), m_out.fixes.end(), [](const FitOption& a, const FitOption& b) {
+        std::ranges::stable_sort(m_out.fixes, [](const FitOption& a, const FitOption& b) {
             return a.devices != b.devices ? a.devices < b.devices : a.lostSeconds < b.lostSeconds;
         });
         // Not worth telling: what a faster fix on as many devices beats in memory too, and what makes a step half as long again
         // while another fix does not.
         std::vector<FitOption> kept;
         for (FitOption& fix : m_out.fixes) {
-            const bool better = std::any_of(kept.begin(), kept.end(), [&](const FitOption& other) {
+            const bool better = std::ranges::any_of(kept, [&](const FitOption& other) {
                 return other.devices == fix.devices
                     && ((other.peakBytes <= fix.peakBytes && other.changes <= fix.changes) || fix.lostSeconds > m_out.seconds / 2);
             });
@@ -297,8 +297,7 @@ std::string fitText(const FitAdvice& advice, std::size_t most)
 
 void addFitRepair(const Design& design, std::vector<DesignFinding>& findings)
 {
-    const auto found =
-        std::find_if(findings.begin(), findings.end(), [](const DesignFinding& f) { return f.kind == "over-memory"; });
+    const auto found = std::ranges::find_if(findings, [](const DesignFinding& f) { return f.kind == "over-memory"; });
     if (found == findings.end())
         return;
     const auto advice = fitAdvice(design);

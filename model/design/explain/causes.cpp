@@ -5,6 +5,7 @@
 #include "model/ops/opdefinition.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/rules/logicalrules.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -34,14 +35,14 @@ bool sameLink(const CauseLink& a, const CauseLink& b) { return a.kind == b.kind 
 
 const AxisExplanation* rowsOn(const std::vector<AxisExplanation>& rows, int axis)
 {
-    const auto found = std::find_if(rows.begin(), rows.end(), [&](const AxisExplanation& it) { return it.axis == axis; });
+    const auto found = std::ranges::find_if(rows, [&](const AxisExplanation& it) { return it.axis == axis; });
     return found == rows.end() ? nullptr : &*found;
 }
 
 const RankedRow* pickedRow(const AxisExplanation& axis)
 {
-    const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(),
-                                     [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
+    const auto picked =
+        std::ranges::find_if(axis.rows, [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
     return picked == axis.rows.end() ? nullptr : &*picked;
 }
 
@@ -79,7 +80,7 @@ std::string CauseFinder::entryText(const WeightLayout& weight) const
         return weight.misfit->error.text() + "; so every device has all of it";
     if (weight.entry >= 0) {
         const StrategyEntry& entry = m_design.strategies[static_cast<std::size_t>(weight.entry)];
-        const bool ofPreset = std::find(m_origin.entries.begin(), m_origin.entries.end(), entry) != m_origin.entries.end();
+        const bool ofPreset = contains(m_origin.entries, entry);
         return "strategy entry " + std::to_string(weight.entry + 1) + " '" + entry.match + "': " + entry.strategy.text()
             + (ofPreset ? " (preset " + m_origin.preset + ")" : std::string());
     }
@@ -151,8 +152,9 @@ const PlannedOp* CauseFinder::producer(TensorId tensor, PlannedSegmentId segment
     return nullptr;
 }
 
-void CauseFinder::trace(Chain& chain, TensorId tensor, PlannedSegmentId segment, int axis, const Placement& placement, int depth)
+void CauseFinder::trace(Chain& chain, const Traced& at)
 {
+    const auto& [tensor, segment, axis, placement, depth] = at;
     if (depth > kDeepest)
         return;
     if (const int weight = weightOf(tensor); weight >= 0) {
@@ -180,12 +182,12 @@ void CauseFinder::trace(Chain& chain, TensorId tensor, PlannedSegmentId segment,
                     }
         return;
     }
-    traceProduct(chain, tensor, madeIn, *made, axis, placement, depth);
+    traceProduct(chain, { tensor, madeIn, axis, placement, depth }, *made);
 }
 
-void CauseFinder::traceProduct(Chain& chain, TensorId tensor, PlannedSegmentId segment, const PlannedOp& made, int axis,
-                               const Placement& placement, int depth)
+void CauseFinder::traceProduct(Chain& chain, const Traced& at, const PlannedOp& made)
 {
+    const auto& [tensor, segment, axis, placement, depth] = at;
     const Graph& graph = m_evaluation.graph;
     const Op& op = graph.op(made.op);
     CauseLink link;
@@ -199,8 +201,8 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, PlannedSegmentId s
     }
     const std::vector<AxisPin> pins = operationPins(graph, m_pinning, made.op, m_evaluation.plan.layouts,
                                                     [&](std::size_t i) -> const Layout& { return made.operands[i].before; });
-    const auto pin = std::find_if(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == axis && !p.tieOnly; });
-    const bool met = pin != pins.end() && std::find(made.unmet.begin(), made.unmet.end(), axis) == made.unmet.end();
+    const auto pin = std::ranges::find_if(pins, [&](const AxisPin& p) { return p.axis == axis && !p.tieOnly; });
+    const bool met = pin != pins.end() && !contains(made.unmet, axis);
     if (met && !placement.partial()) {
         link.kind = CauseLink::Kind::Pin;
         link.pin = pin->pin;
@@ -232,7 +234,7 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, PlannedSegmentId s
             const Placement before = placementOn(use.before, axis);
             if (before.replicated())
                 continue;
-            trace(chain, use.tensor, segment, axis, before, depth + 1);
+            trace(chain, { use.tensor, segment, axis, before, depth + 1 });
             const auto& ops = m_evaluation.plan.segment(segment).ops;
             const auto rows = rankedRows(m_design, m_evaluation, m_pinning, segment, PlannedOpId(&made - ops.data()));
             const AxisExplanation* on = rowsOn(rows, axis);
@@ -247,7 +249,8 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, PlannedSegmentId s
     }
     if (from < 0) {
         if (!made.operands.empty())
-            trace(chain, made.operands.front().tensor, segment, axis, placementOn(made.operands.front().before, axis), depth + 1);
+            trace(chain,
+                  { made.operands.front().tensor, segment, axis, placementOn(made.operands.front().before, axis), depth + 1 });
         if (!placement.replicated()) { // made in parts of whole operands
             link.kind = CauseLink::Kind::Product;
             link.text = op.name + " makes it in parts over " + std::string(kAxis);
@@ -259,7 +262,7 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, PlannedSegmentId s
     const Placement used = placementOn(use.layout, axis);
     const bool arrived = placementOn(use.before, axis) == used;
     const bool isWeight = graph.tensor(use.tensor).role == TensorRole::Weight;
-    trace(chain, use.tensor, segment, axis, placementOn(use.before, axis), depth + 1);
+    trace(chain, { use.tensor, segment, axis, placementOn(use.before, axis), depth + 1 });
     if (!arrived) {
         CauseLink moved = link;
         moved.kind = CauseLink::Kind::Pick;
@@ -324,7 +327,7 @@ CauseLink CauseFinder::needLink(const Collective& collective, const AxisExplanat
     }
     const auto operand = static_cast<std::size_t>(collective.operand);
     const bool partial = placementOn(collective.step.before, axis->axis).partial();
-    const bool takesPartial = std::any_of(axis->rows.begin(), axis->rows.end(), [&](const RankedRow& it) {
+    const bool takesPartial = std::ranges::any_of(axis->rows, [&](const RankedRow& it) {
         return it.verdict != RankedRow::Verdict::Impossible && it.operands[operand].starts_with("P");
     });
     if (partial && !takesPartial) {
@@ -355,7 +358,7 @@ CauseFinder::Chain CauseFinder::merged(std::vector<Chain> chains, const std::vec
         for (CauseLink& link : chains[i]) {
             replaceAll(link.text, kAxis, joined(names, " and "));
             replaceAll(link.detail, kAxis, joined(names, " and "));
-            if (std::none_of(out.begin(), out.end(), [&](const CauseLink& known) { return sameLink(known, link); }))
+            if (std::ranges::none_of(out, [&](const CauseLink& known) { return sameLink(known, link); }))
                 out.push_back(std::move(link));
         }
     }
@@ -367,14 +370,13 @@ std::vector<CauseLink> CauseFinder::ofCollective(const Collective& collective, c
     std::vector<Chain> chains;
     std::vector<std::string> names;
     const auto& segment = m_evaluation.plan.segment(collective.plannedSegment);
-    const auto planned =
-        std::find_if(segment.ops.begin(), segment.ops.end(), [&](const PlannedOp& op) { return op.op == collective.op; });
+    const auto planned = std::ranges::find_if(segment.ops, [&](const PlannedOp& op) { return op.op == collective.op; });
     for (const int axis : collective.axes) {
         Chain chain;
         const Layout& before = planned == segment.ops.end()
             ? collective.step.before
             : planned->operands[static_cast<std::size_t>(collective.operand)].before;
-        trace(chain, collective.tensor, collective.plannedSegment, axis, placementOn(before, axis), 0);
+        trace(chain, { collective.tensor, collective.plannedSegment, axis, placementOn(before, axis) });
         chain.push_back(needLink(collective, rowsOn(rows, axis)));
         chains.push_back(std::move(chain));
         names.push_back(m_evaluation.plan.mesh.axis(axis).name);
@@ -392,7 +394,7 @@ std::vector<CauseLink> CauseFinder::ofTensor(TensorId tensor, PlannedSegmentId s
             continue;
         const Placement placement = placementOn(layout, axis);
         Chain chain;
-        trace(chain, tensor, segment, axis, placement, 0);
+        trace(chain, { tensor, segment, axis, placement });
         CauseLink end;
         end.kind = CauseLink::Kind::Product;
         end.tensor = tensor;

@@ -23,9 +23,16 @@ public:
 private:
     using Chain = std::vector<CauseLink>;
 
-    void trace(Chain& chain, TensorId tensor, PlannedSegmentId segment, int axis, const Placement& placement, int depth);
-    void traceProduct(Chain& chain, TensorId tensor, PlannedSegmentId segment, const PlannedOp& made, int axis, const Placement& placement,
-                      int depth);
+    /// How a tensor lies over an axis, as a planned segment finds it.
+    struct Traced {
+        TensorId tensor;
+        PlannedSegmentId segment;
+        int axis;
+        Placement placement;
+        int depth = 0; ///< links before it
+    };
+    void trace(Chain& chain, const Traced& at);
+    void traceProduct(Chain& chain, const Traced& at, const PlannedOp& made);
     CauseLink layoutLink(int weight, const Placement& placement) const;
     CauseLink needLink(const Collective& collective, const AxisExplanation* axis) const;
     std::string entryText(const WeightLayout& weight) const;

@@ -5,6 +5,7 @@
 #include "model/design/explain/causes.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/design/layoutstrategy.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 
@@ -117,7 +118,7 @@ private:
             bool caused = all[i].tensor == tensor || moved.gradientOf == tensor || moved.addendOf == tensor;
             for (const Op& op : graph.ops)
                 if (!caused && op.result == all[i].tensor)
-                    caused = std::find(op.operands.begin(), op.operands.end(), tensor) != op.operands.end();
+                    caused = contains(op.operands, tensor);
             if (caused)
                 out.collectives.push_back(CollectiveId(i));
         }
@@ -135,7 +136,7 @@ private:
             choice.effect = effectOf(m_design, m_evaluation, choice.edit);
             out.layouts.push_back(std::move(choice));
         }
-        std::stable_sort(out.layouts.begin(), out.layouts.end(), [](const LayoutChoice& a, const LayoutChoice& b) {
+        std::ranges::stable_sort(out.layouts, [](const LayoutChoice& a, const LayoutChoice& b) {
             return a.effect.refusal.empty() != b.effect.refusal.empty() ? a.effect.refusal.empty()
                                                                         : a.effect.seconds < b.effect.seconds;
         });
@@ -156,14 +157,13 @@ private:
             if (out.target.kind != ExplainTarget::Kind::Collective)
                 return false;
             const auto& axes = m_evaluation.plan.collective(out.target.collective).axes;
-            return std::find(axes.begin(), axes.end(), row->axis) == axes.end();
+            return !contains(axes, row->axis);
         };
         const auto rank = [&](const RankedRow* row) {
             return m_design.picker.profile == PickerProfile::Shardboard ? row->seconds : row->cost;
         };
-        std::stable_sort(rows.begin(), rows.end(), [&](const RankedRow* a, const RankedRow* b) {
-            return aside(a) != aside(b) ? aside(b) : rank(a) < rank(b);
-        });
+        std::ranges::stable_sort(
+            rows, [&](const RankedRow* a, const RankedRow* b) { return aside(a) != aside(b) ? aside(b) : rank(a) < rank(b); });
         for (std::size_t i = 0; i < rows.size() && static_cast<int>(i) < m_options.effects && !stopped(); ++i)
             rows[i]->effect = effectOf(m_design, m_evaluation, *rows[i]->edit);
     }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/explain/rankedrows.h"
 
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "model/plan/largestshard.h"
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/reasons.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -57,10 +60,8 @@ public:
             return {};
         m_hardware = &hardware.value();
         std::vector<PickOperand> operands;
-        for (const OperandUse& use : m_planned.operands) {
-            const GraphTensor& tensor = m_evaluation.graph.entry(use.tensor);
-            operands.push_back({ tensor.spec.shape, tensor.spec.dtype, use.before, tensor.density });
-        }
+        for (const OperandUse& use : m_planned.operands)
+            operands.push_back(pickOperand(m_evaluation.graph.entry(use.tensor), use.before, m_mesh));
         const Shape& result = m_evaluation.graph.tensor(m_op.result).shape;
         ReshardPlanner resharding(m_mesh, *m_hardware);
         m_prices = &resharding.prices();
@@ -99,7 +100,7 @@ private:
 
     const AxisPin* pinOn(int axis) const
     {
-        const auto pin = std::find_if(m_pins.begin(), m_pins.end(), [&](const AxisPin& p) { return p.axis == axis; });
+        const auto pin = std::ranges::find_if(m_pins, [&](const AxisPin& p) { return p.axis == axis; });
         return pin == m_pins.end() ? nullptr : &*pin;
     }
 
@@ -111,16 +112,17 @@ private:
         for (const Placement& placement : judged.row.operands)
             out.operands.push_back(placement.code());
         out.result = judged.row.result.code();
-        if (judged.obstacle) {
+        if (!judged.possible()) {
             out.verdict = RankedRow::Verdict::Impossible;
-            out.why = obstacleText(m_evaluation.graph, m_mesh, m_planned.op, judged);
-            out.isPartialOnly = judged.obstacle->kind == Obstacle::Kind::NotPartial;
+            out.why = refusalText(m_evaluation.graph, m_mesh, m_planned.op, judged);
+            out.isPartialOnly = judged.refusal->kind == Refusal::Kind::NotPartial;
             return out;
         }
-        out.verdict = judged.picked  ? RankedRow::Verdict::Picked
-            : judged.refusal.empty() ? RankedRow::Verdict::Allowed
-                                     : RankedRow::Verdict::Refused;
-        out.why = judged.picked ? std::string() : judged.refusal;
+        out.verdict = judged.picked ? RankedRow::Verdict::Picked
+            : judged.refusal        ? RankedRow::Verdict::Refused
+                                    : RankedRow::Verdict::Allowed;
+        if (judged.refusal && !judged.picked)
+            out.why = judged.refusal->reason;
         out.cost = judged.cost;
         addMoves(out, judged);
         if (byTime())
@@ -184,9 +186,9 @@ private:
         std::vector<Shape> shapes;
         for (const PickOperand& it : operands)
             shapes.push_back(it.shape);
-        for (const Row& row : rowsFor(m_op.kind, shapes, result, PickerProfile::Shardboard)) {
+        for (const Row& row : ruleOf(m_op.kind).rows(shapes, result, PickerProfile::Shardboard)) {
             const std::string text = rowText(row);
-            if (std::any_of(axis.rows.begin(), axis.rows.end(), [&](const RankedRow& known) { return known.row == text; }))
+            if (std::ranges::any_of(axis.rows, [&](const RankedRow& known) { return known.row == text; }))
                 continue;
             RankedRow out;
             out.axis = axis.axis;
@@ -202,12 +204,12 @@ private:
 
     void decide(AxisExplanation& axis) const
     {
-        const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(),
-                                         [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
+        const auto picked =
+            std::ranges::find_if(axis.rows, [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
         if (picked == axis.rows.end())
             return;
         const AxisPin* pin = pinOn(axis.axis);
-        const bool unmet = std::find(m_planned.unmet.begin(), m_planned.unmet.end(), axis.axis) != m_planned.unmet.end();
+        const bool unmet = contains(m_planned.unmet, axis.axis);
         if (pin != nullptr && unmet) {
             axis.unmet = pin->why + ", which no row that is possible does";
             axis.unmetPin = pin->pin;

@@ -3,6 +3,7 @@
 #include "model/design/explain/explain.h"
 
 #include "model/text/glob.h"
+#include "model/text/names.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -203,7 +204,7 @@ private:
             if (distance <= std::max<std::size_t>(2, plain.size() / 3))
                 ranked.emplace_back(distance, name);
         }
-        std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::ranges::stable_sort(ranked, [](const auto& a, const auto& b) { return a.first < b.first; });
         std::vector<std::string> close;
         for (std::size_t i = 0; i < std::min(ranked.size(), kMostNear); ++i)
             close.push_back("'" + ranked[i].second + "'");
@@ -227,17 +228,8 @@ std::string operationId(const Evaluation& evaluation, PlannedSegmentId segment, 
 
 std::string targetKindName(ExplainTarget::Kind kind)
 {
-    switch (kind) {
-    case ExplainTarget::Kind::Collective:
-        return "collective";
-    case ExplainTarget::Kind::Operation:
-        return "operation";
-    case ExplainTarget::Kind::Weight:
-        return "weight";
-    case ExplainTarget::Kind::Activation:
-        break;
-    }
-    return "activation";
+    constexpr std::array kNames { "collective", "operation", "weight", "activation" };
+    return nameIn(kNames, kind);
 }
 
 ExplainTarget operationTarget(const Evaluation& evaluation, PlannedSegmentId segment, PlannedOpId op)
@@ -259,7 +251,7 @@ ExplainTarget collectiveTarget(const Evaluation& evaluation, CollectiveId collec
     target.segment = it.plannedSegment;
     target.tensor = it.tensor;
     const auto& ops = evaluation.plan.segment(it.plannedSegment).ops;
-    const auto op = std::find_if(ops.begin(), ops.end(), [&](const PlannedOp& planned) { return planned.op == it.op; });
+    const auto op = std::ranges::find_if(ops, [&](const PlannedOp& planned) { return planned.op == it.op; });
     if (op != ops.end())
         target.op = PlannedOpId(op - ops.begin());
     return target;

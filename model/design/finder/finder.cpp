@@ -47,7 +47,7 @@ std::vector<int> FinderInput::entriesOf(const std::string& pattern) const
     const auto [begin, end] = m_byPattern.equal_range(pattern);
     for (auto it = begin; it != end; ++it)
         out.push_back(it->second);
-    std::sort(out.begin(), out.end());
+    std::ranges::sort(out);
     return out;
 }
 
@@ -150,12 +150,12 @@ Proposal evenCut(const FinderInput& input, const WeightLayout& weight)
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
         if (mesh.axis(axis).size > 1)
             axes.push_back(axis);
-    std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) { return mesh.axis(a).size > mesh.axis(b).size; });
+    std::ranges::stable_sort(axes, [&](int a, int b) { return mesh.axis(a).size > mesh.axis(b).size; });
     std::vector<int> dims;
     for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim)
         dims.push_back(static_cast<int>(dim));
     const auto sizeOfDim = [&](int dim) { return weight.spec.shape[static_cast<std::size_t>(dim)]; };
-    std::stable_sort(dims.begin(), dims.end(), [&](int a, int b) { return sizeOfDim(a) > sizeOfDim(b); });
+    std::ranges::stable_sort(dims, [&](int a, int b) { return sizeOfDim(a) > sizeOfDim(b); });
     for (const int axis : axes)
         for (const int dim : dims)
             if (dividesInGrains(weight, static_cast<std::size_t>(dim), mesh.axis(axis).size))

@@ -34,7 +34,7 @@ std::vector<DesignFinding> FindingList::sorted() const
             { { kind, rest.severity, "the design", rest.bytes,
                 countText(rest.count) + " more findings of the kind " + kind + " are not listed", "repair the others first" },
               std::nullopt });
-    std::stable_sort(all.begin(), all.end(), [](const Finding& a, const Finding& b) {
+    std::ranges::stable_sort(all, [](const Finding& a, const Finding& b) {
         return a.severity != b.severity ? a.severity < b.severity : a.costBytes > b.costBytes;
     });
     return all;

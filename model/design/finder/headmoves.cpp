@@ -53,8 +53,7 @@ private:
 
     static bool hasHeads(const TensorSpec& spec)
     {
-        return spec.shape.size() > 1
-            && std::any_of(spec.grains.begin(), spec.grains.end(), [](std::int64_t grain) { return grain > 1; });
+        return spec.shape.size() > 1 && std::ranges::any_of(spec.grains, [](std::int64_t grain) { return grain > 1; });
     }
 
     TensorId projectionAt(OpId id) const
@@ -120,11 +119,9 @@ private:
         for (const CollectiveId index : use.collectives) {
             const Collective& collective = m_input.evaluation.plan.collective(index);
             const auto isOfDim = [&](int axis) {
-                return std::any_of(use.before.dims[dim].begin(), use.before.dims[dim].end(),
-                                   [axis](const AxisRef& ref) { return ref.axis == axis; });
+                return std::ranges::any_of(use.before.dims[dim], [axis](const AxisRef& ref) { return ref.axis == axis; });
             };
-            if (collective.kind == CollectiveKind::LocalSlice
-                || std::none_of(collective.axes.begin(), collective.axes.end(), isOfDim))
+            if (collective.kind == CollectiveKind::LocalSlice || std::ranges::none_of(collective.axes, isOfDim))
                 continue;
             const std::int64_t bytes = checkedMultiply(collective.bytes, collective.count).value_or(moves.bytes);
             moves.bytes = checkedAdd(moves.bytes, bytes).value_or(moves.bytes);

@@ -2,6 +2,7 @@
 #include "model/design/finder/mendedstrategy.h"
 
 #include "model/design/layoutstrategy.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -74,7 +75,7 @@ std::vector<std::string> usableAxes(const std::vector<std::string>& axes, const 
 {
     std::vector<std::string> out;
     for (const std::string& name : axes)
-        if (mesh.find(name) >= 0 && std::find(out.begin(), out.end(), name) == out.end())
+        if (mesh.find(name) >= 0 && !contains(out, name))
             out.push_back(name);
     return out;
 }

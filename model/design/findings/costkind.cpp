@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/findings/findings.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 
-#include <algorithm>
 #include <array>
 
 namespace shardboard {
@@ -13,8 +13,7 @@ CostKind costKind(std::string_view kind)
                                         "unused-entry",   "dead-pin",          "pin-unmet", "unknown-pins",
                                         "refused-pick",   "cut-over-stages",   "max-defect" };
     static constexpr std::array kMoved { "heads-split", "greedy-moves-activation", "reshard" };
-    const auto isOneOf = [&](const auto& kinds) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
-    return isOneOf(kNone) ? CostKind::None : isOneOf(kMoved) ? CostKind::Moved : CostKind::Held;
+    return contains(kNone, kind) ? CostKind::None : contains(kMoved, kind) ? CostKind::Moved : CostKind::Held;
 }
 
 std::string costKindName(CostKind kind) { return kind == CostKind::None ? "none" : kind == CostKind::Held ? "held" : "moved"; }

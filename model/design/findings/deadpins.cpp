@@ -2,11 +2,12 @@
 // Pins that do nothing: they name a mesh axis, a label, an activation, an operation or a row that is not there. Presets pin
 // more than every workload has, so of theirs only mesh axes count.
 #include "model/design/findings/finders.h"
-#include "model/picker/rules.h"
+#include "model/ops/opdefinition.h"
+#include "model/ops/shardingrule.h"
 #include "model/plan/planner/pinning.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace shardboard {
@@ -32,7 +33,7 @@ std::vector<std::string> rowsOf(const FinderInput& input, OpId id)
     for (const TensorId operand : op.operands)
         shapes.push_back(graph.tensor(operand).shape);
     std::vector<std::string> rows;
-    for (const Row& row : rowsFor(op.kind, shapes, graph.tensor(op.result).shape, input.design.picker.profile))
+    for (const Row& row : ruleOf(op.kind).rows(shapes, graph.tensor(op.result).shape, input.design.picker.profile))
         rows.push_back(rowText(row));
     return rows;
 }
@@ -49,7 +50,7 @@ std::optional<Dead> unknownAxes(const FinderInput& input, const Pin& pin)
     const auto isUnknown = [&](const std::string& name) {
         if (input.mesh().find(name) >= 0)
             return false;
-        if (std::find(unknown.begin(), unknown.end(), name) == unknown.end())
+        if (!contains(unknown, name))
             unknown.push_back(name);
         return true;
     };
@@ -79,7 +80,7 @@ std::optional<Dead> matchesNothing(const FinderInput& input, const Pin& pin)
     if (!pin.row.empty()) {
         for (const OpId op : ops) {
             const auto rows = rowsOf(input, op);
-            if (std::find(rows.begin(), rows.end(), pin.row) != rows.end())
+            if (contains(rows, pin.row))
                 return std::nullopt;
         }
         return Dead { graph.op(ops.front()).name + " has no row " + pin.row, "its rows are " + joined(rowsOf(input, ops.front())),
@@ -92,7 +93,7 @@ std::optional<Dead> matchesNothing(const FinderInput& input, const Pin& pin)
         labels.push_back(dim.label);
         for (const OpId op : ops) {
             const auto& known = graph.tensor(graph.op(op).result).dimLabels;
-            if (std::find(known.begin(), known.end(), dim.label) != known.end())
+            if (contains(known, dim.label))
                 return std::nullopt;
         }
     }

@@ -2,6 +2,7 @@
 // Rules that can never apply: a rule above of the same name is empty and always decides, or its axes are all among
 // theirs. Where the one above is skipped because an axis is taken, so is this one, and axes once taken stay taken.
 #include "model/design/findings/finders.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -12,8 +13,7 @@ namespace {
 
 bool isSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole)
 {
-    return std::all_of(part.begin(), part.end(),
-                       [&](const std::string& axis) { return std::find(whole.begin(), whole.end(), axis) != whole.end(); });
+    return std::ranges::all_of(part, [&](const std::string& axis) { return contains(whole, axis); });
 }
 
 } // namespace
@@ -26,7 +26,7 @@ void findDeadRules(const FinderInput& input, FindingList& out)
     for (std::size_t i = 0; i < rules.size(); ++i) {
         auto& above = alive[rules[i].name];
         const auto winner =
-            std::find_if(above.begin(), above.end(), [&](std::size_t other) { return isSubset(rules[other].axes, rules[i].axes); });
+            std::ranges::find_if(above, [&](std::size_t other) { return isSubset(rules[other].axes, rules[i].axes); });
         if (winner == above.end()) {
             if (above.size() < kMostOfAName)
                 above.push_back(i);

@@ -14,7 +14,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr const char* kKind = "heads-split";
+constexpr const char* kHeadsSplit = "heads-split";
 constexpr const char* kRepair = "cut by a number of devices that divides the heads, or keep the projection whole";
 
 /// The first dim on which a weight is cut inside of heads, or -1.
@@ -173,8 +173,8 @@ void findHeadsSplit(const FinderInput& input, FindingList& out)
         const auto index = static_cast<std::size_t>(dim);
         const DimCut& cut = weight.shards.cuts()[index];
         const std::int64_t grain = weight.spec.grains[index];
-        const bool told = !out.full(kKind);
-        out.add({ kKind, Severity::Warning, weight.spec.name, moves.bytes,
+        const bool told = !out.full(kHeadsSplit);
+        out.add({ kHeadsSplit, Severity::Warning, weight.spec.name, moves.bytes,
                   "dim " + std::to_string(dim) + " holds " + countText(weight.spec.shape[index] / grain) + " heads of "
                       + countText(grain) + " and is cut over " + countText(cut.count()) + " devices of "
                       + axesText(cut.axes(), input.mesh())
@@ -186,12 +186,12 @@ void findHeadsSplit(const FinderInput& input, FindingList& out)
     const Graph& graph = input.evaluation.graph;
     for (const auto& [tensor, moves] : moved.ofWeights)
         if (moves.bytes > 0)
-            out.add({ kKind, Severity::Warning, graph.tensor(tensor).name, moves.bytes,
+            out.add({ kHeadsSplit, Severity::Warning, graph.tensor(tensor).name, moves.bytes,
                       "what goes through it is cut inside heads, which must be moved to be whole, first at " + moves.first,
                       kRepair });
     for (const auto& [op, moves] : moved.ofOperations)
         if (moves.bytes > 0)
-            out.add({ kKind, Severity::Warning, graph.op(op).name, moves.bytes,
+            out.add({ kHeadsSplit, Severity::Warning, graph.op(op).name, moves.bytes,
                       "its operand is cut inside heads, which must be moved to be whole, first at " + moves.first, kRepair });
 }
 

@@ -2,6 +2,7 @@
 // Dims that do not divide by the devices they are cut over, where the cut was made all the same: more devices than
 // elements (overflow), a rule's cut that JAX refuses (indivisible), shards that differ by an element (uneven).
 #include "model/design/findings/finders.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 
 #include <algorithm>
@@ -30,13 +31,13 @@ std::optional<Proposal> dividingCut(const FinderInput& input, const WeightLayout
             continue;
         layout.dims[dim] = dividingAxes(weight, dim, axes, input.mesh());
         for (const AxisRef& ref : axes)
-            if (std::find(layout.dims[dim].begin(), layout.dims[dim].end(), ref) == layout.dims[dim].end())
+            if (!contains(layout.dims[dim], ref))
                 left.push_back(ref);
     }
     std::vector<std::size_t> largestFirst(layout.dims.size());
     std::iota(largestFirst.begin(), largestFirst.end(), std::size_t { 0 });
-    std::stable_sort(largestFirst.begin(), largestFirst.end(),
-                     [&](std::size_t a, std::size_t b) { return weight.spec.shape[a] > weight.spec.shape[b]; });
+    std::ranges::stable_sort(largestFirst,
+                             [&](std::size_t a, std::size_t b) { return weight.spec.shape[a] > weight.spec.shape[b]; });
     for (const AxisRef& ref : left)
         for (const std::size_t dim : largestFirst) {
             std::vector<AxisRef> axes = layout.dims[dim];

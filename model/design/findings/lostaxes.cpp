@@ -35,7 +35,7 @@ std::vector<Loss> lossesOf(const Resolution& resolution, const DesignRules& rule
                 lost.push_back(name);
         if (lost.empty())
             continue;
-        auto known = std::find_if(losses.begin(), losses.end(), [&](const Loss& loss) { return loss.dim == trial.dim; });
+        auto known = std::ranges::find_if(losses, [&](const Loss& loss) { return loss.dim == trial.dim; });
         if (known == losses.end())
             losses.push_back({ trial.dim, &trial, std::move(lost) });
         else

@@ -10,7 +10,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr const char* kKind = "max-defect";
+constexpr const char* kMaxDefect = "max-defect";
 
 using ByName = std::unordered_map<std::string, const WeightLayout*>;
 
@@ -30,7 +30,7 @@ void stackedBias(const FinderInput& input, const WeightLayout& weight, const Wei
     if (weight.strategy.kind != StrategyKind::StackedQkv || bias.misfit)
         return;
     if (bias.strategy == weight.strategy) {
-        out.add({ kKind, Severity::Note, bias.spec.name, 0,
+        out.add({ kMaxDefect, Severity::Note, bias.spec.name, 0,
                   "is cut in Q, K and V like " + weight.spec.name
                       + "; MAX cuts the bias of a stacked-qkv Linear in one run (rowwise), so that its shards do not "
                         "belong to the rows",
@@ -40,7 +40,7 @@ void stackedBias(const FinderInput& input, const WeightLayout& weight, const Wei
     if (bias.layout.isReplicated())
         return;
     const auto proposal = propose(input, bias, weight.strategy);
-    out.add({ kKind, Severity::Warning, bias.spec.name, 0,
+    out.add({ kMaxDefect, Severity::Warning, bias.spec.name, 0,
               "is cut as " + bias.strategy.text() + ", but the rows of " + weight.spec.name
                   + " are cut in Q, K and V: a device's part of the bias does not belong to its rows (MAX does this on its own)",
               "cut the bias like the weight" },
@@ -53,7 +53,7 @@ void gateUpBias(const WeightLayout& weight, FindingList& out)
     if (weight.strategy.kind != StrategyKind::GateUp || weight.spec.shape.size() != 2 || weight.misfit
         || !weight.spec.name.ends_with("bias"))
         return;
-    out.add({ kKind, Severity::Note, weight.spec.name, 0,
+    out.add({ kMaxDefect, Severity::Note, weight.spec.name, 0,
               "is cut in gate and up on dim " + std::to_string(weight.strategy.dim)
                   + "; MAX's StackedMoE asks for dim 2 here, which a bias of two dims does not have, and fails",
               "check the version of MAX" });

@@ -4,6 +4,7 @@
 #include "model/design/evaluation.h"
 #include "model/design/findings/finders.h"
 #include "model/plan/planner/pinning.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -57,7 +58,7 @@ std::optional<std::int64_t> movedBytes(const FinderInput& input, const PlannedOp
         activation = true;
         for (const CollectiveId index : use.collectives) {
             const Collective& collective = input.evaluation.plan.collective(index);
-            if (std::find(collective.axes.begin(), collective.axes.end(), axis) != collective.axes.end())
+            if (contains(collective.axes, axis))
                 moved += collective.bytes * collective.count;
         }
     }
@@ -88,7 +89,7 @@ void findMovedActivations(const FinderInput& input, FindingList& out)
                 if (!bytes)
                     continue;
                 const auto pins = pinning.of(planned.op);
-                if (std::any_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == axis; }))
+                if (std::ranges::any_of(pins, [&](const AxisPin& pin) { return pin.axis == axis; }))
                     continue;
                 found.bytes += *bytes;
                 if (found.first.empty())

@@ -8,9 +8,9 @@ namespace shardboard {
 
 void findPickerRefusals(const FinderInput& input, FindingList& out)
 {
-    for (const RefusedPick& refused : input.evaluation.plan.refused)
+    for (const auto& [op, refused] : input.evaluation.plan.refused)
         out.add({ "refused-pick", Severity::Error, refused.where, 0,
-                  "profile " + profileName(input.design.picker.profile) + " refuses it: " + refused.why
+                  "profile " + profileName(input.design.picker.profile) + " refuses it: " + refused.reason
                       + ". It is planned as if greedy had no policy",
                   refused.fix });
 }

@@ -10,7 +10,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr const char* kKind = "quant-block-split";
+constexpr const char* kQuantBlockSplit = "quant-block-split";
 
 /// The weight cut in whole blocks: over axes that divide them, else by the grain-balanced rule, else not at all.
 Repair wholeBlocks(const FinderInput& input, const WeightLayout& weight)
@@ -34,7 +34,7 @@ void checkScales(const FinderInput& input, const WeightLayout& weight, const Wei
     const auto& own = scales.layout.dims[dim];
     if (scales.misfit || own.empty() || own == weight.layout.dims[dim])
         return; // whole scales, or cut like the weight
-    out.add({ kKind, Severity::Warning, scales.spec.name, 0,
+    out.add({ kQuantBlockSplit, Severity::Warning, scales.spec.name, 0,
               "dim " + std::to_string(dim) + " is cut over " + axesText(own, input.mesh()) + ", but that of " + weight.spec.name
                   + (weight.layout.dims[dim].empty() ? " is whole" : " over " + axesText(weight.layout.dims[dim], input.mesh()))
                   + ": devices lack the scales of elements that they hold",
@@ -56,7 +56,7 @@ void findQuantBlocksSplit(const FinderInput& input, FindingList& out)
                 continue;
             const DimCut& cut = weight.shards.cuts()[dim];
             if (cutsThrough(cut, pair.block[dim]))
-                out.add({ kKind, Severity::Warning, weight.spec.name, 0,
+                out.add({ kQuantBlockSplit, Severity::Warning, weight.spec.name, 0,
                           "dim " + std::to_string(dim) + " has quantization blocks of " + countText(pair.block[dim]) + " elements ("
                               + scales.spec.name + ") and is cut inside them over " + countText(cut.count()) + " devices of "
                               + axesText(cut.axes(), input.mesh()),

@@ -38,8 +38,8 @@ void stack(const FinderInput& input, const WeightLayout& weight, FindingList& ou
     const int dim = weight.shards.joinDim();
     if (heads.size() < 2 || dim < 0)
         return;
-    const std::int64_t fewest = *std::min_element(heads.begin(), heads.end());
-    const std::int64_t most = *std::max_element(heads.begin(), heads.end());
+    const std::int64_t fewest = *std::ranges::min_element(heads);
+    const std::int64_t most = *std::ranges::max_element(heads);
     const std::int64_t parts = weight.shards.cuts()[static_cast<std::size_t>(dim)].count();
     if (!straddles(most, fewest, parts))
         return;

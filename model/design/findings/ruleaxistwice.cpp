@@ -3,20 +3,15 @@
 #include "model/core/checked.h"
 #include "model/design/finder/mendedstrategy.h"
 #include "model/design/findings/finders.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
-#include <algorithm>
 #include <set>
 
 namespace shardboard {
 
 namespace {
-
-bool decides(const Resolution& resolution, int rule)
-{
-    return std::find(resolution.decidedBy.begin(), resolution.decidedBy.end(), rule) != resolution.decidedBy.end();
-}
 
 /// On a device, where each axis is used once.
 std::int64_t mendedBytes(const FinderInput& input, const WeightLayout& weight)
@@ -43,7 +38,7 @@ void findRuleAxisTwice(const FinderInput& input, FindingList& out)
         std::int64_t weights = 0;
         std::int64_t cost = 0;
         for (const WeightLayout& weight : input.evaluation.weights) {
-            if (!weight.resolution || !weight.misfit || !decides(*weight.resolution, static_cast<int>(i)))
+            if (!weight.resolution || !weight.misfit || !contains(weight.resolution->decidedBy, static_cast<int>(i)))
                 continue;
             ++weights;
             const std::int64_t left = mendedBytes(input, weight);

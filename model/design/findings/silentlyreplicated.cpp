@@ -10,7 +10,7 @@ namespace shardboard {
 namespace {
 
 constexpr std::int64_t kLarge = std::int64_t { 1 } << 20;
-constexpr const char* kKind = "silently-replicated";
+constexpr const char* kSilentlyReplicated = "silently-replicated";
 
 bool nothingSaid(const WeightLayout& weight)
 {
@@ -34,7 +34,7 @@ void findSilentlyReplicated(const FinderInput& input, FindingList& out)
         const std::int64_t whole = bytesOf(weight.spec);
         // Where no mesh axis divides it: beyond an even share.
         const std::int64_t saved = cut.bytesPerDevice < whole ? whole - cut.bytesPerDevice : whole - whole / devices;
-        Finding finding { kKind,
+        Finding finding { kSilentlyReplicated,
                           Severity::Warning,
                           weight.spec.name,
                           input.cost(weight, saved),
@@ -42,7 +42,7 @@ void findSilentlyReplicated(const FinderInput& input, FindingList& out)
                                                         : "no strategy says anything about it")
                               + ", so every device holds all of it (" + bytesText(input.held(weight)) + " on each)",
                           "give it a strategy, or replicate if that is intended" };
-        const bool told = !out.full(kKind);
+        const bool told = !out.full(kSilentlyReplicated);
         out.add(std::move(finding), told ? std::optional(giveStrategy(input, weight, cut)) : std::nullopt);
     }
 }

@@ -3,6 +3,7 @@
 // hold equally many.
 #include "model/design/findings/finders.h"
 #include "model/plan/pipeline.h"
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -15,9 +16,8 @@ namespace {
 /// Whether it asks for a cut or a row there; that something is whole over it comes true.
 bool asksFor(const Pin& pin, const std::string& axis)
 {
-    return (!pin.row.empty() && pin.axis == axis) || std::any_of(pin.dims.begin(), pin.dims.end(), [&](const Pin::Dim& dim) {
-               return std::find(dim.axes.begin(), dim.axes.end(), axis) != dim.axes.end();
-           });
+    return (!pin.row.empty() && pin.axis == axis)
+        || std::ranges::any_of(pin.dims, [&](const Pin::Dim& dim) { return contains(dim.axes, axis); });
 }
 
 /// `stages 0 to 2 hold 3 layers each, stage 3 holds 2`: the fuller ones are the first.

@@ -19,26 +19,22 @@ struct Unmet {
     std::string why; ///< of the first
 };
 
-bool meets(const Row& row, const AxisPin& pin) { return pin.result ? row.result == *pin.result : rowText(row) == pin.row; }
-
 std::string reason(const FinderInput& input, const PlannedOp& planned, const std::vector<AxisPin>& pins, const AxisPin& pin)
 {
     const Graph& graph = input.evaluation.graph;
     const Op& op = graph.op(planned.op);
-    std::vector<PickOperand> operands;
-    for (const OperandUse& use : planned.operands) {
-        const GraphTensor& tensor = graph.entry(use.tensor);
-        operands.push_back({ tensor.spec.shape, tensor.spec.dtype, use.before, tensor.density });
-    }
     const Mesh mesh = pickedMesh(input.mesh(), input.design.pipeline);
+    std::vector<PickOperand> operands;
+    for (const OperandUse& use : planned.operands)
+        operands.push_back(pickOperand(graph.entry(use.tensor), use.before, mesh));
     ReshardPlanner resharding(mesh, input.hardware);
     const LinkPrice links = linkPrice(resharding);
     const auto rows = judgeRows({ op.kind, operands, graph.tensor(op.result).shape, mesh,
                                   pickAttempts(op.kind, input.design.picker).front(), pins, op.name, &links });
     if (rows.ok())
         for (const JudgedRow& row : rows.value())
-            if (row.axis == pin.axis && meets(row.row, pin) && row.obstacle)
-                return obstacleText(graph, input.mesh(), planned.op, row);
+            if (row.axis == pin.axis && pin.meets(row.row) && !row.possible())
+                return refusalText(graph, input.mesh(), planned.op, row);
     return "no row of it does that";
 }
 
@@ -48,9 +44,9 @@ void findUnmetPins(const FinderInput& input, FindingList& out)
 {
     const Evaluation& evaluation = input.evaluation;
     const auto anyUnmet = [](const PlannedSegment& segment) {
-        return std::any_of(segment.ops.begin(), segment.ops.end(), [](const PlannedOp& op) { return !op.unmet.empty(); });
+        return std::ranges::any_of(segment.ops, [](const PlannedOp& op) { return !op.unmet.empty(); });
     };
-    if (std::none_of(evaluation.plan.segments.begin(), evaluation.plan.segments.end(), anyUnmet))
+    if (std::ranges::none_of(evaluation.plan.segments, anyUnmet))
         return;
     const Pinning pinning(evaluation.graph, input.mesh(), input.design.pins, input.design.picker.profile);
     std::map<int, Unmet> byPin;

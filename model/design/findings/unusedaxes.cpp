@@ -68,8 +68,8 @@ std::optional<Repair> cutWeight(const FinderInput& input, int axis)
     for (const WeightLayout& weight : input.evaluation.weights)
         if (weight.spec.role == TensorRole::Weight && !weight.misfit && !weight.unknownShape)
             candidates.push_back(&weight);
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](const WeightLayout* a, const WeightLayout* b) { return input.held(*a) > input.held(*b); });
+    std::ranges::stable_sort(candidates,
+                             [&](const WeightLayout* a, const WeightLayout* b) { return input.held(*a) > input.held(*b); });
     for (const WeightLayout* weight : candidates)
         for (std::size_t dim = 0; dim < weight->spec.shape.size(); ++dim) {
             Layout layout = weight->layout;

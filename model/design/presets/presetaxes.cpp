@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/presets/presetaxes.h"
 
-#include <algorithm>
+#include "model/text/contains.h"
+
 #include <array>
 #include <initializer_list>
 
@@ -29,7 +30,7 @@ const std::array kNames {
 AxisRole axisRole(std::string_view name)
 {
     for (const Names& names : kNames)
-        if (std::find(names.names.begin(), names.names.end(), name) != names.names.end())
+        if (contains(names.names, name))
             return names.role;
     return AxisRole::Unknown;
 }

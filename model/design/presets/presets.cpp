@@ -3,6 +3,7 @@
 
 #include "model/design/entryindex.h"
 #include "model/families/buildgraph.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -12,19 +13,14 @@ namespace shardboard {
 
 namespace {
 
-bool isOneOf(const std::string& name, std::initializer_list<const char*> names)
-{
-    return std::any_of(names.begin(), names.end(), [&](const char* other) { return name == other; });
-}
-
 bool isTensorName(const std::string& name)
 {
-    return isOneOf(name, { "model", "tp", "tensor", "mp", "tensor_parallel", "model_parallel" });
+    return contains({ "model", "tp", "tensor", "mp", "tensor_parallel", "model_parallel" }, name);
 }
 
 bool isDataName(const std::string& name)
 {
-    return isOneOf(name, { "data", "dp", "batch", "replica", "fsdp", "dcn", "pod", "data_parallel" });
+    return contains({ "data", "dp", "batch", "replica", "fsdp", "dcn", "pod", "data_parallel" }, name);
 }
 
 /// The axis that weights are cut over: by its name, else the last one that is not named like a data axis.
@@ -228,9 +224,8 @@ Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const Model
         return preset;
     std::vector<StrategyEntry>& entries = preset.value().strategies;
     const auto isInput = [&](const StrategyEntry& e) { return e.match == inputName(model); };
-    const bool hasTargets =
-        std::any_of(entries.begin(), entries.end(), [](const StrategyEntry& e) { return e.match == "targets"; });
-    if (const auto input = std::find_if(entries.begin(), entries.end(), isInput);
+    const bool hasTargets = std::ranges::any_of(entries, [](const StrategyEntry& e) { return e.match == "targets"; });
+    if (const auto input = std::ranges::find_if(entries, isInput);
         workload.kind == WorkloadKind::Train && !hasTargets && input != entries.end()) {
         StrategyEntry targets = *input; // they lie as the tokens do
         targets.match = "targets";
@@ -266,7 +261,7 @@ EntryOrigin originOfEntries(const Design& design)
             continue;
         // The same entries can be two presets'; their pins tell them apart.
         const auto& pins = preset.value().pins;
-        if (!pins.empty() && std::find(design.pins.begin(), design.pins.end(), pins.front()) == design.pins.end())
+        if (!pins.empty() && !contains(design.pins, pins.front()))
             continue;
         best = { name, preset.value().strategies };
     }

@@ -2,6 +2,7 @@
 #include "model/design/presets/presetweights.h"
 
 #include "model/families/buildgraph.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -67,15 +68,10 @@ const std::vector<PresetFacts> kFacts {
       .chunks = 2 },
 };
 
-bool isOneOf(const std::string& name, std::initializer_list<const char*> names)
-{
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Logical names of the dims that tensor parallelism cuts.
 bool isTensorDim(const std::string& logical)
 {
-    return isOneOf(logical, { "q_heads", "kv_heads", "heads", "mlp", "mlp_moe", "activation_mlp", "vocab" });
+    return contains({ "q_heads", "kv_heads", "heads", "mlp", "mlp_moe", "activation_mlp", "vocab" }, logical);
 }
 
 class PresetBuilder {
@@ -127,7 +123,7 @@ private:
 
     void note(std::string text)
     {
-        if (std::find(m_preset.notes.begin(), m_preset.notes.end(), text) == m_preset.notes.end())
+        if (!contains(m_preset.notes, text))
             m_preset.notes.push_back(std::move(text));
     }
 
@@ -208,7 +204,7 @@ private:
                                   "name them fsdp and data, or use fsdp");
         } else {
             m_data.insert(m_data.end(), m_roles.fsdp.begin(), m_roles.fsdp.end());
-            std::sort(m_data.begin(), m_data.end());
+            std::ranges::sort(m_data);
         }
         if (m_facts.sequence && m_workload.kind != WorkloadKind::Decode
             && m_workload.sequence % (m_mesh.groupSize(m_tensor) * context) != 0)
@@ -261,7 +257,7 @@ private:
         std::vector<int> wanted = m_data;
         wanted.insert(wanted.end(), m_fsdp.begin(), m_fsdp.end());
         wanted.insert(wanted.end(), m_expert.begin(), m_expert.end());
-        std::sort(wanted.begin(), wanted.end());
+        std::ranges::sort(wanted);
         const std::int64_t size = m_workload.batch / m_workload.microBatches;
         std::int64_t parts = 1;
         for (const int axis : wanted) {
@@ -475,7 +471,7 @@ private:
         for (const Op& op : m_graph.ops) {
             const TensorSpec& result = m_graph.tensor(op.result);
             const bool residual = op.kind == OpKind::Add
-                && std::any_of(op.operands.begin(), op.operands.end(), [&](TensorId operand) { return streams.contains(operand); });
+                && std::ranges::any_of(op.operands, [&](TensorId operand) { return streams.contains(operand); });
             if (residual)
                 streams.insert(op.result);
             const bool bias = op.kind == OpKind::Add && m_graph.tensor(op.operands[1]).role == TensorRole::Weight;
@@ -597,7 +593,7 @@ const std::vector<PresetFacts>& presetFacts() { return kFacts; }
 
 const PresetFacts* presetFacts(std::string_view name)
 {
-    const auto found = std::find_if(kFacts.begin(), kFacts.end(), [&](const PresetFacts& facts) { return facts.name == name; });
+    const auto found = std::ranges::find_if(kFacts, [&](const PresetFacts& facts) { return facts.name == name; });
     return found == kFacts.end() ? nullptr : &*found;
 }
 

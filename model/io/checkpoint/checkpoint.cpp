@@ -5,6 +5,7 @@
 #include "model/io/safetensors/checkpointfinding.h"
 #include "model/io/safetensors/checkpointindex.h"
 #include "model/io/safetensors/safetensors.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -26,7 +27,7 @@ std::vector<std::string> filesEndingIn(const std::string& folder, const std::str
     for (auto entry = fs::directory_iterator(folder, failed); !failed && entry != fs::directory_iterator(); entry.increment(failed))
         if (const std::string name = entry->path().filename().string(); name.ends_with(ending))
             out.push_back(name);
-    std::sort(out.begin(), out.end(), naturalLess);
+    std::ranges::sort(out, naturalLess);
     return out;
 }
 
@@ -53,8 +54,8 @@ public:
             if (const auto status = takeFile(file); !status.ok())
                 return status.error();
         report();
-        std::sort(m_out.tensors.begin(), m_out.tensors.end(),
-                  [](const CheckpointTensor& a, const CheckpointTensor& b) { return naturalLess(a.name, b.name); });
+        std::ranges::sort(m_out.tensors,
+                          [](const CheckpointTensor& a, const CheckpointTensor& b) { return naturalLess(a.name, b.name); });
         return std::move(m_out);
     }
 
@@ -66,7 +67,7 @@ private:
         for (const char* ending : { ".safetensors.index.json", ".bin.index.json" }) {
             const auto found = filesEndingIn(m_folder, ending);
             const std::string usual = ending[1] == 's' ? "model.safetensors.index.json" : "pytorch_model.bin.index.json";
-            if (std::find(found.begin(), found.end(), usual) != found.end())
+            if (contains(found, usual))
                 return usual;
             if (found.size() == 1)
                 return found.front();
@@ -80,7 +81,7 @@ private:
     std::vector<std::string> looseFiles() const
     {
         const auto all = filesEndingIn(m_folder, ".safetensors");
-        if (std::find(all.begin(), all.end(), "model.safetensors") != all.end())
+        if (contains(all, "model.safetensors"))
             return { "model.safetensors" };
         std::vector<std::string> shards;
         for (const std::string& name : all)
@@ -233,8 +234,8 @@ Result<Checkpoint> readCheckpointFile(const std::string& path)
     out.files = { fs::path(path).filename().string() };
     for (StoredTensor& tensor : header.value())
         out.tensors.push_back({ std::move(tensor.name), true, tensor.dtype, std::move(tensor.shape) });
-    std::sort(out.tensors.begin(), out.tensors.end(),
-              [](const CheckpointTensor& a, const CheckpointTensor& b) { return naturalLess(a.name, b.name); });
+    std::ranges::sort(out.tensors,
+                      [](const CheckpointTensor& a, const CheckpointTensor& b) { return naturalLess(a.name, b.name); });
     return out;
 }
 

@@ -40,7 +40,7 @@ public:
 private:
     static bool isNumber(std::string_view part)
     {
-        return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+        return !part.empty() && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
     }
     static std::string starred(const std::string& name)
     {
@@ -83,7 +83,7 @@ bool isQuantizationCompanion(const std::string& name)
                                     "_blocks",
                                     "_scales" };
     return name.find(".quant_state.") != std::string::npos
-        || std::any_of(kEndings.begin(), kEndings.end(), [&](const char* ending) { return name.ends_with(ending); });
+        || std::ranges::any_of(kEndings, [&](const char* ending) { return name.ends_with(ending); });
 }
 
 bool isBuffer(const std::string& name) { return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".masked_bias"); }

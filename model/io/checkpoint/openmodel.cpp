@@ -6,6 +6,7 @@
 #include "model/io/checkpoint/comparecheckpoint.h"
 #include "model/io/huggingface/hfconfig.h"
 #include "model/io/safetensors/checkpointfinding.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 #include "model/text/visibletext.h"
 
@@ -71,8 +72,7 @@ std::optional<DType> storedType(const Checkpoint& checkpoint)
     for (const CheckpointTensor& tensor : checkpoint.tensors)
         if (tensor.shapeKnown)
             ++counts[tensor.dtype];
-    const auto most =
-        std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::ranges::max_element(counts, [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
@@ -106,8 +106,8 @@ void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
 {
     ModelSpec& model = config.model;
     model.weightPrefix = weightPrefix(checkpoint, model.weightPrefix, model.block.falconNames);
-    const bool hasHead = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                     [](const CheckpointTensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
+    const bool hasHead = std::ranges::any_of(
+        checkpoint.tensors, [](const CheckpointTensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
     if (config.wrapped || !config.saysTied)
         model.tiedEmbeddings = checkpoint.tensors.empty() ? model.tiedEmbeddings : !hasHead;
     const auto stored = storedType(checkpoint);
@@ -206,7 +206,7 @@ Result<OpenedModel> openWeights(const std::string& path)
         if (!all.ok())
             return all.error();
         const auto& files = all.value().files;
-        if (std::find(files.begin(), files.end(), name) != files.end())
+        if (contains(files, name))
             return openConfig(folder / "config.json", all.value(), nameOf(folder), path);
     }
     const auto checkpoint = readCheckpointFile(path);

@@ -188,13 +188,13 @@ private:
     void readRule(JsonFields& from, const json& rule, const std::string& key)
     {
         const bool pair = rule.is_array() && rule.size() == 2 && rule[0].is_string() && rule[1].is_array();
-        if (!pair || !std::all_of(rule[1].begin(), rule[1].end(), [](const json& axis) { return axis.is_string(); })) {
+        if (!pair || !std::ranges::all_of(rule[1], [](const json& axis) { return axis.is_string(); })) {
             from.fail(key, "is not a rule", "write [\"name\", [\"mesh axis\", ...]]");
             return;
         }
         LogicalRule out { rule[0].get<std::string>(), rule[1].get<std::vector<std::string>>(), {} };
         if (from.isName(key, out.name)
-            && std::all_of(out.axes.begin(), out.axes.end(), [&](const std::string& axis) { return from.isName(key, axis); }))
+            && std::ranges::all_of(out.axes, [&](const std::string& axis) { return from.isName(key, axis); }))
             m_design.rules.rules.push_back(std::move(out));
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/documents/comparejson.h"
 
+#include "model/text/names.h"
+
 #include <nlohmann/json.hpp>
 
 namespace shardboard {
@@ -9,19 +11,8 @@ namespace {
 
 const char* unitName(CostLine::Unit unit)
 {
-    switch (unit) {
-    case CostLine::Unit::Seconds:
-        return "s";
-    case CostLine::Unit::Bytes:
-        return "bytes";
-    case CostLine::Unit::Count:
-        return "1";
-    case CostLine::Unit::Rate:
-        return "1/s";
-    case CostLine::Unit::Share:
-        return "share";
-    }
-    return "";
+    constexpr std::array kNames { "s", "bytes", "1", "1/s", "share" };
+    return nameIn(kNames, unit);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "model/io/documents/explainjson.h"
 
 #include "model/io/design/designkeys.h"
+#include "model/text/names.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,55 +14,20 @@ namespace {
 
 const char* linkName(CauseLink::Kind kind)
 {
-    switch (kind) {
-    case CauseLink::Kind::Layout:
-        return "layout";
-    case CauseLink::Kind::Pin:
-        return "pin";
-    case CauseLink::Kind::Pick:
-        return "pick";
-    case CauseLink::Kind::Product:
-        return "product";
-    case CauseLink::Kind::Need:
-        return "need";
-    case CauseLink::Kind::Update:
-        return "update";
-    case CauseLink::Kind::Earlier:
-        break;
-    }
-    return "earlier";
+    constexpr std::array kNames { "layout", "pin", "pick", "product", "need", "update", "earlier" };
+    return nameIn(kNames, kind);
 }
 
 const char* verdictName(RankedRow::Verdict verdict)
 {
-    switch (verdict) {
-    case RankedRow::Verdict::Picked:
-        return "picked";
-    case RankedRow::Verdict::Allowed:
-        return "allowed";
-    case RankedRow::Verdict::Refused:
-        return "refused";
-    case RankedRow::Verdict::Impossible:
-        break;
-    }
-    return "impossible";
+    constexpr std::array kNames { "picked", "allowed", "refused", "impossible" };
+    return nameIn(kNames, verdict);
 }
 
 const char* byName(AxisExplanation::By by)
 {
-    switch (by) {
-    case AxisExplanation::By::OnlyRow:
-        return "only-row";
-    case AxisExplanation::By::Price:
-        return "price";
-    case AxisExplanation::By::Tie:
-        return "tie";
-    case AxisExplanation::By::Pin:
-        return "pin";
-    case AxisExplanation::By::Together:
-        break;
-    }
-    return "combination";
+    constexpr std::array kNames { "only-row", "price", "tie", "pin", "combination" };
+    return nameIn(kNames, by);
 }
 
 json effectJson(const EditEffect& effect)

@@ -46,7 +46,7 @@ std::string namesText(const std::vector<std::string>& names)
     for (const std::string& name : names) {
         const auto star = name.find("*.");
         const std::string prefix = star == std::string::npos ? std::string() : name.substr(0, star + 2);
-        auto known = std::find_if(byPrefix.begin(), byPrefix.end(), [&](const auto& entry) { return entry.first == prefix; });
+        auto known = std::ranges::find_if(byPrefix, [&](const auto& entry) { return entry.first == prefix; });
         if (known == byPrefix.end())
             known = byPrefix.insert(byPrefix.end(), { prefix, {} });
         known->second.push_back(name.substr(prefix.size()));

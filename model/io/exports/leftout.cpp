@@ -2,6 +2,7 @@
 #include "model/io/exports/leftout.h"
 
 #include "model/io/exports/pythontext.h"
+#include "model/text/numbers.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -10,11 +11,6 @@
 namespace shardboard {
 
 namespace {
-
-std::string counted(std::size_t count, const std::string& what)
-{
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// In quotes, printable and short, whatever a name holds.
 std::string shown(const std::string& text)
@@ -29,14 +25,13 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
     constexpr std::size_t kMostNamed = 8;
     std::vector<std::pair<std::string, std::size_t>> matches;
     for (const Pin& pin : pins) {
-        const auto known =
-            std::find_if(matches.begin(), matches.end(), [&](const auto& match) { return match.first == pin.match; });
+        const auto known = std::ranges::find_if(matches, [&](const auto& match) { return match.first == pin.match; });
         if (known == matches.end())
             matches.emplace_back(pin.match, 1);
         else
             ++known->second;
     }
-    std::string text = counted(pins.size(), "pin") + " of ";
+    std::string text = counted(static_cast<std::int64_t>(pins.size()), "pin") + " of ";
     for (std::size_t i = 0; i < std::min(matches.size(), kMostNamed); ++i)
         text += (i > 0 ? ", " : "") + shown(matches[i].first)
             + (matches[i].second > 1 ? " (" + std::to_string(matches[i].second) + ")" : "");
@@ -45,7 +40,7 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
     text += ": the layout of these values is left to " + compiler + ", which may move other values than the plan does, and more";
     // What pins alone tell apart.
     for (const auto& [preset, without] : { std::pair { "preset tp-sp", "megatron-tp" }, { "preset tp-sp+fsdp", "tp+fsdp" } })
-        if (std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.source == preset; }))
+        if (std::ranges::any_of(pins, [&](const Pin& pin) { return pin.source == preset; }))
             text += std::string("; ") + preset + " becomes " + without;
     return text;
 }

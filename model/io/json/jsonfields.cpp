@@ -2,6 +2,7 @@
 #include "model/io/json/jsonfields.h"
 
 #include "model/io/json/jsonwriter.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <limits>
@@ -257,6 +258,22 @@ std::vector<std::int64_t> JsonFields::integers(std::string_view key, std::int64_
     });
 }
 
+std::vector<std::vector<std::int64_t>> JsonFields::integerLists(std::string_view key, std::int64_t low, std::int64_t high)
+{
+    constexpr const char* kUse = "use a list of lists of whole numbers";
+    using Lists = std::vector<std::vector<std::int64_t>>;
+    return list<Lists::value_type>(key, kUse, [&](const json& item, Lists& out) -> std::optional<std::string> {
+        const auto fits = [&](const json& entry) {
+            const auto number = integerOf(entry);
+            return number && *number >= low && *number <= high;
+        };
+        if (!item.is_array() || !std::ranges::all_of(item, fits))
+            return kUse;
+        out.push_back(item.get<Lists::value_type>());
+        return std::nullopt;
+    });
+}
+
 std::vector<double> JsonFields::numbers(std::string_view key, double low, double high)
 {
     constexpr const char* kUse = "use a list of numbers";
@@ -291,7 +308,7 @@ json JsonFields::leftOver() const
     json out = json::object();
     if (m_value.is_object())
         for (const auto& [key, value] : m_value.items())
-            if (std::find(m_asked.begin(), m_asked.end(), &value) == m_asked.end())
+            if (!contains(m_asked, &value))
                 out[key] = value;
     return out;
 }

@@ -55,6 +55,7 @@ public:
     /// Lists; empty when the key is absent.
     std::vector<std::string> texts(std::string_view key);
     std::vector<std::int64_t> integers(std::string_view key, std::int64_t low, std::int64_t high);
+    std::vector<std::vector<std::int64_t>> integerLists(std::string_view key, std::int64_t low, std::int64_t high);
     std::vector<double> numbers(std::string_view key, double low, double high);
     std::vector<bool> flags(std::string_view key);
 

@@ -57,8 +57,7 @@ struct JsonBounded {
     using Type = T;
 };
 template <class T>
-struct JsonBounded<std::vector<T>> {
-    using Type = typename JsonBounded<T>::Type;
+struct JsonBounded<std::vector<T>> : JsonBounded<T> {
 };
 /// An id is its number, -1 for none.
 template <class Of>
@@ -294,7 +293,7 @@ private:
         }
     }
     template <class T>
-    void read(const char* key, std::vector<T>& member, const JsonBounds<T>& bounds, bool required)
+    void read(const char* key, std::vector<T>& member, const JsonBoundsOf<T>& bounds, bool required)
     {
         if (required ? m_from.need(key) == nullptr : m_from.find(key) == nullptr)
             return;
@@ -304,7 +303,11 @@ private:
             member = m_from.flags(key);
         else if constexpr (std::same_as<T, std::int64_t>)
             member = m_from.integers(key, bounds.low, bounds.high);
-        else if constexpr (std::same_as<T, int>) {
+        else if constexpr (std::same_as<T, std::vector<std::int64_t>> || std::same_as<T, std::vector<int>>) {
+            member.clear();
+            for (const auto& items : m_from.integerLists(key, bounds.low, bounds.high))
+                member.emplace_back(items.begin(), items.end());
+        } else if constexpr (std::same_as<T, int>) {
             const auto items = m_from.integers(key, bounds.low, bounds.high);
             member.assign(items.begin(), items.end());
         } else if constexpr (std::same_as<T, double>)

@@ -74,7 +74,7 @@ private:
     template <class Says>
     static bool says(const std::vector<LaidOutTensor>& left, const std::vector<LaidOutTensor>& right, Says one)
     {
-        return std::any_of(left.begin(), left.end(), one) && std::any_of(right.begin(), right.end(), one);
+        return std::ranges::any_of(left, one) && std::ranges::any_of(right, one);
     }
 
     void order(const std::vector<LaidOutTensor>& left, const std::vector<LaidOutTensor>& right)

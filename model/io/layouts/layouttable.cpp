@@ -37,7 +37,7 @@ std::int64_t product(const Shape& shape) { return elementCount(shape).value_or(0
 std::string cutText(const WeightLayout& weight)
 {
     const auto& cuts = weight.shards.cuts();
-    const bool even = std::all_of(cuts.begin(), cuts.end(), [](const DimCut& cut) {
+    const bool even = std::ranges::all_of(cuts, [](const DimCut& cut) {
         return cut.segments().size() == 1 && cut.segments().front().size % cut.count() == 0 && cut.isBalanced();
     });
     if (even)
@@ -139,7 +139,7 @@ bool readStages(const std::string& text, const Mesh& mesh, PlacedShards& placed)
             return false;
         placed.stages.push_back(*stage);
     }
-    std::sort(placed.stages.begin(), placed.stages.end());
+    std::ranges::sort(placed.stages);
     return true;
 }
 

@@ -22,7 +22,7 @@ namespace {
 std::string maxName(StrategyKind kind)
 {
     std::string name = strategyKindName(kind);
-    std::replace(name.begin(), name.end(), '-', '_');
+    std::ranges::replace(name, '-', '_');
     return name;
 }
 
@@ -326,8 +326,7 @@ Result<json> answerModule(const json& request, const std::string& file)
     const json* parameters = top.find("params");
     if (top.error())
         return *top.error();
-    const auto module =
-        std::find_if(kModules.begin(), kModules.end(), [&](const Module& m) { return lowered(name) == lowered(m.name); });
+    const auto module = std::ranges::find_if(kModules, [&](const Module& m) { return lowered(name) == lowered(m.name); });
     if (module == kModules.end())
         return inputError(top.place("module"), "there is no module '" + name + "'", "modules are " + moduleNames());
     ModuleParameters from(parameters ? *parameters : kNone, file);

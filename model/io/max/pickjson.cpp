@@ -2,6 +2,7 @@
 #include "model/io/max/pickrequest.h"
 
 #include "model/picker/menu/executed.h"
+#include "model/text/names.h"
 #include "model/text/text.h"
 
 #include <cmath>
@@ -50,17 +51,8 @@ ordered_json moves(const PickQuestion& question, const std::vector<PickedMove>& 
 
 const char* statusName(RowVerdict::Status status)
 {
-    switch (status) {
-    case RowVerdict::Status::Picked:
-        return "picked";
-    case RowVerdict::Status::Allowed:
-        return "allowed";
-    case RowVerdict::Status::Refused:
-        return "refused";
-    case RowVerdict::Status::Infeasible:
-        break;
-    }
-    return "infeasible";
+    constexpr std::array kNames { "picked", "allowed", "refused", "infeasible" };
+    return nameIn(kNames, status);
 }
 
 ordered_json candidates(const PickQuestion& question, const PickAnswer& answer)

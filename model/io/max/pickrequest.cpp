@@ -3,6 +3,7 @@
 
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -91,16 +92,16 @@ private:
     }
 
     /// What a policy can say to the picker of the question.
-    std::vector<std::string> policyOf(RuleProfile profile, PickerKind picker) const
+    std::vector<std::string> policyOf(PickerProfile profile, PickerKind picker) const
     {
         if (picker == PickerKind::AutoReshard)
-            return profile == RuleProfile::Shardboard
+            return profile == PickerProfile::Shardboard
                 ? std::vector<std::string> { "allowed_transitions", "mode", "allow_partial_to_sharded" }
                 : std::vector<std::string> { "allowed_transitions", "mode" };
         if (picker != PickerKind::GreedyReshard)
             return {};
         std::vector<std::string> keys { "allow_partial_to_sharded", "on_reshard" };
-        if (profile == RuleProfile::G0)
+        if (profile == PickerProfile::G0)
             keys.emplace_back("budget_bytes_per_device");
         return keys;
     }
@@ -125,10 +126,10 @@ private:
                                      { "allowed_transitions", "it is of auto_reshard, in G2, G3 and shardboard" } };
         const auto mine = policyOf(m_question.profile, m_question.picker);
         for (const Known& known : kKnown)
-            if (fields.find(known.key) != nullptr && std::find(mine.begin(), mine.end(), known.key) == mine.end())
+            if (fields.find(known.key) != nullptr && !contains(mine, known.key))
                 fields.fail(known.key,
-                            std::string(ruleProfileName(m_question.profile)) + " with "
-                                + kPickerNames[static_cast<std::size_t>(m_question.picker)] + " does not have it: " + known.whose,
+                            profileName(m_question.profile) + " with " + kPickerNames[static_cast<std::size_t>(m_question.picker)]
+                                + " does not have it: " + known.whose,
                             "leave it out; a policy has " + policyKeys() + " here");
     }
 
@@ -136,24 +137,22 @@ private:
     {
         const std::string profile = m_top.text("profile", std::string("G1"));
         const auto same = [&](std::string_view name) { return lowered(name) == lowered(profile); };
-        const auto found = std::find_if(kRuleProfileNames.begin(), kRuleProfileNames.end(), same);
-        if (found == kRuleProfileNames.end())
+        const auto found = std::ranges::find_if(kProfileNames, same);
+        if (found == kProfileNames.end())
             return fail("profile", "there is no profile '" + profile + "'", "profiles are G0, G1, G2, G3 and shardboard");
-        m_question.profile = static_cast<RuleProfile>(found - kRuleProfileNames.begin());
-        const bool regions = m_question.profile == RuleProfile::G2 || m_question.profile == RuleProfile::G3;
+        m_question.profile = static_cast<PickerProfile>(found - kProfileNames.begin());
+        const bool regions = m_question.profile == PickerProfile::G2 || m_question.profile == PickerProfile::G3;
         const std::string picker = m_top.text("picker", std::string(regions ? "auto_reshard" : "GreedyReshard"));
-        const auto kind = std::find_if(kPickerNames.begin(), kPickerNames.end(),
-                                       [&](const char* name) { return lowered(name) == lowered(picker); });
+        const auto kind = std::ranges::find_if(kPickerNames, [&](const char* name) { return lowered(name) == lowered(picker); });
         const bool greedy = lowered(picker) == "greedy";
         if (kind == kPickerNames.end() && !greedy)
             return fail("picker", "there is no picker '" + picker + "'",
                         "pickers are GreedyReshard, NoReshard, PartialsOnly and auto_reshard");
         m_question.picker = greedy ? PickerKind::GreedyReshard : static_cast<PickerKind>(kind - kPickerNames.begin());
         const bool inRegion = m_question.picker == PickerKind::AutoReshard;
-        if (m_question.profile != RuleProfile::Shardboard && regions != inRegion)
+        if (m_question.profile != PickerProfile::Shardboard && regions != inRegion)
             fail("picker",
-                 std::string(ruleProfileName(m_question.profile)) + " does not have "
-                     + kPickerNames[static_cast<std::size_t>(m_question.picker)],
+                 profileName(m_question.profile) + " does not have " + kPickerNames[static_cast<std::size_t>(m_question.picker)],
                  regions ? "it has auto_reshard" : "it has GreedyReshard, NoReshard and PartialsOnly");
     }
 
@@ -210,7 +209,7 @@ private:
         const auto found = value.is_string() ? Placement::parse(value.get_ref<const std::string&>()) : std::nullopt;
         if (!found)
             fail(key, "there is no placement " + shortened(jsonText(value), 40), "use R, S0, S1, …, P, Pavg, Pmin, Pmax or U");
-        else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.profile == RuleProfile::G3)
+        else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.profile == PickerProfile::G3)
             fail(UpstreamError::ValueError, key, "G3 has partial sums only, no " + found->code(), "use P");
         return found;
     }
@@ -231,7 +230,7 @@ private:
     {
         JsonFields fields(value, m_file, path);
         fields.nullIsAbsent();
-        PickQuestion::Operand operand;
+        PickOperand operand;
         operand.name = fields.text("name", "arg" + std::to_string(index));
         const std::string dtype = fields.text("dtype", std::string("float32"));
         const json* shape = fields.find("global_shape");
@@ -276,7 +275,7 @@ private:
         m_question.opName = m_top.text("op");
         m_question.fallbackRow = m_top.flag("fallback_row_added", true);
         if (ok() && m_top.find("fallback_row_added") != nullptr && !isEarly(m_question.profile))
-            return fail("fallback_row_added", std::string(ruleProfileName(m_question.profile)) + " appends no row",
+            return fail("fallback_row_added", profileName(m_question.profile) + " appends no row",
                         "leave it out; G0 to G2 have it");
         if (!ok())
             return;
@@ -313,9 +312,9 @@ private:
             return fail("rows", "a list of at most " + std::to_string(kMostRows) + " rows is expected",
                         "write [[[\"R\"], \"R\"], [[\"S0\"], \"S0\"]]");
         const UpstreamError wrong =
-            m_question.profile == RuleProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
+            m_question.profile == PickerProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
         Menu& menu = m_question.rows;
-        menu.operands = m_question.operands.size();
+        const std::size_t operands = m_question.operands.size();
         menu.soundKnown = false;
         std::size_t outputs = 0;
         for (std::size_t i = 0; i < rows->size() && ok(); ++i) {
@@ -323,22 +322,21 @@ private:
             const std::string key = indexed("rows", i);
             if (!row.is_array() || row.size() != 2 || !row[0].is_array())
                 return fail(key, "a row is a list of placements and the placement of the output", "write [[\"S0\"], \"S0\"]");
-            if (row[0].size() != menu.operands)
+            if (row[0].size() != operands)
                 return fail(wrong, key,
-                            "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(menu.operands)
+                            "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(operands)
                                 + " operands",
                             "give one for each operand");
-            std::vector<Placement> needs;
+            Row made;
             for (std::size_t p = 0; p < row[0].size(); ++p)
-                needs.push_back(placement(row[0][p], key).value_or(Placement {}));
+                made.operands.push_back(placement(row[0][p], key).value_or(Placement {}));
             const std::size_t results = row[1].is_array() ? row[1].size() : 1;
             if (results == 0 || (i > 0 && results != outputs))
                 return fail(wrong, key, "the row has " + std::to_string(results) + " outputs", "all rows have one for each result");
             outputs = results;
-            MenuRow made;
             for (std::size_t o = results; o-- > 0;)
-                made.output = placement(row[1].is_array() ? row[1][o] : row[1], key).value_or(Placement {});
-            menu.add(std::move(made), needs);
+                made.result = placement(row[1].is_array() ? row[1][o] : row[1], key).value_or(Placement {});
+            menu.rows.push_back(std::move(made));
         }
     }
 
@@ -428,8 +426,7 @@ private:
             break;
         case AttributeKind::Choice: {
             const std::string word = value.is_string() ? value.get<std::string>() : std::string();
-            const auto found =
-                std::find_if(spec.choices.begin(), spec.choices.end(), [&](const char* c) { return lowered(c) == lowered(word); });
+            const auto found = std::ranges::find_if(spec.choices, [&](const char* c) { return lowered(c) == lowered(word); });
             if (found == spec.choices.end())
                 fail(UpstreamError::ValueError, key, "cannot be " + shortened(jsonText(value), 40),
                      "use " + joined({ spec.choices.begin(), spec.choices.end() }));
@@ -496,7 +493,7 @@ private:
         if (fields.error())
             m_top.adopt(*fields.error());
         refuseUnknown(fields, "policy");
-        if (m_question.profile == RuleProfile::Shardboard && out.allowPartialToSharded
+        if (m_question.profile == PickerProfile::Shardboard && out.allowPartialToSharded
             && m_question.picker == PickerKind::AutoReshard)
             out.allowed.add(Placement::Kind::Partial, Placement::Kind::Sharded);
     }
@@ -537,7 +534,7 @@ Result<PickQuestion> readPickQuestion(const json& request, const std::string& fi
 
 Error pickError(const Refusal& refusal, const std::string& file)
 {
-    return inputError(refusal.key.empty() ? file : file + ":" + refusal.key, upstream(refusal.error, refusal.reason),
+    return inputError(refusal.where.empty() ? file : file + ":" + refusal.where, upstream(refusal.error, refusal.reason),
                       refusal.fix.empty() ? kChange : refusal.fix);
 }
 

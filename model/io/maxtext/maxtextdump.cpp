@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kActivationKey = "Activation Sharding Dump";
-
 /// As Python's json.dump(…, indent=2), which escapes everything beyond ASCII.
 std::string text(const Json& document) { return document.dump(2, ' ', true, Json::error_handler_t::replace); }
 

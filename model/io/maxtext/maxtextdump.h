@@ -58,6 +58,9 @@ struct NamedDump {
     Mesh mesh;
     std::vector<NamedEntry> entries;
 };
+/// The only key of their file.
+inline constexpr const char* kActivationKey = "Activation Sharding Dump";
+
 struct ActivationDump {
     std::vector<ActivationEntry> entries;
     std::string file {}; ///< it was read from, for errors

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/maxtext/maxtextdumpreader.h"
 
+#include "model/text/contains.h"
 #include "model/text/visibletext.h"
 
 #include <algorithm>
@@ -13,7 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kActivationKey = "Activation Sharding Dump";
 constexpr std::size_t kMostValues = 16'000'000; // of one file; a dump of 126 layers apart has 200,000
 constexpr std::size_t kMostDims = 64;
 
@@ -289,14 +289,13 @@ private:
             return true;
         std::vector<MeshAxis> axes;
         for (const std::string& name : m_axisNames) {
-            const auto size =
-                std::find_if(m_axisSizes.begin(), m_axisSizes.end(), [&](const auto& entry) { return entry.first == name; });
+            const auto size = std::ranges::find_if(m_axisSizes, [&](const auto& entry) { return entry.first == name; });
             if (size == m_axisSizes.end())
                 return refuse("mesh axis '" + name + "'" + entryText() + " has no size", "give it one in mesh.shape");
             axes.push_back({ name, size->second });
         }
         for (const auto& [name, size] : m_axisSizes)
-            if (std::find(m_axisNames.begin(), m_axisNames.end(), name) == m_axisNames.end())
+            if (!contains(m_axisNames, name))
                 return refuse("mesh.shape" + entryText() + " has a size for '" + name + "', which axis_names lacks",
                               "name each mesh axis in both");
         auto mesh = Mesh::make(std::move(axes));
@@ -360,7 +359,7 @@ private:
                 if (axis < 0)
                     return refuse("the spec" + entryText() + " names '" + name + "', which the mesh lacks",
                                   "its axes are " + m_mesh->text());
-                if (std::find(used.begin(), used.end(), name) != used.end())
+                if (contains(used, name))
                     return refuse("the spec" + entryText() + " uses mesh axis '" + name + "' twice", "use each axis once");
                 used.push_back(name);
                 parts *= m_mesh->axis(axis).size;

@@ -2,6 +2,7 @@
 #include "model/io/maxtext/maxtextresolve.h"
 
 #include "model/core/checked.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -103,14 +104,12 @@ private:
     /// ZeRO-1: `data` goes in front of the axes of the first dim that it divides.
     void cutOverData(const LogicalEntry& entry, DumpSpec& spec) const
     {
-        const bool cutAlready = std::any_of(
-            spec.begin(), spec.end(), [](const auto& axes) { return std::find(axes.begin(), axes.end(), "data") != axes.end(); });
+        const bool cutAlready = std::ranges::any_of(spec, [](const auto& axes) { return contains(axes, "data"); });
         if (cutAlready || !entry.shape || m_mesh.find("data") < 0)
             return;
         for (std::size_t dim = 0; dim < spec.size(); ++dim) {
             auto& axes = spec[dim];
-            if (std::find(axes.begin(), axes.end(), "tensor") != axes.end()
-                || (*entry.shape)[dim] / parts(axes, m_mesh) % sizeOfAxis(m_mesh, "data") != 0)
+            if (contains(axes, "tensor") || (*entry.shape)[dim] / parts(axes, m_mesh) % sizeOfAxis(m_mesh, "data") != 0)
                 continue;
             axes.insert(axes.begin(), "data");
             return;

@@ -2,6 +2,7 @@
 #include "model/io/maxtext/rulefile.h"
 
 #include "model/io/maxtext/rulefilelayers.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 #include "model/text/visibletext.h"
 
@@ -12,11 +13,7 @@ namespace shardboard {
 
 namespace {
 
-bool isPreset(const std::string& name)
-{
-    const auto names = rulePresetNames();
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
+bool isPreset(const std::string& name) { return contains(rulePresetNames(), name); }
 
 /// As people may see it: a file's name can be anything.
 std::string fileName(const std::string& path) { return visibleText(std::filesystem::path(path).filename().string()); }
@@ -204,8 +201,7 @@ Status applyCustom(RuleLayers& layers, const RuleSources& sources, RuleSetup& se
 /// What follows once everything is laid over everything.
 void finish(const RuleLayers& layers, RuleSetup& setup)
 {
-    const auto length = std::find_if(setup.rules.begin(), setup.rules.end(),
-                                     [](const LogicalRule& rule) { return rule.name == "activation_length"; });
+    const auto length = std::ranges::find_if(setup.rules, [](const LogicalRule& rule) { return rule.name == "activation_length"; });
     const bool derived = length != setup.rules.end() && !length->axes.empty();
     if (const LayeredValue* asked = layers.find("context_sharding"); asked && derived && setup.contextAxis != length->axes.front()
         && (asked->layer != RuleLayer::Base || setup.contextAxis != "context"))

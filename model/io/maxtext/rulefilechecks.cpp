@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What MaxText passes over in silence, or refuses although it can be resolved: said as warnings.
 #include "model/io/maxtext/rulefilelayers.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -9,11 +10,6 @@
 namespace shardboard {
 
 namespace {
-
-bool holds(const std::vector<std::string>& names, const std::string& name)
-{
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::string placeOf(const RuleLayers& layers, const std::string& key, const RuleSetup& setup)
 {
@@ -30,11 +26,10 @@ void warnOfAxes(const RuleLayers& layers, RuleSetup& setup)
                  "MaxText knows no mesh axis '" + axis + "' and stops with a KeyError; here it takes its size from "
                      + parallelismOption("ici", axis));
     for (const std::string& axis : setup.dataSharding)
-        if (!holds(setup.meshAxes, axis))
+        if (!contains(setup.meshAxes, axis))
             tell(placeOf(layers, "data_sharding", setup), "data_sharding names '" + axis + "', which the mesh lacks");
-    const auto length = std::find_if(setup.rules.begin(), setup.rules.end(), [](const LogicalRule& rule) {
-        return rule.name == "activation_length" && !rule.axes.empty();
-    });
+    const auto length = std::ranges::find_if(
+        setup.rules, [](const LogicalRule& rule) { return rule.name == "activation_length" && !rule.axes.empty(); });
     if (setup.contextAxis != "context" && setup.contextAxis != "expert")
         tell(length != setup.rules.end() ? length->place : placeOf(layers, "context_sharding", setup),
              "MaxText takes only context or expert as the axis of context parallelism, here it is '" + setup.contextAxis + "'");
@@ -55,9 +50,9 @@ void warnOfRules(RuleSetup& setup)
                 != rule.axes.begin() + static_cast<std::ptrdiff_t>(i))
                 setup.warnings.push_back(rule.place + ": the rule '" + rule.name + "' names " + axis
                                          + " twice; JAX refuses the spec that comes of it");
-            if (holds(setup.meshAxes, axis))
+            if (contains(setup.meshAxes, axis))
                 continue;
-            const auto known = std::find_if(missing.begin(), missing.end(), [&](const auto& entry) { return entry.first == axis; });
+            const auto known = std::ranges::find_if(missing, [&](const auto& entry) { return entry.first == axis; });
             auto& places = known == missing.end() ? missing.emplace_back(axis, std::vector<std::string> {}).second : known->second;
             places.push_back(rule.place + " (" + rule.name + ")");
         }
@@ -77,9 +72,8 @@ void warnOfOptions(const RuleLayers& layers, RuleSetup& setup)
 {
     for (const auto& [option, size] : setup.options) {
         const std::string_view kind = std::string_view(option).substr(0, 3);
-        const bool used = std::any_of(setup.meshAxes.begin(), setup.meshAxes.end(), [&, name = option](const std::string& axis) {
-            return parallelismOption(kind, axis) == name;
-        });
+        const bool used = std::ranges::any_of(
+            setup.meshAxes, [&, name = option](const std::string& axis) { return parallelismOption(kind, axis) == name; });
         const LayeredValue* value = layers.find(option);
         if (used || !value || size == 1 || (value->layer == RuleLayer::Base && size == defaultParallelism(option)))
             continue;
@@ -93,7 +87,7 @@ void warnOfExperts(const RuleLayers& layers, RuleSetup& setup)
 {
     if (const LayeredValue* flag = layers.find("override_logical_axis_rules"); flag && flag->placed.value.boolean().value_or(false))
         return;
-    const auto rule = std::find_if(setup.rules.begin(), setup.rules.end(), [](const LogicalRule& r) { return r.name == "exp"; });
+    const auto rule = std::ranges::find_if(setup.rules, [](const LogicalRule& r) { return r.name == "exp"; });
     if (rule != setup.rules.end())
         for (const std::string& axis : rule->axes)
             if (parallelism(setup, "ici", axis) != 1 || parallelism(setup, "dcn", axis) != 1) // -1 counts as spread
@@ -125,7 +119,7 @@ void warnOfNames(const RuleLayers& layers, RuleSetup& setup)
                 + " changes the logical names of expert weights; the names resolved here must be made with it");
     if (const LayeredValue* eval = layers.find("custom_mesh_and_rule_for_eval"); eval && !eval->placed.value.text.empty())
         setup.warnings.push_back(eval->placed.place() + ": rules for evaluation are not read here");
-    if (setup.optimizerOverData && !holds(setup.meshAxes, "data"))
+    if (setup.optimizerOverData && !contains(setup.meshAxes, "data"))
         setup.warnings.push_back(placeOf(layers, "shard_optimizer_over_data", setup)
                                  + ": shard_optimizer_over_data needs a mesh axis data, which MaxText demands");
 }

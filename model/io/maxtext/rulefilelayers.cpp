@@ -2,6 +2,7 @@
 #include "model/io/maxtext/rulefilelayers.h"
 
 #include "model/io/file/textfile.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ bool isRead(const std::string& key)
                                                               "use_2d_fsdp_sharding",
                                                               "use_batch_split_schedule",
                                                               "custom_mesh_and_rule_for_eval" };
-    return isParallelism(key) || std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+    return isParallelism(key) || contains(kKeys, key);
 }
 
 bool sameValue(const YamlValue& a, const YamlValue& b)
@@ -116,9 +117,8 @@ void warnOfMoves(RuleLayers& layers, const std::vector<LogicalRule>& newer)
 {
     std::vector<std::string> told;
     for (const LogicalRule& rule : newer) {
-        const auto older =
-            std::find_if(layers.rules.begin(), layers.rules.end(), [&](const LogicalRule& r) { return r.name == rule.name; });
-        if (older == layers.rules.end() || std::find(told.begin(), told.end(), rule.name) != told.end())
+        const auto older = std::ranges::find_if(layers.rules, [&](const LogicalRule& r) { return r.name == rule.name; });
+        if (older == layers.rules.end() || contains(told, rule.name))
             continue;
         told.push_back(rule.name);
         layers.warn(rule.place, "'" + rule.name + "' replaces the rule of " + older->place + " and moves to the end of the order",
@@ -223,7 +223,7 @@ Result<RuleLayers> layRules(const RuleSources& sources)
     RuleLayers layers;
     const auto presets = rulePresetNames();
     const std::string base = sources.base.empty() ? "default" : sources.base;
-    if (std::find(presets.begin(), presets.end(), base) == presets.end()) {
+    if (!contains(presets, base)) {
         const auto values = readBase(base, 1);
         if (!values.ok())
             return values.error();

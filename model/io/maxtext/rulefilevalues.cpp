@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/maxtext/rulefilevalues.h"
 
+#include "model/text/contains.h"
 #include "model/text/visibletext.h"
-
-#include <algorithm>
 
 namespace shardboard {
 
@@ -96,7 +95,7 @@ Result<std::vector<std::string>> namesFromYaml(const PlacedValue& list, const st
         auto name = nameOf(list, item, what);
         if (!name.ok())
             return name.error();
-        if (std::find(names.begin(), names.end(), name.value()) != names.end())
+        if (contains(names, name.value()))
             return list.error(item, what + " '" + name.value() + "' appears twice", "name each once");
         names.push_back(std::move(name).value());
     }

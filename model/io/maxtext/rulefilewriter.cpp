@@ -9,7 +9,7 @@ namespace shardboard {
 namespace {
 
 /// A YAML flow scalar in single quotes, in which only these mean something: a design's names have no control characters.
-std::string quoted(const std::string& text)
+std::string yamlQuoted(const std::string& text)
 {
     std::string out = "'";
     for (const char c : text)
@@ -21,7 +21,7 @@ std::string listText(const std::vector<std::string>& items)
 {
     std::string out;
     for (const std::string& item : items)
-        out += (out.empty() ? "" : ", ") + quoted(item);
+        out += (out.empty() ? "" : ", ") + yamlQuoted(item);
     return "[" + out + "]";
 }
 
@@ -42,7 +42,7 @@ std::string ruleFileText(const std::vector<LogicalRule>& rules, const Mesh& mesh
     out += "data_sharding: [" + listText(axes) + "]\n";
     out += rules.empty() ? "logical_axis_rules: []\n" : "logical_axis_rules: [\n";
     for (const LogicalRule& rule : rules)
-        out += "  [" + quoted(rule.name) + ", " + listText(rule.axes) + "],\n";
+        out += "  [" + yamlQuoted(rule.name) + ", " + listText(rule.axes) + "],\n";
     return rules.empty() ? out : out + "]\n";
 }
 

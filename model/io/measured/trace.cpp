@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/measured/trace.h"
 
+#include "model/text/contains.h"
+
 #include <algorithm>
 #include <map>
 
@@ -50,7 +52,7 @@ public:
             addEvent(event);
         json list = json::array();
         addNames(list);
-        std::stable_sort(m_events.begin(), m_events.end(), [](const Timed& a, const Timed& b) { return a.time < b.time; });
+        std::ranges::stable_sort(m_events, [](const Timed& a, const Timed& b) { return a.time < b.time; });
         for (Timed& event : m_events)
             list.push_back(std::move(event.value));
         return { { "displayTimeUnit", "ms" },
@@ -154,7 +156,7 @@ private:
         args["dtype"] = "Float";
         args["tensor"] = operation.tensor;
         for (const auto& group : operation.groups)
-            if (std::find(group.begin(), group.end(), device) != group.end())
+            if (contains(group, device))
                 args["Process Group Ranks"] = rankList(group);
     }
 
@@ -167,7 +169,7 @@ private:
                 members.push_back(found->second);
         if (members.size() < 2)
             return;
-        std::stable_sort(members.begin(), members.end(), [](const Slice& a, const Slice& b) { return a.middle < b.middle; });
+        std::ranges::stable_sort(members, [](const Slice& a, const Slice& b) { return a.middle < b.middle; });
         ++m_flows;
         for (std::size_t i = 0; i < members.size(); ++i) {
             const bool last = i + 1 == members.size();

@@ -16,7 +16,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kLargestIndex = std::size_t { 32 } << 20; // the largest known are below 16 MB
-constexpr std::size_t kMostTensors = 250'000; // they have below 150,000
+constexpr std::size_t kMostIndexed = 250'000; // they have below 150,000
 constexpr std::size_t kMostFiles = 10'000;
 
 /// A file of the folder: not absolute, no way up.
@@ -40,7 +40,7 @@ Result<CheckpointIndex> readCheckpointIndex(const std::string& path)
     if (const auto pointer = lfsPointerFromText(text.value()))
         return lfsPointerError(path, *pointer);
     JsonLimits limits;
-    limits.values = kMostTensors;
+    limits.values = kMostIndexed;
     const auto document = parseJson(text.value(), path, limits);
     if (!document.ok())
         return document.error();

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kLongestHeader = 100'000'000; // the format's own limit
-constexpr std::size_t kMostTensors = 200'000; // the largest checkpoints known have 100,000 in all their files together
+constexpr std::size_t kMostTensorsOfFile = 200'000; // the largest checkpoints known have 100,000 in all their files together
 constexpr std::size_t kLongestName = 1024;
 constexpr std::size_t kMostNameBytes = std::size_t { 32 } << 20;
 constexpr std::size_t kMostDims = 16;
@@ -211,8 +211,8 @@ bool HeaderEvents::finishEntry()
     if (m_tensor.end < m_tensor.begin || m_tensor.end - m_tensor.begin != *bits / 8)
         return wrong("of " + size + " needs " + std::to_string(*bits / 8) + " bytes, its data_offsets are "
                      + std::to_string(m_tensor.begin) + " to " + std::to_string(m_tensor.end));
-    if (tensors.size() >= kMostTensors)
-        return refuse("more than " + std::to_string(kMostTensors) + " tensors", kBroken);
+    if (tensors.size() >= kMostTensorsOfFile)
+        return refuse("more than " + std::to_string(kMostTensorsOfFile) + " tensors", kBroken);
     tensors.push_back(std::move(m_tensor));
     return true;
 }
@@ -222,11 +222,11 @@ Status checkWhole(const std::vector<StoredTensor>& tensors, std::int64_t dataByt
 {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t { 0 });
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (tensors[order[i]].name == tensors[order[i - 1]].name)
             return inputError(path + ":" + tensors[order[i]].name, "the tensor appears twice", kBroken);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
         return std::pair(tensors[a].begin, tensors[a].end) < std::pair(tensors[b].begin, tensors[b].end);
     });
     std::int64_t expected = 0;

@@ -28,10 +28,10 @@ std::string canonicalText(Holders holders)
 {
     std::vector<std::pair<std::vector<std::int64_t>, std::string>> rows;
     for (auto& [shard, devices] : holders) {
-        std::sort(devices.begin(), devices.end());
+        std::ranges::sort(devices);
         rows.emplace_back(std::move(devices), shard);
     }
-    std::sort(rows.begin(), rows.end());
+    std::ranges::sort(rows);
     std::string text;
     for (const auto& [devices, shard] : rows) {
         text += devices.size() == 1 ? "device " : "devices ";
@@ -168,7 +168,7 @@ private:
             if (!status.ok())
                 return status;
         }
-        const std::int64_t holders = std::count(seen.begin(), seen.end(), true);
+        const std::int64_t holders = std::ranges::count(seen, true);
         if (const std::int64_t needed = holdersNeeded(seen); holders != needed)
             return inputError(m_where + ":" + path,
                               std::to_string(holders) + " of " + std::to_string(needed) + " devices have a shard of " + tensor.name,

@@ -3,6 +3,7 @@
 
 #include "model/io/json/meshjson.h"
 #include "model/io/wire/planmembers.h"
+#include "model/text/names.h"
 
 #include <algorithm>
 
@@ -78,17 +79,8 @@ json pipelineJson(const Graph& graph, const Plan& plan)
 
 std::string roleName(TensorRole role)
 {
-    switch (role) {
-    case TensorRole::Weight:
-        return "weight";
-    case TensorRole::Input:
-        return "input";
-    case TensorRole::Activation:
-        return "activation";
-    case TensorRole::KvCache:
-        return "kv_cache";
-    }
-    return "activation";
+    constexpr std::array kNames { "weight", "input", "activation", "kv_cache" };
+    return nameIn(kNames, role);
 }
 
 std::optional<TensorRole> roleFromName(std::string_view name)

@@ -2,8 +2,8 @@
 #include "model/io/json/meshjson.h"
 #include "model/io/wire/planjson.h"
 #include "model/io/wire/planmembers.h"
+#include "model/text/contains.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace shardboard {
@@ -120,7 +120,7 @@ private:
             graph().ops.resize(opId + 1);
         PlannedSegment& segment = plan().segment(segmentId);
         auto& ops = graph().segment(segment.segment).ops;
-        if (std::find(ops.begin(), ops.end(), planned.op) == ops.end())
+        if (!contains(ops, planned.op))
             ops.push_back(planned.op);
         graph().ops[opId] = std::move(op);
         segment.ops.push_back(std::move(planned));
@@ -155,7 +155,7 @@ private:
                         return refuse("the steps of operand " + std::to_string(i) + " of " + graph().op(op.op).name
                                       + " do not lead to the layout in which it is taken");
                 }
-        if (std::find(listed.begin(), listed.end(), false) != listed.end())
+        if (contains(listed, false))
             refuse("a collective is wanted by no operation");
     }
 

@@ -2,8 +2,8 @@
 #include "model/io/wire/profile.h"
 
 #include "model/io/wire/profilemembers.h"
+#include "model/text/names.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -119,30 +119,11 @@ void readEvents(JsonFields& from, RunProfile& profile)
         profile.events.push_back(eventFromJson(from, (*events)[i], i, profile.operations.size()));
 }
 
-/// Ids of devices, in lists.
-void readGroups(JsonFields& from, std::vector<std::vector<std::int64_t>>& groups)
-{
-    const json* list = from.need("groups");
-    const auto isId = [](const json& id) { return id.is_number_integer(); };
-    const auto isGroup = [&](const json& group) { return group.is_array() && std::all_of(group.begin(), group.end(), isId); };
-    if (list == nullptr)
-        return;
-    if (!list->is_array() || !std::all_of(list->begin(), list->end(), isGroup))
-        return from.fail("groups", "is no list of lists of devices", "write [[0, 1], …]");
-    groups = list->get<std::vector<std::vector<std::int64_t>>>();
-}
-
 } // namespace
 
 std::string profileModeName(ProfileMode mode) { return kModes[static_cast<std::size_t>(mode)]; }
 
-std::optional<ProfileMode> profileModeFromName(std::string_view name)
-{
-    for (std::size_t i = 0; i < kModes.size(); ++i)
-        if (name == kModes[i])
-            return static_cast<ProfileMode>(i);
-    return std::nullopt;
-}
+std::optional<ProfileMode> profileModeFromName(std::string_view name) { return namedIn<ProfileMode>(kModes, name); }
 
 template <class Each, MembersOf<ProfiledDevice> Device>
 void jsonMembers(Each& each, Device& device)
@@ -165,9 +146,7 @@ void jsonMembers(Each& each, Operation& operation)
     each.value("bytes", operation.bytes, { 0 });
     each.value("group_size", operation.groupSize, { 1 });
     each.value("tensor", operation.tensor);
-    each.derived("groups", [&] { return operation.groups; });
-    if constexpr (Each::kReads)
-        readGroups(each.from(), operation.groups);
+    each.value("groups", operation.groups);
     each.value("predicted_seconds", operation.predictedSeconds);
 }
 

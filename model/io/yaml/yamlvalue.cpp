@@ -62,7 +62,7 @@ std::optional<std::int64_t> unsignedInteger(std::string_view text)
 
 const YamlValue* YamlValue::find(std::string_view key) const
 {
-    const auto found = std::find(keys.begin(), keys.end(), key);
+    const auto found = std::ranges::find(keys, key);
     return found == keys.end() ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
 }
 
@@ -72,7 +72,7 @@ std::optional<bool> YamlValue::boolean() const
         "yes", "Yes", "YES", "true",  "True",  "TRUE",  "on",  "On",  "ON",
         "no",  "No",  "NO",  "false", "False", "FALSE", "off", "Off", "OFF"
     };
-    const auto found = std::find(kWords.begin(), kWords.end(), text);
+    const auto found = std::ranges::find(kWords, text);
     if (kind != Kind::Scalar || !plain || found == kWords.end())
         return std::nullopt;
     return found - kWords.begin() < 9;

@@ -31,22 +31,21 @@ std::span<const OpFamily> convolutionFamilies()
           .most = 3,
           .attributes = { kLayout, kFilterLayout, kGroupCount },
           .checks = kRanks,
-          .rows = {
-              { kEarly, "R, R, =* -> R" },
-              { kEarly, "S(0), R, =* -> S(0)" },
-              { kEarly, "R, S(r1-1), =* -> S(layout == 1 || layout == 3 ? 1 : r0-1) if n == 2", kGroups, "groups != 1" },
-              { kEarly, "R, S(r1-1), =* -> S(layout == 1 || layout == 3 ? 1 : r0-1) if n == 3", kBias },
-              { kEarly, "S(layout == 1 || layout == 3 ? 1 : r0-1), S(r1-2), =* -> P if groups == 1", kBias, "n == 3" },
-              { kEarly, "P, R, =* -> P", kBias, "n == 3" },
-              { kEarly, "R, P, =* -> P", kBias, "n == 3" },
-              { kG3AndOurs, "R, R, R* -> R" },
-              { kG3AndOurs, "S(0), R, R* -> S(0)" },
-              { kG3, "R, S(r1-1), S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1)", kGroups, "groups != 1" },
-              { kOurs, "R, S(r1-1), S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) if groups == 1" },
-              { kG3AndOurs, "S(layout == 1 || layout == 3 ? 1 : r0-1), S(r1-2) -> P if groups == 1" },
-              { kG3AndOurs, "P, R -> P" },
-              { kG3AndOurs, "R, P -> P" },
-          } },
+          .rule = "R R =* -> R early ; "
+                  "S(0) R =* -> S(0) early ; "
+                  "R S(r1-1) =* -> S(layout == 1 || layout == 3 ? 1 : r0-1) early if n == 2 unsound if groups != 1 ; "
+                  "R S(r1-1) =* -> S(layout == 1 || layout == 3 ? 1 : r0-1) early if n == 3 unsound 1 ; "
+                  "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-2) =* -> P early if groups == 1 unsound 1 if n == 3 ; "
+                  "P R =* -> P early unsound 1 if n == 3 ; "
+                  "R P =* -> P early unsound 1 if n == 3 ; "
+                  "R R R* -> R G3 ours ; "
+                  "S(0) R R* -> S(0) G3 ours ; "
+                  "R S(r1-1) S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) G3 unsound if groups != 1 ; "
+                  "R S(r1-1) S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) ours if groups == 1 ; "
+                  "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-2) -> P G3 ours if groups == 1 ; "
+                  "P R -> P G3 ours ; "
+                  "R P -> P G3 ours",
+          .reasons = { kGroups, kBias } },
         // the last two dims of the filters are swapped; counts as one group
         { .name = "conv2d_transpose",
           .aliases = { "conv_transpose", "conv3d_transpose" },
@@ -54,20 +53,19 @@ std::span<const OpFamily> convolutionFamilies()
           .most = 3,
           .attributes = { kLayout, kFilterLayout, kGroupCount },
           .checks = kRanks,
-          .rows = {
-              { kEarly, "R, R, =* -> R" },
-              { kEarly, "S(0), R, =* -> S(0)" },
-              { kEarly, "R, S(r1-2), =* -> S(layout == 1 || layout == 3 ? 1 : r0-1)", kBias, "n == 3" },
-              { kEarly, "S(layout == 1 || layout == 3 ? 1 : r0-1), S(r1-1), =* -> P", kBias, "n == 3" },
-              { kEarly, "P, R, =* -> P", kBias, "n == 3" },
-              { kEarly, "R, P, =* -> P", kBias, "n == 3" },
-              { kG3AndOurs, "R, R, R* -> R" },
-              { kG3AndOurs, "S(0), R, R* -> S(0)" },
-              { kG3AndOurs, "R, S(r1-2), S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1)" },
-              { kG3AndOurs, "S(layout == 1 || layout == 3 ? 1 : r0-1), S(r1-1) -> P" },
-              { kG3AndOurs, "P, R -> P" },
-              { kG3AndOurs, "R, P -> P" },
-          } },
+          .rule = "R R =* -> R early ; "
+                  "S(0) R =* -> S(0) early ; "
+                  "R S(r1-2) =* -> S(layout == 1 || layout == 3 ? 1 : r0-1) early unsound if n == 3 ; "
+                  "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-1) =* -> P early unsound if n == 3 ; "
+                  "P R =* -> P early unsound if n == 3 ; "
+                  "R P =* -> P early unsound if n == 3 ; "
+                  "R R R* -> R G3 ours ; "
+                  "S(0) R R* -> S(0) G3 ours ; "
+                  "R S(r1-2) S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) G3 ours ; "
+                  "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-1) -> P G3 ours ; "
+                  "P R -> P G3 ours ; "
+                  "R P -> P G3 ours",
+          .reasons = { kBias } },
     };
     return table;
 }

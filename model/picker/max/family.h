@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// A family of operations that share a placement rule (max-sharding 2), as a table entry: what it takes, its rows in order
-// with the generations that have them, and which rows do not compute the right thing. To add an operation: a name in the
+// A family of operations that share a sharding rule (max-sharding 2), as a table entry: what it takes, its rows in order with
+// the generations that have them, and which rows do not compute the right thing. To add an operation: a name in the
 // `aliases` of its family, or an entry in one of the tables of model/picker/max (registry.h lists them).
 #pragma once
 
 #include "model/core/mesh.h"
-#include "model/picker/max/attributes.h"
+#include "model/ops/rows/attributes.h"
+#include "model/ops/rows/pickerprofile.h"
 #include "model/picker/menu/menu.h"
 #include "model/picker/menu/refusal.h"
-#include "model/picker/menu/ruleprofile.h"
 
 #include <optional>
 #include <vector>
 
 namespace shardboard {
 
-/// An operand as it arrives.
-struct RuleOperand {
-    Shape shape; ///< global
-    std::vector<Placement> placements; ///< one per mesh axis
-};
-
 /// What rows are made for.
 struct RuleQuestion {
-    RuleProfile profile = RuleProfile::G1;
-    const std::vector<RuleOperand>& operands;
+    PickerProfile profile = PickerProfile::G1;
+    const std::vector<PickOperand>& operands;
     const std::vector<AttributeValue>& attributes; ///< in the order of the family's specs; dims count from the front
     const Mesh& mesh;
-};
-
-struct RowText {
-    ProfileSet in = kEvery;
-    const char* row = ""; ///< rowpattern.h
-    const char* unsound = nullptr; ///< why its result is wrong
-    const char* unsoundIf = nullptr; ///< expression over the row's variables; null: always when `unsound` is set
 };
 
 /// What must hold, or the operation is refused.
@@ -52,8 +39,9 @@ struct OpFamily {
     int most = 1; ///< -1: any number
     std::vector<AttributeSpec> attributes {};
     std::vector<CheckText> checks {};
-    std::vector<RowText> rows {};
-    /// For rules that need more than ranks and sizes; called after `rows`.
+    const char* rule = ""; ///< model/ops/shardingrule.h
+    std::vector<const char*> reasons {}; ///< why the rows that are marked `unsound` are
+    /// For rules that need more than ranks and sizes; called after `rule`.
     std::optional<Refusal> (*code)(const RuleQuestion& question, Menu& menu) = nullptr;
     bool flattens = false; ///< without an axis it works on the operand reshaped to one dim
     const char* note = nullptr; ///< said with every answer

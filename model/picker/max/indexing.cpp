@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kCross = "the output is cut in two ways at once, and is told to be cut in one";
 constexpr const char* kSizes = "the dims differ in size, so that their parts do not lie side by side";
 
-const AttributeSpec kAxis { "axis", AttributeKind::Axis, "0" };
+const AttributeSpec kIndexedAxis { "axis", AttributeKind::Axis, "0" };
 
 } // namespace
 
@@ -22,40 +22,43 @@ std::span<const OpFamily> indexFamilies()
           .aliases = { "embedding", "take" },
           .fewest = 2,
           .most = 2,
-          .attributes = { kAxis },
-          .rows = { { kEvery, "R, R -> R" },
-                    { kEvery, "S(k), R -> S(k < axis ? k : k+r1-1) for k in 0..r0 if k != axis" },
-                    { kEvery, "R, S(j) -> S(axis+j) for j in 0..r1" },
-                    { kEarly, "S(k), S(j) -> S(axis+j) for k in 0..r0 for j in 0..r1 if k != axis", kCross },
-                    // an index into another device's rows gives zeros
-                    { kOurs, "S(axis), R -> P" },
-                    { kEvery, "P, R -> P" } } },
+          .attributes = { kIndexedAxis },
+          .rule = "R R -> R ; "
+                  "S(k) R -> S(k < axis ? k : k+r1-1) for k in 0..r0 if k != axis ; "
+                  "R S(j) -> S(axis+j) for j in 0..r1 ; "
+                  "S(k) S(j) -> S(axis+j) early for k in 0..r0 for j in 0..r1 if k != axis unsound ; "
+                  // an index into another device's rows gives zeros
+                  "S(axis) R -> P ours ; "
+                  "P R -> P",
+          .reasons = { kCross } },
         { .name = "gather_nd",
           .fewest = 2,
           .most = 2,
           .attributes = { { "batch_dims", AttributeKind::Integer, "0" } },
           .checks = { { "batch_dims >= 0 && batch_dims <= min(r0,r1)", UpstreamError::ValueError, "attrs.batch_dims",
                         "is not a number of leading dims of both operands", "" } },
-          .rows = { { kEvery, "R, R -> R" }, { kEvery, "S(k), S(k) -> S(k) for k in 0..batch_dims" }, { kEvery, "P, R -> P" } } },
+          .rule = "R R -> R ; S(k) S(k) -> S(k) for k in 0..batch_dims ; P R -> P" },
         // x, updates, indices
         { .name = "scatter",
           .aliases = { "scatter_add", "scatter_max", "scatter_min", "scatter_mul" },
           .fewest = 3,
           .most = 3,
-          .attributes = { kAxis },
+          .attributes = { kIndexedAxis },
           .checks = { { "r0 == r1 && r1 == r2", UpstreamError::ValueError, "inputs",
                         "the operands of a scatter differ in how many dims they have", "give operands of as many dims" } },
-          .rows = { { kEvery, "R, R, R -> R" },
-                    { kMax, "S(k), S(k), S(k) -> S(k) for k in 0..r if k != axis", kSizes, "!same(0,k,1,k) || !same(0,k,2,k)" },
-                    { kOurs, "S(k), S(k), S(k) -> S(k) for k in 0..r if k != axis && same(0,k,1,k) && same(0,k,2,k)" } } },
+          .rule = "R R R -> R ; "
+                  "S(k) S(k) S(k) -> S(k) max for k in 0..r if k != axis unsound if !same(0,k,1,k) || !same(0,k,2,k) ; "
+                  "S(k) S(k) S(k) -> S(k) ours for k in 0..r if k != axis && same(0,k,1,k) && same(0,k,2,k)",
+          .reasons = { kSizes } },
         { .name = "buffer_store",
           .aliases = { "buffer_store_slice" },
           .fewest = 2,
           .most = 2,
-          .rows = { { kEvery, "R, R -> R" },
-                    { kMax, "S(k), S(k) -> S(k) for k in 0..r0", kSizes, "!same(0,k,1,k)" },
-                    { kOurs, "S(k), S(k) -> S(k) for k in 0..r0 if same(0,k,1,k)" },
-                    { kEvery, "P, P -> P" } },
+          .rule = "R R -> R ; "
+                  "S(k) S(k) -> S(k) max for k in 0..r0 unsound if !same(0,k,1,k) ; "
+                  "S(k) S(k) -> S(k) ours for k in 0..r0 if same(0,k,1,k) ; "
+                  "P P -> P",
+          .reasons = { kSizes },
           .note = "MAX only checks the operands of a store: its source is not moved" },
     };
     return table;

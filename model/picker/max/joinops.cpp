@@ -14,7 +14,7 @@ constexpr const char* kOwnTile = "every device repeats its own part, so that the
 constexpr const char* kRenumbered =
     "dims that are added or dropped change the numbers of those behind them, and the output is cut along the wrong one";
 
-const AttributeSpec kAxis { "axis", AttributeKind::Axis, "0" };
+const AttributeSpec kJoinedAxis { "axis", AttributeKind::Axis, "0" };
 
 /// Dims with a full slice. G0 to G2 forget that dims which are dropped or added before them change their numbers.
 std::optional<Refusal> sliceRows(const RuleQuestion& question, Menu& menu)
@@ -32,14 +32,14 @@ std::optional<Refusal> sliceRows(const RuleQuestion& question, Menu& menu)
         if (has(removed, k))
             continue;
         if (!has(touched, k)) {
-            MenuRow row;
-            row.output = shardedPlacement(isEarly(question.profile) ? k : out);
-            row.unsound = row.output.dim != out ? kRenumbered : nullptr;
-            menu.add(std::move(row), std::vector { shardedPlacement(k) });
+            const int to = isEarly(question.profile) ? k : out;
+            menu.rows.push_back({ .operands = { shardedPlacement(k) },
+                                  .result = shardedPlacement(to),
+                                  .unsound = to != out ? kRenumbered : nullptr });
         }
         ++out;
     }
-    menu.add({ .output = partialPlacement() }, std::vector { partialPlacement() });
+    menu.rows.push_back({ .operands = { partialPlacement() }, .result = partialPlacement() });
     return std::nullopt;
 }
 
@@ -51,34 +51,36 @@ std::span<const OpFamily> joinFamilies()
         { .name = "concat",
           .aliases = { "concatenate" },
           .most = -1,
-          .attributes = { kAxis },
+          .attributes = { kJoinedAxis },
           .checks = { { "alike(axis)", UpstreamError::ValueError, "inputs",
                         "the operands differ in another dim than the one they are joined along",
                         "give operands that differ in dim 'axis' alone" } },
-          .rows = { { kEvery, "R* -> R" },
-                    { kMax, "S(k)* -> S(k) for k in 0..r", kInterleaved, "k == axis && n > 1" },
-                    { kOurs, "S(k)* -> S(k) for k in 0..r if k != axis || n == 1" },
-                    { kEvery, "P* -> P" } } },
+          .rule = "R* -> R ; "
+                  "S(k)* -> S(k) max for k in 0..r unsound if k == axis && n > 1 ; "
+                  "S(k)* -> S(k) ours for k in 0..r if k != axis || n == 1 ; "
+                  "P* -> P",
+          .reasons = { kInterleaved } },
         { .name = "stack",
           .most = -1,
           .attributes = { { "axis", AttributeKind::Axis, "0", "r+1" } },
           .checks = { { "alike(-1)", UpstreamError::ValueError, "inputs", "the operands that are stacked differ in shape",
                         "give operands of one shape" } },
-          .rows = { { kEvery, "R* -> R" }, { kEvery, "S(k)* -> S(k < axis ? k : k+1) for k in 0..r" }, { kEvery, "P* -> P" } } },
+          .rule = "R* -> R ; S(k)* -> S(k < axis ? k : k+1) for k in 0..r ; P* -> P" },
         { .name = "chunk",
-          .attributes = { kAxis, { "chunks", AttributeKind::Integer, "1" } },
+          .attributes = { kJoinedAxis, { "chunks", AttributeKind::Integer, "1" } },
           .checks = { { "chunks >= 1", UpstreamError::ValueError, "attrs.chunks", "there must be at least one chunk",
                         "give 1 or more" } },
-          .rows = { { kEvery, "R -> R" }, { kEvery, "S(k) -> S(k) for k in 0..r if k != axis" }, { kEvery, "P -> P" } } },
+          .rule = "R -> R ; S(k) -> S(k) for k in 0..r if k != axis ; P -> P" },
         { .name = "split",
-          .attributes = { kAxis, { "split_sizes", AttributeKind::Sizes, "none" } },
+          .attributes = { kJoinedAxis, { "split_sizes", AttributeKind::Sizes, "none" } },
           .checks = { { "none(split_sizes) || size(0,axis) < 0 || sum(split_sizes) < 0 || sum(split_sizes) == size(0,axis)",
                         UpstreamError::ValueError, "attrs.split_sizes", "the sizes do not add up to the dim that is split",
                         "give sizes whose sum is that of dim 'axis'" } },
-          .rows = { { kEvery, "R -> R" },
-                    { kEarly, "S(k) -> S(k) for k in 0..r if k != axis || multiples(split_sizes,gmax)", kOwnSplit, "k == axis" },
-                    { kG3AndOurs, "S(k) -> S(k) for k in 0..r if k != axis" },
-                    { kEvery, "P -> P" } } },
+          .rule = "R -> R ; "
+                  "S(k) -> S(k) early for k in 0..r if k != axis || multiples(split_sizes,gmax) unsound if k == axis ; "
+                  "S(k) -> S(k) G3 ours for k in 0..r if k != axis ; "
+                  "P -> P",
+          .reasons = { kOwnSplit } },
         // `touched`: dims whose index is not a full slice; `removed`: those of them that an index drops; `inserted`: new
         // dims, by their place in the output
         { .name = "slice",
@@ -86,7 +88,7 @@ std::span<const OpFamily> joinFamilies()
           .attributes = { { "touched", AttributeKind::Axes, "none" },
                           { "removed", AttributeKind::Axes, "none" },
                           { "inserted", AttributeKind::Integers, "none" } },
-          .rows = { { kEvery, "R -> R" } },
+          .rule = "R -> R",
           .code = sliceRows },
         // two paddings a dim; a tensor as `value` is one more operand in G3
         { .name = "pad",
@@ -100,22 +102,21 @@ std::span<const OpFamily> joinFamilies()
                           { "value", AttributeKind::Number, "0" } },
           .checks = { { "len(paddings) == r+r", UpstreamError::ValueError, "attrs.paddings",
                         "must be two numbers for each dim of the operand", "" } },
-          .rows = { { kEvery, "R* -> R" },
-                    { kEvery, "S(k), R* -> S(k) for k in 0..r if at(paddings,k+k) == 0 && at(paddings,k+k+1) == 0" },
-                    { kEvery, "P, R* -> P if mode != 0 || (value == 0 && n == 1)" } } },
+          .rule = "R* -> R ; "
+                  "S(k) R* -> S(k) for k in 0..r if at(paddings,k+k) == 0 && at(paddings,k+k+1) == 0 ; "
+                  "P R* -> P if mode != 0 || (value == 0 && n == 1)" },
         { .name = "tile",
           .attributes = { { "repeats", AttributeKind::Sizes } },
           .checks = { { "len(repeats) == r", UpstreamError::ValueError, "attrs.repeats",
                         "must be one number for each dim of the operand", "" } },
-          .rows = { { kEvery, "R -> R" },
-                    { kEarly, "S(k) -> S(k) for k in 0..r", kOwnTile, "at(repeats,k) != 1" },
-                    { kG3AndOurs, "S(k) -> S(k) for k in 0..r if at(repeats,k) == 1" },
-                    { kEvery, "P -> P" } } },
+          .rule = "R -> R ; "
+                  "S(k) -> S(k) early for k in 0..r unsound if at(repeats,k) != 1 ; "
+                  "S(k) -> S(k) G3 ours for k in 0..r if at(repeats,k) == 1 ; "
+                  "P -> P",
+          .reasons = { kOwnTile } },
         { .name = "repeat_interleave",
           .attributes = { { "axis", AttributeKind::Axis, "none" }, { "repeats", AttributeKind::Sizes, "none" } },
-          .rows = { { kEvery, "R -> R" },
-                    { kEvery, "S(k) -> S(k) for k in 0..r if !none(axis) && k != axis" },
-                    { kEvery, "P -> P if !none(axis)" } } },
+          .rule = "R -> R ; S(k) -> S(k) for k in 0..r if !none(axis) && k != axis ; P -> P if !none(axis)" },
     };
     return table;
 }

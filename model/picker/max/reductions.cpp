@@ -16,37 +16,37 @@ const AttributeSpec kAxis { "axis", AttributeKind::Axis, "-1" };
 
 std::span<const OpFamily> reductionFamilies()
 {
-    static const std::vector<RowText> whole { { kEvery, "R -> R" }, { kEvery, "S(d) -> S(d) for d in 0..r if d != axis" } };
+    constexpr const char* kWhole = "R -> R ; S(d) -> S(d) for d in 0..r if d != axis";
     static const std::vector<OpFamily> table {
         { .name = "reduce",
           .aliases = { "prod", "max", "min", "argmax", "argmin", "reduce_max", "reduce_min" },
           .attributes = { kAxis },
-          .rows = whole,
+          .rule = kWhole,
           .flattens = true },
-        { .name = "softmax", .aliases = { "logsoftmax", "log_softmax" }, .attributes = { kAxis }, .rows = whole, .flattens = true },
+        { .name = "softmax",
+          .aliases = { "logsoftmax", "log_softmax" },
+          .attributes = { kAxis },
+          .rule = kWhole,
+          .flattens = true },
         { .name = "linear_reduce",
           .aliases = { "sum", "reduce_sum" },
           .attributes = { kAxis },
-          .rows = { { kEvery, "R -> R" },
-                    { kEvery, "S(d) -> S(d) for d in 0..r if d != axis" },
-                    { kEvery, "S(axis) -> P" },
-                    { kEvery, "P -> P" } },
+          .rule = "R -> R ; S(d) -> S(d) for d in 0..r if d != axis ; S(axis) -> P ; P -> P",
           .flattens = true },
         { .name = "cumsum",
           .attributes = { kAxis, { "exclusive", AttributeKind::Number, "0" }, { "reverse", AttributeKind::Number, "0" } },
-          .rows = { { kEvery, "R -> R" },
-                    { kEvery, "S(d) -> S(d) for d in 0..r if d != axis" },
-                    { kEarly, "S(axis) -> P", kRunningSum },
-                    { kEarlyAndOurs, "P -> P" } },
+          .rule = "R -> R ; S(d) -> S(d) for d in 0..r if d != axis ; S(axis) -> P early unsound ; P -> P early ours",
+          .reasons = { kRunningSum },
           .flattens = true },
         { .name = "mean",
           .aliases = { "reduce_mean" },
           .attributes = { kAxis },
-          .rows = { { kEvery, "R -> R" },
-                    { kEvery, "S(d) -> S(d) for d in 0..r if d != axis" },
-                    { kEarly, "S(axis) -> Pavg", kAverage },
-                    { kEarly, "Pavg -> Pavg" },
-                    { kOurs, "P -> P" } },
+          .rule = "R -> R ; "
+                  "S(d) -> S(d) for d in 0..r if d != axis ; "
+                  "S(axis) -> Pavg early unsound ; "
+                  "Pavg -> Pavg early ; "
+                  "P -> P ours",
+          .reasons = { kAverage },
           .flattens = true },
         { .name = "top_k",
           .aliases = { "bottom_k" },
@@ -54,8 +54,8 @@ std::span<const OpFamily> reductionFamilies()
           .checks = { { "k >= 0", UpstreamError::ValueError, "attrs.k", "cannot be negative", "give 1 or more" },
                       { "size(0,axis) < 0 || k <= size(0,axis)", UpstreamError::ValueError, "attrs.k",
                         "is more than there are elements to choose from", "give at most the size of dim 'axis'" } },
-          .rows = whole },
-        { .name = "argsort", .aliases = { "nonzero" }, .attributes = { kAxis }, .rows = { { kEvery, "R -> R" } } },
+          .rule = kWhole },
+        { .name = "argsort", .aliases = { "nonzero" }, .attributes = { kAxis }, .rule = "R -> R" },
     };
     return table;
 }

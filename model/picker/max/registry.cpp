@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/picker/max/registry.h"
 
-#include "model/picker/max/rowpattern.h"
+#include "model/ops/shardingrule.h"
 
 #include <algorithm>
 #include <map>
@@ -12,11 +12,7 @@ namespace {
 
 /// A family whose texts have been read.
 struct ReadFamily {
-    struct Row {
-        RowPattern pattern;
-        Expression unsoundIf;
-    };
-    std::vector<Row> rows;
+    ShardingRule rule;
     std::vector<Expression> checks;
     std::vector<Expression> extents; ///< of the attributes
     std::string problem;
@@ -25,29 +21,16 @@ struct ReadFamily {
 ReadFamily readFamily(const OpFamily& family)
 {
     ReadFamily out;
-    const auto expression = [&](std::string_view text, const PatternNames& names) {
-        auto read = Expression::parse(text, names);
+    const auto value = [&](auto read) {
         if (!read.ok() && out.problem.empty())
-            out.problem = std::string(family.name) + ": '" + std::string(text) + "': " + read.error().text();
-        return read.ok() ? std::move(read).value() : Expression {};
+            out.problem = std::string(family.name) + ": " + read.error().text();
+        return read.ok() ? std::move(read).value() : decltype(std::move(read).value()) {};
     };
-    const PatternNames plain { family.attributes, {} };
     for (const AttributeSpec& spec : family.attributes)
-        out.extents.push_back(expression(spec.extent, plain));
+        out.extents.push_back(value(Expression::parse(spec.extent, { family.attributes, {} })));
     for (const CheckText& check : family.checks)
-        out.checks.push_back(expression(check.holds, plain));
-    for (const RowText& row : family.rows) {
-        auto pattern = RowPattern::parse(row.row, family.attributes);
-        if (!pattern.ok()) {
-            if (out.problem.empty())
-                out.problem = std::string(family.name) + ": " + pattern.error().text();
-            out.rows.emplace_back();
-            continue;
-        }
-        const PatternNames names { family.attributes, pattern.value().variables() };
-        Expression unsoundIf = expression(row.unsoundIf ? row.unsoundIf : "", names);
-        out.rows.push_back({ std::move(pattern).value(), std::move(unsoundIf) });
-    }
+        out.checks.push_back(value(Expression::parse(check.holds, { family.attributes, {} })));
+    out.rule = value(ShardingRule::parse(family.rule, {}, family.attributes, family.reasons.size()));
     return out;
 }
 
@@ -117,15 +100,14 @@ std::string registryProblem()
     return {};
 }
 
-std::variant<Menu, Refusal> expandMenu(const OpFamily& family, const std::vector<RuleOperand>& operands,
-                                       std::vector<AttributeValue> attributes, const Mesh& mesh, RuleProfile profile)
+std::variant<Menu, Refusal> expandMenu(const OpFamily& family, const std::vector<PickOperand>& operands,
+                                       std::vector<AttributeValue> attributes, const Mesh& mesh, PickerProfile profile)
 {
     const ReadFamily& read = readOf(family);
     attributes.resize(family.attributes.size());
-    PatternScope scope;
-    for (const RuleOperand& operand : operands)
+    PatternScope scope { .profile = profile, .attributes = &attributes, .reasons = family.reasons };
+    for (const PickOperand& operand : operands)
         scope.shapes.push_back(&operand.shape);
-    scope.attributes = &attributes;
     for (const MeshAxis& axis : mesh.axes())
         scope.largestMeshAxis = std::max(scope.largestMeshAxis, axis.size);
 
@@ -150,21 +132,7 @@ std::variant<Menu, Refusal> expandMenu(const OpFamily& family, const std::vector
     }
 
     Menu menu;
-    menu.operands = operands.size();
-    for (std::size_t i = 0; i < family.rows.size(); ++i) {
-        const RowText& text = family.rows[i];
-        if (!text.in.has(profile))
-            continue;
-        const Expression& unsoundIf = read.rows[i].unsoundIf;
-        read.rows[i].pattern.expand(scope, menu, [&](MenuRow& row) {
-            if (text.unsound == nullptr)
-                return;
-            if (!unsoundIf.empty() ? unsoundIf.value(scope) != 0 : row.even.empty())
-                row.unsound = text.unsound;
-            else if (!row.even.empty())
-                row.unsoundUnlessEven = text.unsound;
-        });
-    }
+    read.rule.expand(scope, menu.rows);
     if (family.code)
         if (const auto refusal = family.code({ profile, operands, attributes, mesh }, menu))
             return *refusal;

@@ -31,8 +31,8 @@ const std::vector<const OpFamily*>& allFamilies();
 
 /// Rows of an operation. Attributes as they were given: dims may count from the end. G0 to G2 append the all-replicated row
 /// in the picker's menu (withFallback), not here.
-std::variant<Menu, Refusal> expandMenu(const OpFamily& family, const std::vector<RuleOperand>& operands,
-                                       std::vector<AttributeValue> attributes, const Mesh& mesh, RuleProfile profile);
+std::variant<Menu, Refusal> expandMenu(const OpFamily& family, const std::vector<PickOperand>& operands,
+                                       std::vector<AttributeValue> attributes, const Mesh& mesh, PickerProfile profile);
 
 /// What is wrong with the tables themselves; empty when all rows can be read.
 std::string registryProblem();

@@ -74,7 +74,7 @@ public:
         addRow(menu, replicatedPlacement(), replicatedPlacement());
         if (isEarly(m_question.profile))
             earlyRows(menu);
-        else if (m_question.profile == RuleProfile::G3)
+        else if (m_question.profile == PickerProfile::G3)
             lateRows(menu);
         else
             ourRows(menu);
@@ -125,14 +125,10 @@ private:
     }
 
     void addRow(Menu& menu, const Placement& input, const Placement& output, const char* unsound = nullptr, bool stay = false,
-                std::vector<EvenSize> even = {}) const
+                std::vector<WholeUnits> whole = {}) const
     {
-        MenuRow row;
-        row.output = output;
-        row.unsound = unsound;
-        row.stay = stay;
-        row.even = std::move(even);
-        menu.add(std::move(row), std::vector { input });
+        menu.rows.push_back(
+            { .operands = { input }, .result = output, .conditions = std::move(whole), .stay = stay, .unsound = unsound });
     }
 
     const std::vector<Placement>& placements() const { return m_question.operands[0].placements; }
@@ -389,12 +385,12 @@ private:
             }
             if (!quotient(target, source) && (!source.names.empty() || !target.names.empty() || !target.known))
                 continue;
-            std::vector<EvenSize> even;
+            std::vector<WholeUnits> whole;
             if (source.names.empty())
-                even.push_back({ 0, k, size });
+                whole.push_back({ 0, k, size });
             if (source.names.empty() && target.names.empty())
-                even.push_back({ 0, k, target.number });
-            addRow(menu, shardedPlacement(k), shardedPlacement(*to), nullptr, false, std::move(even));
+                whole.push_back({ 0, k, target.number });
+            addRow(menu, shardedPlacement(k), shardedPlacement(*to), nullptr, false, std::move(whole));
         }
         addRow(menu, partialPlacement(), partialPlacement());
     }

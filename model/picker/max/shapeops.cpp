@@ -16,7 +16,7 @@ std::span<const OpFamily> shapeFamilies()
     static const std::vector<OpFamily> table {
         { .name = "permute",
           .attributes = { { "dims", AttributeKind::Axes } },
-          .rows = { { kEvery, "R -> R" }, { kEvery, "S(k) -> S(index(dims,k)) for k in 0..r" }, { kEvery, "P -> P" } },
+          .rule = "R -> R ; S(k) -> S(index(dims,k)) for k in 0..r ; P -> P",
           .code = [](const RuleQuestion& question, Menu&) -> std::optional<Refusal> {
               const auto& dims = question.attributes[0].list;
               std::uint64_t seen = 0;
@@ -29,33 +29,29 @@ std::span<const OpFamily> shapeFamilies()
           } },
         { .name = "transpose",
           .attributes = { { "axis_1", AttributeKind::Axis, "-2" }, { "axis_2", AttributeKind::Axis, "-1" } },
-          .rows = { { kEvery, "R -> R" },
-                    { kEvery, "S(k) -> S(k == axis_1 ? axis_2 : k == axis_2 ? axis_1 : k) for k in 0..r" },
-                    { kEvery, "P -> P" } } },
+          .rule = "R -> R ; S(k) -> S(k == axis_1 ? axis_2 : k == axis_2 ? axis_1 : k) for k in 0..r ; P -> P" },
         { .name = "unsqueeze",
           .attributes = { { "axis", AttributeKind::Axis, nullptr, "r+1" } },
-          .rows = { { kEvery, "R -> R" }, { kEvery, "S(k) -> S(k < axis ? k : k+1) for k in 0..r" }, { kEvery, "P -> P" } } },
+          .rule = "R -> R ; S(k) -> S(k < axis ? k : k+1) for k in 0..r ; P -> P" },
         { .name = "squeeze",
           .attributes = { { "axis", AttributeKind::Axis } },
           .checks = { { "size(0,axis) < 0 || one(0,axis)", UpstreamError::ValueError, "attrs.axis",
                         "the dim that is dropped has another size than 1", "drop a dim of size 1" } },
-          .rows = { { kEvery, "R -> R" },
-                    { kEvery, "S(k) -> S(k < axis ? k : k-1) for k in 0..r if k != axis" },
-                    { kEvery, "P -> P" } } },
+          .rule = "R -> R ; S(k) -> S(k < axis ? k : k-1) for k in 0..r if k != axis ; P -> P" },
         { .name = "flatten",
           .attributes = { { "start_dim", AttributeKind::Axis, "0" }, { "end_dim", AttributeKind::Axis, "-1" } },
           .checks = { { "start_dim <= end_dim", UpstreamError::ValueError, "attrs.start_dim", "is behind end_dim",
                         "use a start_dim of at most end_dim" } },
-          .rows = { { kEvery, "R -> R" },
-                    { kEvery, "S(k) -> S(k) for k in 0..start_dim" },
-                    { kEvery, "S(k) -> S(k-(end_dim-start_dim)) for k in end_dim+1..r" },
-                    { kEvery, "P -> P" } } },
+          .rule = "R -> R ; "
+                  "S(k) -> S(k) for k in 0..start_dim ; "
+                  "S(k) -> S(k-(end_dim-start_dim)) for k in end_dim+1..r ; "
+                  "P -> P" },
         // G3 never moves the operand: what would need a gather is refused
         { .name = "broadcast_to",
           .attributes = { { "shape", AttributeKind::Dims } },
-          .rows = { { kEarlyAndOurs, "R -> R" }, { kG3, "R -> R stay" } },
+          .rule = "R -> R early ours ; R -> R G3 stay",
           .code = broadcastTargets },
-        { .name = "rebind", .aliases = { "identity" }, .rows = { { kEvery, "= -> =" } } },
+        { .name = "rebind", .aliases = { "identity" }, .rule = "= -> =" },
     };
     return table;
 }
@@ -73,8 +69,9 @@ std::optional<Refusal> broadcastTargets(const RuleQuestion& question, Menu& menu
     if (target.size() < source.size())
         return refuse("has fewer dims than the source");
     const std::size_t offset = target.size() - source.size();
-    MenuRow row;
-    row.stay = question.profile == RuleProfile::G3;
+    const auto add = [&](const Placement& from, const Placement& to) {
+        menu.rows.push_back({ .operands = { from }, .result = to, .stay = question.profile == PickerProfile::G3 });
+    };
     for (std::size_t k = 0; k < source.size(); ++k) {
         const TargetDim& to = target[k + offset];
         const bool same = to.sourceDims.empty() ? to.size == source[k]
@@ -85,13 +82,11 @@ std::optional<Refusal> broadcastTargets(const RuleQuestion& question, Menu& menu
             return refuse("dim " + std::to_string(k) + " of the source is neither 1 nor the target's");
         if (source[k] == 1)
             continue;
-        row.output = shardedPlacement(static_cast<int>(k + offset));
-        menu.add(row, std::vector { shardedPlacement(static_cast<int>(k)) });
+        add(shardedPlacement(static_cast<int>(k)), shardedPlacement(static_cast<int>(k + offset)));
         if (to.sourceDims.empty() && isSymbol(to.size))
             menu.bareNames.push_back(static_cast<int>(k + offset));
     }
-    row.output = partialPlacement();
-    menu.add(row, std::vector { partialPlacement() });
+    add(partialPlacement(), partialPlacement());
     return std::nullopt;
 }
 

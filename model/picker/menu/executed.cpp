@@ -153,7 +153,7 @@ private:
 
 } // namespace
 
-std::variant<std::vector<ExecutedStep>, Refusal> executedSteps(RuleProfile profile, std::span<const Placement> from,
+std::variant<std::vector<ExecutedStep>, Refusal> executedSteps(PickerProfile profile, std::span<const Placement> from,
                                                                std::span<const Placement> to, const Mesh& mesh)
 {
     const auto refuse = [&](std::size_t axis) {
@@ -167,7 +167,7 @@ std::variant<std::vector<ExecutedStep>, Refusal> executedSteps(RuleProfile profi
             continue;
         const bool extremum = from[axis].partial()
             && (from[axis].reduce == PartialReduce::Min || from[axis].reduce == PartialReduce::Max)
-            && profile != RuleProfile::Shardboard;
+            && profile != PickerProfile::Shardboard;
         const bool keepsOne = !isEarly(profile) && from[axis].replicated() && to[axis] == partialPlacement();
         if (from[axis].unknown() || to[axis].unknown() || extremum || (to[axis].partial() && !keepsOne))
             return refuse(axis);

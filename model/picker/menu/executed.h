@@ -5,8 +5,8 @@
 
 #include "model/core/mesh.h"
 #include "model/core/placement.h"
+#include "model/ops/rows/pickerprofile.h"
 #include "model/picker/menu/refusal.h"
-#include "model/picker/menu/ruleprofile.h"
 
 #include <optional>
 #include <span>
@@ -23,7 +23,7 @@ struct ExecutedStep {
 };
 
 /// One placement per mesh axis on either side. G0 to G2 go mesh axis by mesh axis; G3 fuses them.
-std::variant<std::vector<ExecutedStep>, Refusal> executedSteps(RuleProfile profile, std::span<const Placement> from,
+std::variant<std::vector<ExecutedStep>, Refusal> executedSteps(PickerProfile profile, std::span<const Placement> from,
                                                                std::span<const Placement> to, const Mesh& mesh);
 
 } // namespace shardboard

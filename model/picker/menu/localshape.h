@@ -5,8 +5,8 @@
 
 #include "model/core/mesh.h"
 #include "model/core/placement.h"
+#include "model/ops/rows/symbols.h"
 #include "model/picker/menu/refusal.h"
-#include "model/picker/menu/symbols.h"
 
 #include <span>
 #include <string>

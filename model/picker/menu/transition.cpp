@@ -7,19 +7,18 @@ namespace {
 
 enum class Move { None, Slice, KeepOne, Gather, AllToAll, AllReduce, ReduceScatter, Impossible };
 
-Move moveOf(RuleProfile profile, const Placement& from, const Placement& to)
+Move moveOf(PriceRules rules, const Placement& from, const Placement& to)
 {
     using Kind = Placement::Kind;
     if (from == to)
         return Move::None;
     // minima and maxima are reduced by nothing that MAX has
-    const bool reducible =
-        from.reduce == PartialReduce::Sum || from.reduce == PartialReduce::Avg || profile == RuleProfile::Shardboard;
+    const bool reducible = from.reduce == PartialReduce::Sum || from.reduce == PartialReduce::Avg || rules.extrema;
     switch (from.kind) {
     case Kind::Replicated:
         if (to.kind == Kind::Sharded)
             return Move::Slice;
-        return to == partialPlacement() && !isEarly(profile) ? Move::KeepOne : Move::Impossible;
+        return to == partialPlacement() && rules.copies ? Move::KeepOne : Move::Impossible;
     case Kind::Sharded:
         if (to.kind == Kind::Replicated)
             return Move::Gather;
@@ -38,16 +37,16 @@ Move moveOf(RuleProfile profile, const Placement& from, const Placement& to)
 
 } // namespace
 
-double transitionPrice(RuleProfile profile, const Placement& from, const Placement& to, double bytes, std::int64_t n)
+double transitionPrice(PriceRules rules, const Placement& from, const Placement& to, double bytes, std::int64_t n)
 {
     constexpr double kSliceShare = 64; // a local copy counts as so much less than a message
     const auto devices = static_cast<double>(n);
     const double share = n > 1 ? (devices - 1) / devices : 0.0;
-    switch (moveOf(profile, from, to)) {
+    switch (moveOf(rules, from, to)) {
     case Move::None:
         return 0;
     case Move::Slice:
-        return isEarly(profile) ? 0 : bytes / devices / kSliceShare;
+        return rules.copies ? bytes / devices / kSliceShare : 0;
     case Move::KeepOne:
         return bytes / devices / kSliceShare;
     case Move::Gather:
@@ -62,9 +61,9 @@ double transitionPrice(RuleProfile profile, const Placement& from, const Placeme
     return kInfiniteCost;
 }
 
-const char* transitionName(RuleProfile profile, const Placement& from, const Placement& to)
+const char* transitionName(PickerProfile profile, const Placement& from, const Placement& to)
 {
-    switch (moveOf(profile, from, to)) {
+    switch (moveOf(priceRulesOf(profile), from, to)) {
     case Move::None:
         return "noop";
     case Move::Slice:
@@ -94,18 +93,19 @@ std::int64_t partsOver(std::span<const Placement> placements, int dim, const Mes
     return parts;
 }
 
-double countedBytes(RuleProfile profile, const Shape& shape, DType dtype, std::span<const Placement> placements, const Mesh& mesh)
+double countedBytes(PickerProfile profile, const PickOperand& operand, const Mesh& mesh)
 {
     constexpr double kBitsPerByte = 8;
-    double bytes = bitsOf(dtype) / kBitsPerByte;
-    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-        if (!isStatic(shape[dim]))
+    double bytes = bitsOf(operand.dtype) / kBitsPerByte;
+    for (std::size_t dim = 0; dim < operand.shape.size(); ++dim) {
+        const std::int64_t size = operand.shape[dim];
+        if (!isStatic(size))
             continue;
-        const std::int64_t parts = isEarly(profile) ? partsOver(placements, static_cast<int>(dim), mesh) : 1;
-        const std::int64_t largest = shape[dim] / parts + (shape[dim] % parts != 0 ? 1 : 0);
+        const std::int64_t parts = isEarly(profile) ? partsOver(operand.placements, static_cast<int>(dim), mesh) : 1;
+        const std::int64_t largest = size / parts + (size % parts != 0 ? 1 : 0);
         bytes *= static_cast<double>(largest) * static_cast<double>(parts);
     }
-    return bytes;
+    return bytes * operand.density;
 }
 
 } // namespace shardboard

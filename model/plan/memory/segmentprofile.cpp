@@ -168,8 +168,8 @@ private:
 
     bool moves(const OperandUse& use) const
     {
-        return std::any_of(use.collectives.begin(), use.collectives.end(),
-                           [&](CollectiveId index) { return m_plan.collective(index).kind != CollectiveKind::LocalSlice; });
+        return std::ranges::any_of(
+            use.collectives, [&](CollectiveId index) { return m_plan.collective(index).kind != CollectiveKind::LocalSlice; });
     }
 
     std::int64_t taken(const OperandUse& use) const { return shardBytes(m_graph, m_plan.mesh, use.tensor, use.layout); }

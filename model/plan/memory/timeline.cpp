@@ -2,6 +2,7 @@
 #include "model/plan/memory/timeline.h"
 
 #include "model/cost/closedforms/adambytes.h"
+#include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/stagelayers.h"
@@ -22,7 +23,7 @@ std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegm
     for (const PlannedOp& op : segment.ops) {
         if (stays(graph.op(op.op).result))
             layouts[graph.op(op.op).result] = op.result;
-        if (const OpKind kind = graph.op(op.op).kind; kind == OpKind::Attention || kind == OpKind::SinkAttention)
+        if (definitionOf(graph.op(op.op).kind).statistics != nullptr)
             for (const OperandUse& use : op.operands)
                 if (stays(use.tensor))
                     layouts[use.tensor] = use.layout;
@@ -55,8 +56,7 @@ public:
         , m_parts(stageParts(graph, plan, stage))
     {
         m_steady.runtime = runtime;
-        m_trains = std::any_of(plan.segments.begin(), plan.segments.end(),
-                               [](const PlannedSegment& s) { return s.phase == Phase::Update; });
+        m_trains = std::ranges::any_of(plan.segments, [](const PlannedSegment& s) { return s.phase == Phase::Update; });
         for (const StagePart& part : m_parts)
             addSteady(part);
         // Micro-batches in flight beside the one that is worked on.
@@ -241,7 +241,7 @@ std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
 void fillMemory(const Graph& graph, Plan& plan)
 {
     std::vector<MemoryByCause> peaks = memoryPeaks(graph, plan);
-    const auto fullest = std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.peak < b.peak; });
+    const auto fullest = std::ranges::max_element(peaks, [](const auto& a, const auto& b) { return a.peak < b.peak; });
     plan.memory = *fullest;
     if (plan.pipeline) {
         plan.pipeline->fullestStage = fullest - peaks.begin();

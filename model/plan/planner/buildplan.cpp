@@ -15,6 +15,7 @@
 #include "model/plan/planner/reasons.h"
 #include "model/plan/time/kernelworkof.h"
 #include "model/plan/time/steptime.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <map>
@@ -121,7 +122,7 @@ private:
             for (const OpId id : segment.ops)
                 for (const TensorId tensor : graph.op(id).operands) {
                     const bool kept = madeIn[tensor] == of || tensor == entering;
-                    if (kept && std::find(needed[of].begin(), needed[of].end(), tensor) == needed[of].end())
+                    if (kept && !contains(needed[of], tensor))
                         needed[of].push_back(tensor);
                 }
         }
@@ -262,14 +263,14 @@ private:
             return weightUpdate(segment, id);
         std::vector<PickOperand> operands;
         for (const TensorId tensor : op.operands)
-            operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor), density(tensor) });
+            operands.push_back(pickOperand(m_graph.entry(tensor), layout(tensor), m_mesh));
         const std::string where = segment.name + "/" + op.name;
         const std::vector<AxisPin> pins = operationPins(m_graph, m_pinning, id, m_plan.layouts,
                                                         [&](std::size_t i) -> const Layout& { return operands[i].layout; });
         m_decided.clear();
         const Shape& result = m_graph.tensor(op.result).shape;
-        const SharedPick* picked = m_picks.find(op.kind, operands, result, pins);
-        SharedPick other; // of a refused operation: each of them is told
+        const Pick* picked = m_picks.find(op.kind, operands, result, pins);
+        std::optional<Pick> other; // of a refused operation: each of them is told
         if (picked == nullptr) {
             auto pick = pickWith(id, operands, pins, where, pickAttempts(op.kind, m_options)[0]);
             if (pick.ok()) {
@@ -278,20 +279,17 @@ private:
                 pick = pickOtherwise(id, operands, pins, where, pick.error());
                 if (!pick.ok())
                     return pick.error();
-                other = { std::move(pick).value(), nullptr };
-                other.candidates = std::make_shared<const std::vector<Candidate>>(std::move(other.pick.candidates));
-                picked = &other;
+                picked = &other.emplace(std::move(pick).value());
             }
         }
         PlannedOp planned;
         planned.op = id;
-        planned.candidates = picked->candidates;
-        planned.unmet = picked->pick.unmet;
+        planned.unmet = picked->unmet;
         for (const AxisPin& pin : pins)
-            if (!pin.tieOnly && std::find(planned.unmet.begin(), planned.unmet.end(), pin.axis) == planned.unmet.end())
+            if (!pin.tieOnly && !contains(planned.unmet, pin.axis))
                 m_decided.push_back(pin);
-        planned.result = picked->pick.result;
-        return finish(segment, std::move(planned), picked->pick.operands, picked->pick.rings);
+        planned.result = picked->result;
+        return finish(segment, std::move(planned), picked->operands, picked->rings);
     }
 
     Result<Pick> pickWith(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins,
@@ -316,7 +314,7 @@ private:
 
     void noteRefusal(OpId id, const Error& refused, const std::vector<Layout>& targets)
     {
-        if (std::any_of(m_plan.refused.begin(), m_plan.refused.end(), [&](const RefusedPick& r) { return r.op == id; }))
+        if (std::ranges::any_of(m_plan.refused, [&](const auto& refusal) { return refusal.first == id; }))
             return;
         std::string moves;
         const Op& op = m_graph.op(id);
@@ -324,7 +322,7 @@ private:
             if (layout(op.operands[i]) != targets[i])
                 moves += (moves.empty() ? "; it needs " : " and ") + m_graph.tensor(op.operands[i]).name + " as "
                     + specText(targets[i], m_mesh) + ", which is " + specText(layout(op.operands[i]), m_mesh);
-        m_plan.refused.push_back({ id, refused.where, refused.what + moves, refused.fix });
+        m_plan.refused.push_back({ id, { .where = refused.where, .reason = refused.what + moves, .fix = refused.fix } });
     }
 
     /// What happens to a weight's gradient is not picked: it is summed into the layout of the weight. With several
@@ -349,10 +347,9 @@ private:
             cutForOptimizer(weight, planned.result);
         if (reduce)
             for (const AxisRef& ref : layout(gradient).partial)
-                if ((m_plan.microBatches > 1 || waits(ref.axis))
-                    && std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
-                           return std::any_of(dim.begin(), dim.end(), [&](const AxisRef& cut) { return cut.axis == ref.axis; });
-                       }))
+                if ((m_plan.microBatches > 1 || waits(ref.axis)) && std::ranges::none_of(planned.result.dims, [&](const auto& dim) {
+                        return std::ranges::any_of(dim, [&](const AxisRef& cut) { return cut.axis == ref.axis; });
+                    }))
                     planned.result.partial.push_back(ref);
         Layout whole = planned.result;
         if (reduce || gather)
@@ -374,18 +371,15 @@ private:
     }
 
     /// Whether a gradient's sum over the axis waits for the optimizer's step.
-    bool waits(int axis) const
-    {
-        return !m_optimizer.gradients && std::find(m_optimizerAxes.begin(), m_optimizerAxes.end(), axis) != m_optimizerAxes.end();
-    }
+    bool waits(int axis) const { return !m_optimizer.gradients && contains(m_optimizerAxes, axis); }
 
     /// The axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
     void cutForOptimizer(TensorId weight, Layout& layout) const
     {
         std::vector<int> axes = m_optimizerAxes;
         std::erase_if(axes, [&](int axis) {
-            return std::any_of(layout.dims.begin(), layout.dims.end(), [axis](const std::vector<AxisRef>& dim) {
-                return std::any_of(dim.begin(), dim.end(), [axis](const AxisRef& ref) { return ref.axis == axis; });
+            return std::ranges::any_of(layout.dims, [axis](const std::vector<AxisRef>& dim) {
+                return std::ranges::any_of(dim, [axis](const AxisRef& ref) { return ref.axis == axis; });
             });
         });
         const Shape& shape = m_graph.tensor(weight).shape;

@@ -42,26 +42,21 @@ private:
 
 } // namespace
 
-const SharedPick* PickMemo::find(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
-                                 const std::vector<AxisPin>& pins) const
+const Pick* PickMemo::find(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
+                           const std::vector<AxisPin>& pins) const
 {
     const auto [begin, end] = m_entries.equal_range(Hash(kind, operands, result).value());
     for (auto it = begin; it != end; ++it)
         if (const Entry& entry = it->second;
             entry.kind == kind && entry.operands == operands && entry.result == result && entry.pins == pins)
-            return &entry.shared;
+            return &entry.pick;
     return nullptr;
 }
 
-const SharedPick& PickMemo::add(OpKind kind, std::vector<PickOperand> operands, const Shape& result, std::vector<AxisPin> pins,
-                                Pick pick)
+const Pick& PickMemo::add(OpKind kind, std::vector<PickOperand> operands, const Shape& result, std::vector<AxisPin> pins, Pick pick)
 {
     const std::size_t hash = Hash(kind, operands, result).value();
-    auto candidates = std::make_shared<const std::vector<Candidate>>(std::move(pick.candidates));
-    pick.candidates.clear();
-    return m_entries
-        .emplace(hash, Entry { kind, std::move(operands), result, std::move(pins), { std::move(pick), std::move(candidates) } })
-        ->second.shared;
+    return m_entries.emplace(hash, Entry { kind, std::move(operands), result, std::move(pins), std::move(pick) })->second.pick;
 }
 
 } // namespace shardboard

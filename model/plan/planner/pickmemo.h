@@ -4,28 +4,19 @@
 #pragma once
 
 #include "model/picker/greedy.h"
-#include "model/plan/plan.h"
 
-#include <memory>
 #include <unordered_map>
 #include <vector>
 
 namespace shardboard {
 
-/// A pick whose candidates are shared by all operations that were picked alike.
-struct SharedPick {
-    Pick pick; ///< without candidates
-    std::shared_ptr<const std::vector<Candidate>> candidates;
-};
-
 class PickMemo {
 public:
     /// Null when nothing was picked for the like.
-    const SharedPick* find(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
-                           const std::vector<AxisPin>& pins) const;
+    const Pick* find(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
+                     const std::vector<AxisPin>& pins) const;
     /// The reference holds as long as the memo.
-    const SharedPick& add(OpKind kind, std::vector<PickOperand> operands, const Shape& result, std::vector<AxisPin> pins,
-                          Pick pick);
+    const Pick& add(OpKind kind, std::vector<PickOperand> operands, const Shape& result, std::vector<AxisPin> pins, Pick pick);
 
 private:
     struct Entry {
@@ -33,7 +24,7 @@ private:
         std::vector<PickOperand> operands;
         Shape result;
         std::vector<AxisPin> pins;
-        SharedPick shared;
+        Pick pick;
     };
     std::unordered_multimap<std::size_t, Entry> m_entries; ///< by hash
 };

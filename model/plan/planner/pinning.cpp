@@ -33,7 +33,7 @@ std::vector<const std::string*> segmentNames(const Graph& graph)
 
 void set(std::vector<AxisPin>& pins, AxisPin pin)
 {
-    const auto same = std::find_if(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == pin.axis; });
+    const auto same = std::ranges::find_if(pins, [&](const AxisPin& p) { return p.axis == pin.axis; });
     if (same == pins.end())
         pins.push_back(std::move(pin));
     else
@@ -98,7 +98,7 @@ void Pinning::add(std::vector<AxisPin>& out, const Pinned& pinned, const TensorS
             set(out, { place.axis, Placement {}, {}, by(pin) + " keeps " + result.name + " whole", false, pinned.index });
             continue;
         }
-        const auto label = std::find(result.dimLabels.begin(), result.dimLabels.end(), *place.label);
+        const auto label = std::ranges::find(result.dimLabels, *place.label);
         if (label == result.dimLabels.end())
             continue;
         const auto dim = static_cast<int>(label - result.dimLabels.begin());
@@ -141,14 +141,14 @@ std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, O
         };
         for (const AxisPin& pin : pinning.ofGradient(weight))
             if (pin.result && partial(0, pin.axis) != partial(1, pin.axis)
-                && std::none_of(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == pin.axis; }))
+                && std::ranges::none_of(pins, [&](const AxisPin& p) { return p.axis == pin.axis; }))
                 pins.push_back(pin);
         return pins;
     }
     const Layout& wanted = layouts[static_cast<std::size_t>(weight)];
     for (std::size_t dim = 0; dim < wanted.dims.size(); ++dim)
         for (const AxisRef& ref : wanted.dims[dim])
-            if (std::none_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == ref.axis; }))
+            if (std::ranges::none_of(pins, [&](const AxisPin& pin) { return pin.axis == ref.axis; }))
                 pins.push_back({ ref.axis, shardedPlacement(static_cast<int>(dim)), {}, {}, true });
     return pins;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/planner/reasons.h"
 
+#include "model/text/contains.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
-#include <algorithm>
 #include <string_view>
 
 namespace shardboard {
@@ -65,11 +65,6 @@ std::string partialBecause(const Graph& graph, const Mesh& mesh, const Collectiv
                 + dimText(graph.tensor(use.tensor), dim) + ": every device holds partial sums";
     }
     return "the result of " + op.name + " is partial" + over;
-}
-
-bool isPartialOver(const Layout& layout, int axis)
-{
-    return std::find(layout.partial.begin(), layout.partial.end(), AxisRef { axis }) != layout.partial.end();
 }
 
 /// `28 heads do not divide by 8: whole heads must lie on each device`, or nothing.
@@ -149,7 +144,7 @@ std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collect
             + (passing ? ", which are summed in shards first, so that the steps that follow move less"
                        : ", and " + op.name + " takes a shard of the sum");
     case CollectiveKind::AllGather:
-        if (isPartialOver(route.before, axis))
+        if (contains(route.before.partial, AxisRef { axis }))
             return "the shards of the sum over " + over + " are joined again: " + op.name + " needs whole values";
         return gatherBecause(graph, mesh, collective, pinned);
     case CollectiveKind::AllToAll:
@@ -173,17 +168,17 @@ std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collect
     return op.name + " needs " + spec.name + " elsewhere";
 }
 
-std::string obstacleText(const Graph& graph, const Mesh& mesh, OpId op, const JudgedRow& row)
+std::string refusalText(const Graph& graph, const Mesh& mesh, OpId op, const JudgedRow& row)
 {
-    const Obstacle& it = *row.obstacle;
+    const Refusal& it = *row.refusal;
     const TensorSpec& spec = graph.tensor(graph.op(op).operands[static_cast<std::size_t>(it.operand)]);
-    if (it.kind == Obstacle::Kind::Policy || it.kind == Obstacle::Kind::Profile)
-        return it.what;
-    const std::string beside = it.kind == Obstacle::Kind::Together ? ", with what the other mesh axes take" : "";
-    if (it.kind == Obstacle::Kind::NotPartial)
+    if (it.kind == Refusal::Kind::Policy || it.kind == Refusal::Kind::Profile)
+        return it.reason;
+    const std::string beside = it.kind == Refusal::Kind::Together ? ", with what the other mesh axes take" : "";
+    if (it.kind == Refusal::Kind::NotPartial)
         return spec.name + " is not partial over " + mesh.axis(row.axis).name;
-    if (!it.what.empty())
-        return it.what + (it.have == 1 ? " does" : " do") + " not divide by " + countText(it.parts) + beside;
+    if (!it.units.empty())
+        return it.units + (it.have == 1 ? " does" : " do") + " not divide by " + countText(it.parts) + beside;
     const auto dim = static_cast<std::size_t>(it.dim);
     const std::string label = dim < spec.dimLabels.size() ? " (" + spec.dimLabels[dim] + ")" : std::string();
     return "dim " + std::to_string(it.dim) + label + " of " + spec.name + " has " + countText(it.have)

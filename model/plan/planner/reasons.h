@@ -29,7 +29,7 @@ std::string collectiveCause(const Graph& graph, const Mesh& mesh, const Collecti
 std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer,
                              const Route& route, const std::string& pinned = {});
 
-/// Why a row that has an obstacle cannot be taken: `8 KV heads do not divide by 16`.
-std::string obstacleText(const Graph& graph, const Mesh& mesh, OpId op, const JudgedRow& row);
+/// Why a row that is not possible cannot be taken: `8 KV heads do not divide by 16`.
+std::string refusalText(const Graph& graph, const Mesh& mesh, OpId op, const JudgedRow& row);
 
 } // namespace shardboard

@@ -4,6 +4,7 @@
 #include "model/core/shards.h"
 #include "model/plan/reshard/reshardorder.h"
 #include "model/plan/reshard/reshardsearch.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 
@@ -13,14 +14,12 @@ namespace {
 
 using AxisList = std::vector<AxisRef>;
 
-bool contains(const AxisList& list, const AxisRef& ref) { return std::find(list.begin(), list.end(), ref) != list.end(); }
-
 bool usesSubAxes(const Layout& layout)
 {
     const auto any = [](const AxisList& list) {
-        return std::any_of(list.begin(), list.end(), [](const AxisRef& ref) { return !ref.whole(); });
+        return std::ranges::any_of(list, [](const AxisRef& ref) { return !ref.whole(); });
     };
-    return any(layout.partial) || std::any_of(layout.dims.begin(), layout.dims.end(), any);
+    return any(layout.partial) || std::ranges::any_of(layout.dims, any);
 }
 
 /// Mesh axes of one device that a layout names. All placements on them are the same thing.
@@ -33,7 +32,7 @@ std::vector<int> trivialAxes(const Layout& layout, const Mesh& mesh)
                 axes.push_back(ref.axis);
     };
     add(layout.partial);
-    std::for_each(layout.dims.begin(), layout.dims.end(), add);
+    std::ranges::for_each(layout.dims, add);
     return axes;
 }
 

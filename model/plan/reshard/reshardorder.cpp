@@ -2,6 +2,7 @@
 #include "model/plan/reshard/reshardorder.h"
 
 #include "model/core/shards.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 
@@ -10,8 +11,6 @@ namespace shardboard {
 namespace {
 
 using AxisList = std::vector<AxisRef>;
-
-bool contains(const AxisList& list, const AxisRef& ref) { return std::find(list.begin(), list.end(), ref) != list.end(); }
 
 bool isPrefix(const AxisList& prefix, const AxisList& list)
 {

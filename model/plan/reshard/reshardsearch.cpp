@@ -4,6 +4,7 @@
 #include "model/core/shards.h"
 #include "model/ops/graph.h"
 #include "model/plan/reshard/reshardorder.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <array>
@@ -85,7 +86,7 @@ std::uint64_t rankOf(CollectiveKind kind)
     constexpr std::array<CollectiveKind, 6> order { CollectiveKind::ReduceScatter, CollectiveKind::AllReduce,
                                                     CollectiveKind::AllToAll,      CollectiveKind::AllGather,
                                                     CollectiveKind::SendRecv,      CollectiveKind::LocalSlice };
-    return static_cast<std::uint64_t>(std::find(order.begin(), order.end(), kind) - order.begin());
+    return static_cast<std::uint64_t>(std::ranges::find(order, kind) - order.begin());
 }
 
 class Search {
@@ -142,7 +143,7 @@ private:
     void findAxes()
     {
         const auto add = [&](const AxisRef& ref) {
-            if (std::find(m_axes.begin(), m_axes.end(), ref.axis) == m_axes.end())
+            if (!contains(m_axes, ref.axis))
                 m_axes.push_back(ref.axis);
         };
         for (std::size_t dim = 0; dim < m_dims; ++dim) {
@@ -162,16 +163,16 @@ private:
                                                                                       : 2;
         }
         for (const AxisRef& ref : from().partial)
-            if (std::find(to().partial.begin(), to().partial.end(), ref) == to().partial.end())
+            if (!contains(to().partial, ref))
                 add(ref);
-        std::sort(m_axes.begin(), m_axes.end()); // mesh order
+        std::ranges::sort(m_axes); // mesh order
         for (std::size_t i = 0; i < std::min(m_axes.size(), kMaxAxes); ++i)
             m_sizes[i] = m_problem.mesh.axis(m_axes[i]).size;
     }
 
     std::size_t indexOf(const AxisRef& ref) const
     {
-        return static_cast<std::size_t>(std::find(m_axes.begin(), m_axes.end(), ref.axis) - m_axes.begin());
+        return static_cast<std::size_t>(std::ranges::find(m_axes, ref.axis) - m_axes.begin());
     }
 
     Key keyOf(const Layout& layout, const std::array<std::uint8_t, kMaxDims>& cuts) const
@@ -626,7 +627,7 @@ private:
             step.after = index == m_end ? to() : layoutOf(node.key);
             index = node.parent;
         }
-        std::reverse(steps.begin(), steps.end());
+        std::ranges::reverse(steps);
         for (std::size_t i = 0; i < steps.size(); ++i)
             steps[i].before = i == 0 ? from() : steps[i - 1].after;
         return steps;

@@ -53,13 +53,13 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
         }
         const std::int64_t hops = hopsOf(plan, collective);
         const Price price { collective.kind, collective.axes, collective.bytes / hops };
-        const auto priced = std::find(m_questions.begin(), m_questions.end(), price);
+        const auto priced = std::ranges::find(m_questions, price);
         const auto place = static_cast<std::size_t>(priced - m_questions.begin());
         if (priced == m_questions.end())
             m_questions.push_back(price);
         const Transfer transfer { place, static_cast<double>(collective.count * hops),
                                   collective.plannedSegment, movesWeight(graph, collective) };
-        const auto alike = std::find_if(m_transfers.begin(), m_transfers.end(), [&](const Transfer& t) {
+        const auto alike = std::ranges::find_if(m_transfers, [&](const Transfer& t) {
             return t.price == transfer.price && t.segment == transfer.segment && t.weight == transfer.weight;
         });
         if (alike != m_transfers.end())
@@ -87,7 +87,7 @@ StepCost CompiledCost::on(const Hardware& hardware)
     m_prices->setHardware(hardware);
     if (m_asked != m_prices->edition()) // a copy of this may have asked for other hardware
         askPrices();
-    std::fill(m_times.begin(), m_times.end(), SegmentTime {});
+    std::ranges::fill(m_times, SegmentTime {});
     for (const Kernel& kernel : m_kernels)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
     for (const Transfer& transfer : m_transfers) {

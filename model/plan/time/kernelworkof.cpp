@@ -39,7 +39,7 @@ bool isBias(const Graph& graph, const Op& op)
 /// move 4 e, the dropout 2 e + 1 and the softmax 3 e.
 void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
 {
-    const bool backward = op.kind != OpKind::Attention && op.kind != OpKind::SinkAttention;
+    const bool backward = definitionOf(op.kind).statistics == nullptr;
     const std::size_t q = backward ? 1 : 0;
     const Shape& queries = local.operands[q];
     const Shape& wholeQueries = (*local.globalOperands)[q];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl check, new --rules and bench as a script sees them.
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
-#include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -12,23 +12,9 @@
 
 #include <algorithm>
 
-using shardboard::test::Outcome;
-using shardboard::test::shardctl;
+using namespace shardboard::test;
 
 namespace {
-
-QByteArray contents(const QString& path)
-{
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-void write(const QString& path, const QByteArray& text)
-{
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write(text);
-}
 
 QJsonObject findingOf(const Outcome& outcome, const QString& kind)
 {
@@ -54,13 +40,13 @@ private Q_SLOTS:
                      .code,
                  0);
         // Two mistakes: an axis that is not there, and a pattern that matches nothing.
-        QByteArray text = contents(path("good.shardboard"));
+        QByteArray text = contentOf(path("good.shardboard"));
         const QByteArray first = "\"strategies\": [\n";
         QVERIFY(text.contains(first));
         text.replace("{\"axes\":[\"model\"],\"match\":\"*.mlp.up_proj.*\",",
                      "{\"axes\":[\"modle\"],\"match\":\"*.mlp.up_proj.*\",");
         text.replace(first, first + "    {\"match\":\"typo\",\"strategy\":\"replicate\"},\n");
-        write(path("bad.shardboard"), text);
+        QVERIFY(writeFile(path("bad.shardboard"), text));
     }
 
     /// Of an axis, a label, a row, an activation that are not there; each with its number.
@@ -106,21 +92,21 @@ private Q_SLOTS:
 
     void oneRepairAndAll()
     {
-        const QByteArray before = contents(path("bad.shardboard"));
+        const QByteArray before = contentOf(path("bad.shardboard"));
         const Outcome one = shardctl({ "check", path("bad.shardboard"), "--repair", "1", "-o", path("one.shardboard"), "--json" });
         QCOMPARE(one.code, 0); // what is left is a note
         QCOMPARE(one.json()["repaired"].toArray().size(), 1);
         QVERIFY(findingOf(one, "unknown-axis").isEmpty());
         QVERIFY(!findingOf(one, "unused-entry").isEmpty());
         QCOMPARE(shardctl({ "plan", path("one.shardboard") }).code, 0);
-        QCOMPARE(contents(path("bad.shardboard")), before);
+        QCOMPARE(contentOf(path("bad.shardboard")), before);
         const Outcome all = shardctl({ "check", path("bad.shardboard"), "--repair", "all", "-o", path("all.shardboard") });
         QVERIFY2(all.out.contains("repaired: Lay out *.mlp.up_proj.* as rowwise (dim 0) over model"), qPrintable(all.out));
         QVERIFY(all.out.contains("repaired: Remove the entry for typo"));
         const Outcome left = shardctl({ "check", path("all.shardboard"), "--json" });
         for (const QJsonValue& finding : left.json()["findings"].toArray())
             QVERIFY(!finding["repairable"].toBool());
-        QVERIFY(contents(path("all.shardboard")).contains("{\"axes\":[\"model\"],\"match\":\"*.mlp.up_proj.*\","));
+        QVERIFY(contentOf(path("all.shardboard")).contains("{\"axes\":[\"model\"],\"match\":\"*.mlp.up_proj.*\","));
     }
 
     /// Weights that are gathered whole are nothing to warn of; dims that do not divide are worth a note; an unused axis is a
@@ -169,7 +155,7 @@ private Q_SLOTS:
         const Outcome made = shardctl(
             { "new", "--model", "llama3-8b", "--rules", "pure-fsdp", "--devices-per-slice", "16", "-o", path("fsdp.shardboard") });
         QVERIFY2(made.code == 0, qPrintable(made.err));
-        const QByteArray text = contents(path("fsdp.shardboard"));
+        const QByteArray text = contentOf(path("fsdp.shardboard"));
         QVERIFY(text.contains("\"source\": \"preset pure-fsdp\""));
         QVERIFY(text.contains("\"axes\": [\"fsdp\"]"));
         QVERIFY(text.contains("\"sizes\": [16]"));
@@ -184,11 +170,12 @@ private Q_SLOTS:
 
     void rulesOfAFileOnAnyMesh()
     {
-        write(path("mine.yml"), "mesh_axes: [data, model]\nlogical_axis_rules:\n  - [mlp, model]\n  - [embed, [data, model]]\n");
+        QVERIFY(writeFile(path("mine.yml"),
+                          "mesh_axes: [data, model]\nlogical_axis_rules:\n  - [mlp, model]\n  - [embed, [data, model]]\n"));
         const Outcome made = shardctl({ "new", "--model", "qwen2.5-0.5b", "--rules", path("mine.yml"), "--mesh", "data=2,model=2",
                                         "-o", path("mine.shardboard") });
         QVERIFY2(made.code == 0, qPrintable(made.err));
-        QVERIFY(contents(path("mine.shardboard")).contains("      [\"embed\",[\"data\",\"model\"]]\n"));
+        QVERIFY(contentOf(path("mine.shardboard")).contains("      [\"embed\",[\"data\",\"model\"]]\n"));
         const Outcome check = shardctl({ "check", path("mine.shardboard"), "--json" });
         // The table, which no rule knows, is worse and comes first.
         QCOMPARE(findingOf(check, "silently-replicated")["where"].toString(), QString("model.embed_tokens.weight"));
@@ -199,7 +186,7 @@ private Q_SLOTS:
         QCOMPARE(lost["kind"].toString(), QString("silently-replicated"));
         QVERIFY2(lost["message"].toString().contains("asks for data by rule 2"), qPrintable(lost["message"].toString()));
         QVERIFY(lost["repairable"].toBool());
-        write(path("broken.yml"), "logical_axis_rules:\n  - [mlp, model]\n  - [embed]\n");
+        QVERIFY(writeFile(path("broken.yml"), "logical_axis_rules:\n  - [mlp, model]\n  - [embed]\n"));
         const Outcome broken = shardctl(
             { "new", "--model", "qwen2.5-0.5b", "--rules", path("broken.yml"), "--mesh", "data=2,model=2", "-o", path("x") });
         QCOMPARE(broken.code, 3);
@@ -229,9 +216,8 @@ private Q_SLOTS:
     {
         const auto quick = [](const Outcome& out) {
             const QJsonArray rows = out.json()["benchmarks"].toArray();
-            return std::all_of(rows.begin(), rows.end(), [](const QJsonValue& row) {
-                return row["of_8_devices"].toDouble() < 4 && row["seconds"].toDouble() < 0.5;
-            });
+            return std::ranges::all_of(
+                rows, [](const QJsonValue& row) { return row["of_8_devices"].toDouble() < 4 && row["seconds"].toDouble() < 0.5; });
         };
         Outcome bench = shardctl({ "bench", "resolve", "--json" });
         for (int again = 0; again < 4 && !quick(bench); ++again) // something else may have had the core

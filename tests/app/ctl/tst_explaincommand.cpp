@@ -10,8 +10,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-using shardboard::test::Outcome;
-using shardboard::test::shardctl;
+using namespace shardboard::test;
 
 class TestExplainCommand : public QObject {
     Q_OBJECT

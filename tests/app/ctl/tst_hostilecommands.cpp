@@ -2,6 +2,7 @@
 // Names that somebody could give to have them obeyed instead of shown, through every way by which text gets into
 // shardctl and out of it. No control character reaches a terminal, JSON holds names exactly, and nothing ends the
 // program but itself.
+#include "model/text/contains.h"
 #include "model/text/visibletext.h"
 #include "tests/support/hostilenames.h"
 #include "tests/support/rawrun.h"
@@ -67,7 +68,7 @@ std::string flawOf(const RawOutcome& outcome, const std::vector<int>& codes, boo
 {
     if (outcome.signal != 0)
         return "ended by signal " + std::to_string(outcome.signal) + ": " + outcome.err;
-    if (std::find(codes.begin(), codes.end(), outcome.code) == codes.end())
+    if (!contains(codes, outcome.code))
         return "exit code " + std::to_string(outcome.code) + ": " + outcome.err;
     for (const std::string* text : { &outcome.out, &outcome.err })
         if (visibleLines(*text) != *text)
@@ -80,7 +81,7 @@ std::string flawOf(const RawOutcome& outcome, const std::vector<int>& codes, boo
         if (!line.starts_with("warning: ") && !line.starts_with("note: ") && !line.starts_with("error: ")
             && !line.starts_with("needs ") && line.find("/") == std::string::npos)
             ++errors;
-    if (outcome.code >= 2 && (std::count(outcome.err.begin(), outcome.err.end(), '\n') < 1 || errors > 1))
+    if (outcome.code >= 2 && (std::ranges::count(outcome.err, '\n') < 1 || errors > 1))
         return "not one line: " + outcome.err;
     if (outcome.code < 2 && asJson && !json::accept(outcome.out))
         return "no JSON: " + outcome.out.substr(0, 500);
@@ -104,7 +105,7 @@ bool holds(const std::string& document, const std::string& name)
 {
     Words texts;
     collect(json::parse(document, nullptr, false), texts); // of what is no JSON: nothing
-    return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return text.find(name) != std::string::npos; });
+    return std::ranges::any_of(texts, [&](const std::string& text) { return text.find(name) != std::string::npos; });
 }
 
 std::vector<HostileName> allNames()
@@ -141,7 +142,7 @@ private:
     /// Runs a command, looks at what it did, and gives what it printed.
     RawOutcome run(const Words& words, const std::vector<int>& codes, const std::string& what)
     {
-        const bool asJson = std::find(words.begin(), words.end(), "--json") != words.end();
+        const bool asJson = contains(words, "--json");
         RawOutcome outcome = shardctlRaw(words);
         if (const std::string flaw = flawOf(outcome, codes, asJson); !flaw.empty())
             QTest::qFail((what + ": " + words.front() + ": " + flaw).c_str(), __FILE__, __LINE__);
@@ -196,9 +197,9 @@ private Q_SLOTS:
         Words found;
         for (const json& weight : weights["model"]["weights"])
             found.push_back(weight["name"]);
-        std::sort(found.begin(), found.end());
+        std::ranges::sort(found);
         Words sorted = names;
-        std::sort(sorted.begin(), sorted.end());
+        std::ranges::sort(sorted);
         QVERIFY(found == sorted);
         for (const HostileName& hostile : printableHostileNames())
             weights["strategies"].push_back({ { "match", hostile.name }, { "strategy", "rowwise" }, { "axes", { "model" } } });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that measure: run --profile, --trace and --project, and calibrate. How fast this machine is, is told and not tested.
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 #include "tests/support/tracecheck.h"
@@ -24,8 +25,7 @@ class TestMeasureCommands : public QObject {
     QString path(const QString& name) const { return m_folder.filePath(name); }
     QString written(const QString& name, const QByteArray& text) const
     {
-        QFile file(path(name));
-        return file.open(QIODevice::WriteOnly) && file.write(text) == text.size() ? file.fileName() : QString();
+        return writeFile(path(name), text) ? path(name) : QString();
     }
     QString design(const QStringList& more = {})
     {
@@ -35,11 +35,7 @@ class TestMeasureCommands : public QObject {
                                       + (more.contains("--sequence") ? more : more + QStringList { "--sequence", "16" }));
         return made.code == 0 ? file : QString();
     }
-    static json read(const QString& file)
-    {
-        QFile in(file);
-        return in.open(QIODevice::ReadOnly) ? json::parse(in.readAll().toStdString(), nullptr, false) : json();
-    }
+    static json read(const QString& file) { return json::parse(contentOf(file).toStdString(), nullptr, false); }
     static QStringList run(const QString& file, const QStringList& more)
     {
         return QStringList { "run", file, "--layers", "1", "--no-ends", "--steps", "3" } + more;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of error that can be typed or opened, provoked once: wrong files of each format and wrong command lines of each
 // command. Each says in one line what happened, to what (the file, option or name is in it), and behind a semicolon what to do.
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
@@ -18,8 +19,7 @@
 #include <functional>
 #include <vector>
 
-using shardboard::test::Outcome;
-using shardboard::test::shardctl;
+using namespace shardboard::test;
 
 namespace {
 
@@ -364,7 +364,6 @@ private Q_SLOTS:
     void wrong();
 
 private:
-    void write(const QString& name, const QByteArray& text);
     void change(const QString& name, const std::function<void(QJsonObject&)>& edit);
 
     QTemporaryDir m_folder;
@@ -372,30 +371,23 @@ private:
     QJsonObject m_design;
 };
 
-void TestMessages::write(const QString& name, const QByteArray& text)
-{
-    QVERIFY(QDir().mkpath(QFileInfo(name).path()));
-    QFile file(name);
-    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
-}
-
 /// A copy of the design that differs in one thing.
 void TestMessages::change(const QString& name, const std::function<void(QJsonObject&)>& edit)
 {
     QJsonObject design = m_design;
     edit(design);
-    write(name, QJsonDocument(design).toJson());
+    QVERIFY(writeFile(name, QJsonDocument(design).toJson()));
 }
 
 void TestMessages::initTestCase()
 {
     QVERIFY(QDir::setCurrent(m_folder.path()));
     for (const File& file : kFiles)
-        write(QString::fromLatin1(file.name), file.text);
-    write(QStringLiteral("deep.shardboard"), QByteArray(3000, '['));
-    write(QStringLiteral("deep.yml"), "a: " + QByteArray(100, '[') + QByteArray(100, ']'));
-    write(QStringLiteral("huge.safetensors"), QByteArray(7, '\xff') + QByteArray("\x7f{}", 3));
-    write(QStringLiteral("text.safetensors"), QByteArray("\x04\0\0\0\0\0\0\0oops", 12));
+        QVERIFY(writeFile(QString::fromLatin1(file.name), file.text));
+    QVERIFY(writeFile(QStringLiteral("deep.shardboard"), QByteArray(3000, '[')));
+    QVERIFY(writeFile(QStringLiteral("deep.yml"), "a: " + QByteArray(100, '[') + QByteArray(100, ']')));
+    QVERIFY(writeFile(QStringLiteral("huge.safetensors"), QByteArray(7, '\xff') + QByteArray("\x7f{}", 3)));
+    QVERIFY(writeFile(QStringLiteral("text.safetensors"), QByteArray("\x04\0\0\0\0\0\0\0oops", 12)));
     QVERIFY(QDir().mkpath(QStringLiteral("emptyfolder")) && QDir().mkpath(QStringLiteral("taken/shards.json")));
     QVERIFY(QDir().mkpath(QStringLiteral("links")));
     for (const char* name : { "links/shards.json", "links/input_shardings.json" })
@@ -403,9 +395,7 @@ void TestMessages::initTestCase()
     const Outcome made = shardctl({ "new", "--model", "good/config.json", "--mesh", "data=2,model=4", "--preset", "megatron-tp",
                                     "--batch", "4", "--sequence", "16", "-o", "d.shardboard" });
     QVERIFY2(made.code == 0, qPrintable(made.err));
-    QFile design(QStringLiteral("d.shardboard"));
-    QVERIFY(design.open(QIODevice::ReadOnly));
-    m_design = QJsonDocument::fromJson(design.readAll()).object();
+    m_design = QJsonDocument::fromJson(contentOf(QStringLiteral("d.shardboard"))).object();
     const auto add = [](QJsonObject& object, const QJsonObject& strategy) {
         QJsonArray all = object[QStringLiteral("strategies")].toArray();
         all.append(strategy);
@@ -492,8 +482,7 @@ void TestMessages::enoughAreLookedAt()
     QVERIFY(kWrong.size() >= 100);
     for (const char* command : { "plan", "new", "explain", "check", "run", "export", "dump", "diff", "bench", "calibrate",
                                  "hardware", "tiles", "cuts", "notation", "module", "pick", "rules" })
-        QVERIFY2(std::any_of(kWrong.begin(), kWrong.end(),
-                             [&](const Wrong& it) { return it.arguments.front() == QLatin1String(command); }),
+        QVERIFY2(std::ranges::any_of(kWrong, [&](const Wrong& it) { return it.arguments.front() == QLatin1String(command); }),
                  command);
 }
 

@@ -8,8 +8,7 @@
 #include <QJsonObject>
 #include <QtTest>
 
-using shardboard::test::Outcome;
-using shardboard::test::shardctl;
+using namespace shardboard::test;
 
 namespace {
 

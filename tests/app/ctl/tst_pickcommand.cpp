@@ -7,8 +7,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-using shardboard::test::Outcome;
-using shardboard::test::shardctl;
+using namespace shardboard::test;
 
 class TestPickCommand : public QObject {
     Q_OBJECT
@@ -39,14 +38,14 @@ private Q_SLOTS:
         const Outcome answer = pick(request("{}"));
         QCOMPARE(answer.code, 0);
         QCOMPARE(answer.err, QString());
-        const QJsonObject json = answer.json();
-        QCOMPARE(json["inputs"], QJsonArray({ QJsonArray { "P" }, QJsonArray { "R" } }));
-        QCOMPARE(json["output"], QJsonArray { "P" });
-        QCOMPARE(json["cost"].toDouble(), 144.0);
-        const QJsonObject moved = json["collectives"].toArray().first().toObject();
+        const QJsonObject document = answer.json();
+        QCOMPARE(document["inputs"], QJsonArray({ QJsonArray { "P" }, QJsonArray { "R" } }));
+        QCOMPARE(document["output"], QJsonArray { "P" });
+        QCOMPARE(document["cost"].toDouble(), 144.0);
+        const QJsonObject moved = document["collectives"].toArray().first().toObject();
         QCOMPARE(moved["collective"].toString(), QString("allgather"));
         QCOMPARE(moved["mesh_axis"].toString(), QString("tp"));
-        const QJsonObject first = json["candidates"].toArray().first().toObject();
+        const QJsonObject first = document["candidates"].toArray().first().toObject();
         QCOMPARE(first["status"].toString(), QString("refused"));
         QVERIFY(first["sound"].toBool());
     }

@@ -1,34 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl rules as a script sees it: files, one JSON document, warnings and errors on one line, exit codes.
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
+#include "tests/support/shardctlrun.h"
 
-#include <QDir>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
 
+using namespace shardboard::test;
+
 namespace {
 
-struct Outcome {
-    int code = -1;
-    QByteArray out;
-    QString err;
-    QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
-};
-
-Outcome rules(const QStringList& arguments)
-{
-    QProcess process;
-    process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), QStringList { "rules" } + arguments);
-    process.closeWriteChannel();
-    if (!process.waitForFinished(30000))
-        return {};
-    return { process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAllStandardOutput(),
-             QString::fromUtf8(process.readAllStandardError()) };
-}
+Outcome rules(const QStringList& arguments) { return shardctl(QStringList { "rules" } + arguments); }
 
 const char* const kRules = "mesh_axes: [data, fsdp, expert]\n"
                            "data_sharding: [[data, fsdp]]\n"
@@ -54,19 +40,8 @@ class TestRulesCommand : public QObject {
 private:
     QTemporaryDir m_folder;
     QString path(const char* name) const { return m_folder.filePath(QString::fromLatin1(name)); }
-    QString write(const char* name, const QByteArray& content) const
-    {
-        QDir().mkpath(QFileInfo(path(name)).path());
-        QFile file(path(name));
-        if (!file.open(QIODevice::WriteOnly) || file.write(content) != content.size())
-            qFatal("cannot write the test's file");
-        return path(name);
-    }
-    QByteArray read(const char* name) const
-    {
-        QFile file(path(name));
-        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-    }
+    void write(const char* name, const QByteArray& content) const { QVERIFY(writeFile(path(name), content)); }
+    QByteArray read(const char* name) const { return contentOf(path(name)); }
     QStringList onMesh() const
     {
         return { "--rules", path("own.yml"), "--devices-per-slice", "4", "--slices", "2", "--set", "ici_expert_parallelism=2" };
@@ -85,13 +60,13 @@ private Q_SLOTS:
         const Outcome made =
             rules(QStringList { "resolve", "--logical", path("dump/logical_shardings.json"), "-o", path("named.json") } + onMesh());
         QVERIFY2(made.code == 0, qPrintable(made.err));
-        QVERIFY2(made.out.contains("3 entries, rules own.yml, mesh data=2,fsdp=2,expert=2"), made.out.constData());
+        QVERIFY2(made.out.contains("3 entries, rules own.yml, mesh data=2,fsdp=2,expert=2"), qPrintable(made.out));
         const QJsonObject named = QJsonDocument::fromJson(read("named.json")).object();
         const QJsonObject weight = named[QString(".params/['params']/['mlp']/['wi']/['kernel']")].toObject();
         QCOMPARE(weight["partition_spec"].toArray(), (QJsonArray { QJsonValue(), "expert" })); // embed lost fsdp with expert
         QCOMPARE(weight["mesh"].toObject()["shape"].toObject()["data"].toInt(), 2);
         const Outcome printed = rules(QStringList { "resolve", "--logical", path("dump/logical_shardings.json") } + onMesh());
-        QCOMPARE(printed.out, read("named.json"));
+        QCOMPARE(printed.out.toUtf8(), read("named.json"));
     }
 
     void resolvesAFolder()
@@ -108,13 +83,13 @@ private Q_SLOTS:
     void oneDocument()
     {
         const Outcome made = rules(QStringList { "resolve", "--json", "--logical", path("dump") } + onMesh());
-        const QJsonObject json = made.json();
-        QCOMPARE(json["mesh"].toObject()["sizes"].toArray(), (QJsonArray { 2, 2, 2 }));
-        QCOMPARE(json["context_axis"].toString(), QString("expert"));
-        QCOMPARE(json["data_sharding"].toArray(), (QJsonArray { "data", "fsdp" }));
-        QCOMPARE(json["input_spec"].toArray(), (QJsonArray { QJsonValue(), QJsonValue() })); // no rule for those names here
-        QCOMPARE(json["tensors"].toArray().size(), 5);
-        const QJsonObject weight = json["tensors"].toArray()[0].toObject();
+        const QJsonObject document = made.json();
+        QCOMPARE(document["mesh"].toObject()["sizes"].toArray(), (QJsonArray { 2, 2, 2 }));
+        QCOMPARE(document["context_axis"].toString(), QString("expert"));
+        QCOMPARE(document["data_sharding"].toArray(), (QJsonArray { "data", "fsdp" }));
+        QCOMPARE(document["input_spec"].toArray(), (QJsonArray { QJsonValue(), QJsonValue() })); // no rule for those names here
+        QCOMPARE(document["tensors"].toArray().size(), 5);
+        const QJsonObject weight = document["tensors"].toArray()[0].toObject();
         QCOMPARE(weight["local_shape"].toArray(), (QJsonArray { 16, 4 }));
         QCOMPARE(weight["replication"].toInt(), 4);
     }
@@ -125,13 +100,13 @@ private Q_SLOTS:
         QVERIFY2(text.code == 0, qPrintable(text.err));
         QVERIFY2(text.out.contains("dim 0 (embed): replicated, no rule for the name fits; skipped rule 2 (own.yml:5) fsdp, expert: "
                                    "expert already cuts dim 1 by rule 1 (own.yml:4)"),
-                 text.out.constData());
-        const QJsonObject json =
+                 qPrintable(text.out));
+        const QJsonObject document =
             rules(QStringList { "explain", "--json", "--logical", path("dump"), "--tensor", "wi/kernel" } + onMesh()).json();
-        QCOMPARE(json["bytes_per_device"].toInt(), 16 * 4 * 4);
-        QCOMPARE(json["bytes_lost"].toInt(), 16 * 4 * 4 / 2); // fsdp=2 was asked for and cuts nothing
-        QCOMPARE(json["lost_axes"].toArray(), QJsonArray { "fsdp" });
-        const QJsonObject dim = json["dims"].toArray()[0].toObject();
+        QCOMPARE(document["bytes_per_device"].toInt(), 16 * 4 * 4);
+        QCOMPARE(document["bytes_lost"].toInt(), 16 * 4 * 4 / 2); // fsdp=2 was asked for and cuts nothing
+        QCOMPARE(document["lost_axes"].toArray(), QJsonArray { "fsdp" });
+        const QJsonObject dim = document["dims"].toArray()[0].toObject();
         QCOMPARE(dim["rule"], QJsonValue());
         const QJsonObject skipped = dim["skipped"].toArray()[0].toObject();
         QCOMPARE(skipped["rule"].toInt(), 2);
@@ -143,8 +118,8 @@ private Q_SLOTS:
     {
         const Outcome made =
             rules({ "explain", "--names", "embed,null,q_lora", "--rules", "pure-fsdp", "--devices-per-slice", "8" });
-        QVERIFY2(made.out.contains("spec         P('fsdp', None, None)"), made.out.constData());
-        QVERIFY2(made.out.contains("dim 2 (q_lora): replicated, no rule for the name fits"), made.out.constData());
+        QVERIFY2(made.out.contains("spec         P('fsdp', None, None)"), qPrintable(made.out));
+        QVERIFY2(made.out.contains("dim 2 (q_lora): replicated, no rule for the name fits"), qPrintable(made.out));
     }
 
     void severalMatchesAreListed()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl as a script sees it: exit codes, one clear line, one JSON document.
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
@@ -12,8 +13,7 @@
 
 #include <csignal>
 
-using shardboard::test::Outcome;
-using shardboard::test::shardctl;
+using namespace shardboard::test;
 
 namespace {
 
@@ -33,12 +33,9 @@ private:
 
     QString small(const QStringList& more = {})
     {
-        QFile config(path("config.json"));
-        if (!config.open(QIODevice::WriteOnly))
-            qFatal("cannot write the test's config");
-        config.write(R"({"model_type":"llama","vocab_size":320,"hidden_size":64,"intermediate_size":192,"num_hidden_layers":3,
+        (void)writeFile(path("config.json"),
+                        R"({"model_type":"llama","vocab_size":320,"hidden_size":64,"intermediate_size":192,"num_hidden_layers":3,
                          "num_attention_heads":8,"num_key_value_heads":4,"rms_norm_eps":1e-5,"torch_dtype":"bfloat16"})");
-        config.close();
         const Outcome made =
             shardctl(QStringList { "new", "--model", path("config.json"), "--mesh", "data=2,model=4", "--preset", "megatron-tp",
                                    "--batch", "4", "--sequence", "16", "-o", path("small.shardboard") }
@@ -136,11 +133,9 @@ private Q_SLOTS:
 
     void moduleIsAnsweredOpenedAndRun()
     {
-        QFile request(path("request.json"));
-        QVERIFY(request.open(QIODevice::WriteOnly));
-        request.write(
-            R"({"module":"ColumnParallelLinear","params":{"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"input_shape":[2,3,6]}})");
-        request.close();
+        QVERIFY(writeFile(
+            path("request.json"),
+            R"({"module":"ColumnParallelLinear","params":{"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"input_shape":[2,3,6]}})"));
         const Outcome answer = shardctl({ "module", path("request.json"), "-o", path("module.shardboard"), "--json" });
         QVERIFY2(answer.code == 0, qPrintable(answer.err));
         QVERIFY(answer.err.isEmpty());
@@ -254,10 +249,7 @@ private Q_SLOTS:
     void hostileDesignsAreRefused()
     {
         QFETCH(QByteArray, content);
-        QFile file(path("hostile.shardboard"));
-        QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write(content);
-        file.close();
+        QVERIFY(writeFile(path("hostile.shardboard"), content));
         const Outcome outcome = shardctl({ "plan", path("hostile.shardboard") });
         QCOMPARE(outcome.code, 3);
         QCOMPARE(outcome.err.count('\n'), 1);

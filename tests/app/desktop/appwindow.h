@@ -3,6 +3,8 @@
 //   AppWindow     opened by open(), and again, with the settings that the window before it left
 //   TestWindow    opened empty; its engine is tests/fakeengine, to which everything succeeds
 //   RealWindow    opened with the sample in the light theme, active; register its tests withFonts
+// A test class can also derive from AppWindow, with a window for each of its functions: init() { makeNew(…); }, cleanup() { drop();
+// }.
 #pragma once
 
 #include "app/desktop/base/actions.h"
@@ -26,6 +28,13 @@
 #include <memory>
 
 namespace shardboard {
+
+/// Lets what follows an edit, a resize or another look happen: layouts are asked for again and again.
+inline void settle()
+{
+    for (int i = 0; i < 6; ++i)
+        QCoreApplication::processEvents();
+}
 
 class AppWindow {
 public:
@@ -85,6 +94,22 @@ public:
     std::unique_ptr<MainWindow> window; ///< gone before the others
 
 protected:
+    /// A window in a new folder; `size` may be empty.
+    void makeNew(const QSize& size = {})
+    {
+        drop();
+        folder = QTemporaryDir();
+        makeSettings();
+        makeWindow(size);
+        QVERIFY(QTest::qWaitForWindowExposed(window.get()));
+    }
+    /// Without a question, and nothing is remembered.
+    void drop()
+    {
+        window.reset();
+        theme.reset();
+        settings.reset();
+    }
     void makeSettings()
     {
         settings = std::make_unique<Settings>(folder.filePath(QStringLiteral("settings.ini")));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/app/desktop/monkey.h"
+#include "tests/support/drag.h"
 
 #include "app/desktop/base/actions.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"
-#include "widgets/controls/axisdrag.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 
@@ -15,19 +15,15 @@
 #include <QApplication>
 #include <QDialog>
 #include <QDir>
-#include <QDragEnterEvent>
-#include <QDropEvent>
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMessageBox>
-#include <QMimeData>
 #include <QPointer>
 #include <QRegularExpression>
 #include <QTest>
 #include <QTimer>
 #include <QUndoStack>
-#include <QUrl>
 #include <QWheelEvent>
 #include <QWindow>
 
@@ -236,21 +232,16 @@ void Monkey::dropAxis()
     QWidget* target = upTo(3) == 0 ? someWidget() : m_window.tileView()->canvas();
     const QPoint point = somePoint(target);
     m_last = QStringLiteral("drop axis %1 on %2").arg(axis, target->objectName());
-    QDragEnterEvent enter(point, Qt::CopyAction | Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    if (!enter.isAccepted())
+    const test::Drag drag { target, data.get() };
+    if (!drag.enter(point))
         return;
-    QDragMoveEvent move(point, Qt::CopyAction | Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &move);
+    drag.move(point);
     if (upTo(4) == 0)
         m_window.document()->undoStack()->undo(); // in the middle of a drag
-    if (upTo(4) == 0) {
-        QDragLeaveEvent leave;
-        QApplication::sendEvent(target, &leave);
-        return;
-    }
-    QDropEvent drop(point, Qt::CopyAction | Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &drop);
+    if (upTo(4) == 0)
+        drag.leave();
+    else
+        drag.drop(point);
 }
 
 void Monkey::dropFile()
@@ -258,12 +249,7 @@ void Monkey::dropFile()
     const QStringList files = QDir(m_folder).entryList(QDir::Files);
     const QString file = files.isEmpty() ? m_folder : m_folder + QLatin1Char('/') + files[upTo(static_cast<int>(files.size()))];
     m_last = QStringLiteral("drop file ") + file;
-    QMimeData data;
-    data.setUrls({ QUrl::fromLocalFile(file) });
-    QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(&m_window, &enter);
-    QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(&m_window, &drop);
+    test::dropFile(&m_window, file, { 50, 50 });
 }
 
 void Monkey::resize()

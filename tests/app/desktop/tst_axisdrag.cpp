@@ -3,6 +3,7 @@
 // refused with a reason and with what can be done instead; and the same edit by the keyboard alone. Under a display server the
 // drag is a real one, which the offscreen platform has not.
 #include "tests/app/desktop/appwindow.h"
+#include "tests/support/drag.h"
 #include "tests/support/runner.h"
 
 #include "widgets/controls/axisdrag.h"
@@ -16,7 +17,6 @@
 #include "widgets/workbench/meshchips.h"
 
 #include <QContextMenuEvent>
-#include <QDragEnterEvent>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QLineEdit>
@@ -30,30 +30,11 @@
 #include <functional>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 namespace {
 
 bool hasDisplayServer() { return QGuiApplication::platformName() == QLatin1String("xcb"); }
-
-/// What a drag to a point sends, as far as it is taken.
-bool dropAxis(QWidget* target, const QString& axis, const QPointF& at)
-{
-    const std::unique_ptr<QMimeData> data(axisMimeData(axis));
-    QDragEnterEvent enter(at.toPoint(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    if (!enter.isAccepted())
-        return false;
-    QDragMoveEvent move(at.toPoint(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &move);
-    if (!move.isAccepted()) {
-        QDragLeaveEvent leave;
-        QApplication::sendEvent(target, &leave);
-        return false;
-    }
-    QDropEvent drop(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &drop);
-    return drop.isAccepted();
-}
 
 Design strictDesign()
 {
@@ -136,19 +117,16 @@ void TestAxisDrag::undoMeanwhileLetsGo()
     QVERIFY(m_real->document()->edit(another, QStringLiteral("one more axis")).ok());
     // The axis that is on its way is gone after the undo.
     const std::unique_ptr<QMimeData> data(axisMimeData(QStringLiteral("pod")));
-    const QPoint at = tiles()->zone(1).center().toPoint();
-    QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(tiles(), &enter);
-    QDragMoveEvent move(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(tiles(), &move);
+    const QPointF at = tiles()->zone(1).center();
+    const Drag drag { tiles(), data.get() };
+    drag.enter(at);
+    drag.move(at);
     QVERIFY(tiles()->isDragged());
     QTest::keyClick(m_real->window.get(), Qt::Key_Z, Qt::ControlModifier);
     QVERIFY(!tiles()->isDragged());
     QVERIFY(!tiles()->grab().isNull());
-    QDragMoveEvent again(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(tiles(), &again);
-    QDropEvent drop(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(tiles(), &drop);
+    drag.move(at);
+    drag.drop(at);
     QCOMPARE(m_real->document()->design().mesh.text(), std::string("data=2,model=4"));
     QCOMPARE(spec(), std::string("P('data')"));
     QCOMPARE(history()->index(), 1);
@@ -190,14 +168,11 @@ void TestAxisDrag::refusalOffersWhatWorks()
     m_real->selection()->setWeight(weightNamed(*m_real->document(), "o_proj"));
     // Said while it is dragged, before the button is let go: which dim, which axis, which number.
     const std::unique_ptr<QMimeData> data(axisMimeData(QStringLiteral("model")));
-    const QPoint at = tiles()->zone(1).center().toPoint();
-    QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(tiles(), &enter);
-    QDragMoveEvent move(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(tiles(), &move);
-    QVERIFY(!move.isAccepted());
-    QDragLeaveEvent leave;
-    QApplication::sendEvent(tiles(), &leave);
+    const QPointF at = tiles()->zone(1).center();
+    const Drag drag { tiles(), data.get() };
+    drag.enter(at);
+    QVERIFY(!drag.move(at));
+    drag.leave();
     m_real->window->tileView()->putAxis(m_real->document()->design().mesh.find("model"), 1);
     const auto* message = m_real->child<QLabel>("tileMessage");
     QVERIFY(message->isVisible());

@@ -1,39 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command palette of the real window, by keys alone: every command of the menus is found by its name and runs, what is
 // refused says so and does nothing, weights, operations, collectives and devices are gone to, and the focus comes back.
-#include "app/desktop/base/actions.h"
-#include "app/desktop/base/settings.h"
-#include "app/desktop/files/fileactions.h"
-#include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/mainwindow.h"
 #include "app/desktop/window/palettesources.h"
+#include "tests/app/desktop/appwindow.h"
 
 #include "tests/support/runner.h"
-#include "tests/widgets/widgets_support.h"
 #include "widgets/document/documentview.h"
 #include "widgets/workbench/commandpalette.h"
 
-#include <QAction>
-#include <QApplication>
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMenuBar>
-#include <QTemporaryDir>
-#include <QTest>
-#include <QUndoStack>
 
 #include <algorithm>
-#include <memory>
 
 using namespace shardboard;
 
-class TestCommandPalette : public QObject {
+class TestCommandPalette : public QObject, private AppWindow {
     Q_OBJECT
 private Q_SLOTS:
-    void init();
-    void cleanup() { m_window.reset(); }
+    void init()
+    {
+        makeNew();
+        window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(window.get()));
+        window->fileActions()->openSample();
+    }
+    void cleanup() { drop(); }
     void scores();
     void everyActionIsThere();
     void opensByKeysAndGivesTheFocusBack();
@@ -47,32 +42,15 @@ private Q_SLOTS:
 private:
     CommandPalette* open(Qt::Key key = Qt::Key_K, Qt::KeyboardModifiers modifiers = Qt::ControlModifier)
     {
-        QTest::keyClick(m_window.get(), key, modifiers);
-        return m_window->findChild<CommandPalette*>();
+        QTest::keyClick(window.get(), key, modifiers);
+        return window->findChild<CommandPalette*>();
     }
     static void type(CommandPalette* palette, const char* text)
     {
         QTest::keyClicks(palette->findChild<QLineEdit*>(), QString::fromLatin1(text));
     }
     static void press(CommandPalette* palette, Qt::Key key) { QTest::keyClick(palette->findChild<QLineEdit*>(), key); }
-    Selection* selection() const { return m_window->document()->selection(); }
-
-    QTemporaryDir m_folder;
-    std::unique_ptr<Settings> m_settings;
-    std::unique_ptr<ThemeControl> m_theme;
-    std::unique_ptr<MainWindow> m_window;
 };
-
-void TestCommandPalette::init()
-{
-    m_settings = std::make_unique<Settings>(m_folder.filePath(QStringLiteral("settings.ini")));
-    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
-    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
-    m_window->show();
-    m_window->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    m_window->fileActions()->openSample();
-}
 
 void TestCommandPalette::scores()
 {
@@ -91,14 +69,14 @@ void TestCommandPalette::scores()
 
 void TestCommandPalette::everyActionIsThere()
 {
-    const auto entries = commandEntries(m_window->menuBar(), m_window->actionRegistry()->all());
+    const auto entries = commandEntries(window->menuBar(), window->actionRegistry()->all());
     const auto named = [&](QString text) {
         text.remove(QLatin1Char('&'));
         return std::find_if(entries.begin(), entries.end(), [&](const PaletteEntry& entry) {
             return entry.text == text || entry.text == text + QStringLiteral(" ✓");
         });
     };
-    for (const QAction* action : m_window->actionRegistry()->all()) {
+    for (const QAction* action : window->actionRegistry()->all()) {
         QString text = action->text();
         text.remove(QLatin1Char('&'));
         const bool found =
@@ -115,12 +93,12 @@ void TestCommandPalette::everyActionIsThere()
 
 void TestCommandPalette::opensByKeysAndGivesTheFocusBack()
 {
-    QWidget* before = m_window->findChild<QWidget*>(QStringLiteral("weightTree"));
+    QWidget* before = window->findChild<QWidget*>(QStringLiteral("weightTree"));
     before->setFocus();
     CommandPalette* palette = open(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
     QVERIFY(palette && palette->isVisible());
     QVERIFY(palette->findChild<QLineEdit*>()->hasFocus());
-    QVERIFY(m_window->rect().contains(palette->geometry()));
+    QVERIFY(window->rect().contains(palette->geometry()));
     QVERIFY(palette->model().rowCount() > 50); // everything, before anything is typed
     press(palette, Qt::Key_Escape);
     QVERIFY(!palette->isVisible());
@@ -141,11 +119,11 @@ void TestCommandPalette::commandRunsByKeysAlone()
     }
     press(palette, Qt::Key_Return);
     QVERIFY(!palette->isVisible());
-    QCOMPARE(m_window->document()->undoStack()->undoText(), QStringLiteral("Preset fsdp"));
+    QCOMPARE(document()->undoStack()->undoText(), QStringLiteral("Preset fsdp"));
     open();
     type(palette, "undo");
     press(palette, Qt::Key_Return);
-    QCOMPARE(m_window->document()->undoStack()->index(), 0);
+    QCOMPARE(document()->undoStack()->index(), 0);
 }
 
 void TestCommandPalette::goesToPartsOfTheDesign()
@@ -154,7 +132,7 @@ void TestCommandPalette::goesToPartsOfTheDesign()
     type(palette, "down_proj");
     QCOMPARE(palette->model().entry(0)->detail, QStringLiteral("weight of 32 layers"));
     press(palette, Qt::Key_Return);
-    QCOMPARE(selection()->weight(), weightNamed(*m_window->document(), "down_proj"));
+    QCOMPARE(selection()->weight(), weightNamed(*document(), "down_proj"));
     open();
     type(palette, "attention operation");
     press(palette, Qt::Key_Enter);
@@ -162,9 +140,8 @@ void TestCommandPalette::goesToPartsOfTheDesign()
     open();
     type(palette, "all-reduce mlp");
     press(palette, Qt::Key_Return);
-    QVERIFY(selectedCollective(*m_window->document()) != nullptr);
-    QCOMPARE(m_window->document()->evaluation()->graph.tensor(selectedCollective(*m_window->document())->tensor).name,
-             std::string("mlp out"));
+    QVERIFY(selectedCollective(*document()) != nullptr);
+    QCOMPARE(document()->evaluation()->graph.tensor(selectedCollective(*document())->tensor).name, std::string("mlp out"));
     open();
     type(palette, "data mesh axis");
     press(palette, Qt::Key_Return);
@@ -214,7 +191,7 @@ void TestCommandPalette::nothingFoundIsSaid()
 
 void TestCommandPalette::withoutADesign()
 {
-    MainWindow empty(*m_settings, *m_theme);
+    MainWindow empty(*settings, *theme);
     empty.show();
     empty.activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(&empty));

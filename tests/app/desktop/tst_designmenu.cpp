@@ -1,36 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizer states and memory settings from the Design menu of the real window, and the New dialog with a hardware file: each
 // choice is one step that prices everything again and can be undone.
-#include "app/desktop/base/settings.h"
-#include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/newdialog.h"
-#include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/mainwindow.h"
 #include "model/io/design/hardwarefile.h"
+#include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
-#include "tests/widgets/widgets_support.h"
 
-#include <QAction>
-#include <QApplication>
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QTemporaryDir>
-#include <QTest>
-#include <QUndoStack>
-
-#include <memory>
 
 using namespace shardboard;
 
-class TestDesignMenu : public QObject {
+class TestDesignMenu : public QObject, private AppWindow {
     Q_OBJECT
 private Q_SLOTS:
-    void init();
-    void cleanup() { m_window.reset(); }
+    void init()
+    {
+        makeNew();
+        // Weights are whole along data, so that the states can be cut over it.
+        QVERIFY(document()->setDesign(trainingDesign("llama3-8b", "data=4,model=2", "megatron-tp")).ok());
+    }
+    void cleanup() { drop(); }
     void optimizerStatesOverAxes();
     void inferenceHasNoOptimizer();
     void anotherMeshHasOtherEntries();
@@ -38,35 +32,20 @@ private Q_SLOTS:
     void newDesignWithAHardwareFile();
 
 private:
-    QAction* action(const char* name) const { return m_window->findChild<QAction*>(QString::fromLatin1(name)); }
-    QDoubleSpinBox* box(const char* name) const { return m_window->findChild<QDoubleSpinBox*>(QString::fromLatin1(name)); }
-    MemoryByCause memory() const { return m_window->document()->evaluation()->plan.memory; }
-    QUndoStack* history() const { return m_window->document()->undoStack(); }
-
-    QTemporaryDir m_folder;
-    std::unique_ptr<Settings> m_settings;
-    std::unique_ptr<ThemeControl> m_theme;
-    std::unique_ptr<MainWindow> m_window;
+    QAction* action(const char* name) const { return window->findChild<QAction*>(QString::fromLatin1(name)); }
+    QDoubleSpinBox* box(const char* name) const { return window->findChild<QDoubleSpinBox*>(QString::fromLatin1(name)); }
+    MemoryByCause memory() const { return document()->evaluation()->plan.memory; }
+    QUndoStack* history() const { return document()->undoStack(); }
 };
-
-void TestDesignMenu::init()
-{
-    m_window.reset();
-    m_settings = std::make_unique<Settings>(m_folder.filePath(QStringLiteral("settings.ini")));
-    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
-    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
-    // Weights are whole along data, so that the states can be cut over it.
-    QVERIFY(m_window->document()->setDesign(trainingDesign("llama3-8b", "data=4,model=2", "megatron-tp")).ok());
-}
 
 void TestDesignMenu::optimizerStatesOverAxes()
 {
-    const Design before = m_window->document()->design();
+    const Design before = document()->design();
     const std::int64_t states = memory().optimizer;
     QVERIFY(states > 0);
     QVERIFY(!action("optimizer.gradients")->isEnabled()); // nothing is cut yet
     action("optimizer.over.data")->trigger();
-    QCOMPARE(m_window->document()->design().workload.optimizer.axes, std::vector<std::string> { "data" });
+    QCOMPARE(document()->design().workload.optimizer.axes, std::vector<std::string> { "data" });
     QVERIFY(history()->undoText().contains(QStringLiteral("data")));
     QVERIFY(action("optimizer.over.data")->isChecked());
     // All weights of this model have a dim that four devices divide.
@@ -74,21 +53,21 @@ void TestDesignMenu::optimizerStatesOverAxes()
              qPrintable(QString::number(memory().optimizer)));
     const std::int64_t gradients = memory().gradients;
     action("optimizer.gradients")->trigger();
-    QVERIFY(m_window->document()->design().workload.optimizer.gradients);
+    QVERIFY(document()->design().workload.optimizer.gradients);
     QVERIFY(memory().gradients <= gradients);
     action("optimizer.over.data")->trigger(); // off: gradients cannot be cut alone
-    QVERIFY(m_window->document()->design().workload.optimizer == OptimizerSharding {});
+    QVERIFY(document()->design().workload.optimizer == OptimizerSharding {});
     QCOMPARE(memory().optimizer, states);
     QCOMPARE(history()->index(), 3);
     while (history()->canUndo())
         history()->undo();
-    QVERIFY(m_window->document()->design() == before);
+    QVERIFY(document()->design() == before);
     QVERIFY(!action("optimizer.over.data")->isChecked());
 }
 
 void TestDesignMenu::inferenceHasNoOptimizer()
 {
-    QVERIFY(m_window->document()->setDesign(knownDesign("data=4,model=2")).ok());
+    QVERIFY(document()->setDesign(knownDesign("data=4,model=2")).ok());
     QVERIFY(!action("optimizer.over.data")->isEnabled());
     QVERIFY(!action("optimizer.gradients")->isEnabled());
     QVERIFY(!action("memory.logits")->isEnabled());
@@ -97,14 +76,14 @@ void TestDesignMenu::inferenceHasNoOptimizer()
 
 void TestDesignMenu::anotherMeshHasOtherEntries()
 {
-    QVERIFY(m_window->document()->setDesign(trainingDesign("llama3-8b", "fsdp=2,model=4")).ok());
+    QVERIFY(document()->setDesign(trainingDesign("llama3-8b", "fsdp=2,model=4")).ok());
     QTRY_VERIFY(action("optimizer.over.data") == nullptr); // gone with the event that replaced it
     QVERIFY(action("optimizer.over.fsdp") && action("optimizer.over.model"));
 }
 
 void TestDesignMenu::memorySettings()
 {
-    const Design before = m_window->document()->design();
+    const Design before = document()->design();
     const MemoryByCause usual = memory();
     QCOMPARE(box("memory.reserve")->value(), 5.0);
     QVERIFY(!action("memory.usual")->isEnabled());
@@ -118,10 +97,10 @@ void TestDesignMenu::memorySettings()
     action("memory.logits")->trigger();
     QVERIFY(memory().logits < usual.logits || memory().peak < usual.peak);
     box("memory.prefetchedLayers")->setValue(3);
-    QCOMPARE(m_window->document()->design().memory.prefetchedLayers, std::int64_t { 3 });
+    QCOMPARE(document()->design().memory.prefetchedLayers, std::int64_t { 3 });
     QCOMPARE(history()->index(), 5);
     action("memory.usual")->trigger();
-    QVERIFY(m_window->document()->design() == before);
+    QVERIFY(document()->design() == before);
     QCOMPARE(memory().peak, usual.peak);
     QCOMPARE(box("memory.context")->value(), 512.0);
 }
@@ -131,7 +110,7 @@ void TestDesignMenu::newDesignWithAHardwareFile()
     Hardware mine = findHardware("dgx-h100").value();
     mine.id = "mine";
     mine.levels[0].link.bytesPerSecond = 123e9;
-    const QString path = m_folder.filePath(QStringLiteral("mine.json"));
+    const QString path = at("mine.json");
     const auto write = [&path](const QByteArray& text) {
         QFile file(path);
         return file.open(QIODevice::WriteOnly) && file.write(text) == text.size();

@@ -7,6 +7,7 @@
 #include "app/desktop/window/fonts.h"
 #include "model/session/selection.h"
 #include "tests/app/desktop/appwindow.h"
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
 #include "tests/widgets/testfonts.h"
 #include "tests/widgets/widgets_support.h"
@@ -31,6 +32,7 @@
 #include <sys/stat.h>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 class TestExportDialog : public QObject {
     Q_OBJECT
@@ -83,6 +85,21 @@ template <class T>
 T* part(const QDialog& dialog, const char* name)
 {
     return dialog.findChild<T*>(QString::fromLatin1(name));
+}
+
+/// From the window to a folder; `before` happens when the dialog has found that it can.
+void exportSample(TestWindow& test, const QString& folder, const std::function<void()>& before = {})
+{
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    test.window->fileActions()->openSample();
+    inDialog([&](ExportDialog& dialog) {
+        part<QLineEdit>(dialog, "export.folder")->setText(folder);
+        QTRY_VERIFY(dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
+        if (before)
+            before();
+        dialog.accept();
+    });
+    test.action("file.exportJax")->trigger();
 }
 
 } // namespace
@@ -236,15 +253,8 @@ void TestExportDialog::makingIsCancelled()
 void TestExportDialog::writingIsCancelledWithoutAnError()
 {
     TestWindow test;
-    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
-    test.window->fileActions()->openSample();
     const QString folder = test.at("cancelled");
-    inDialog([&](ExportDialog& dialog) {
-        part<QLineEdit>(dialog, "export.folder")->setText(folder);
-        QTRY_VERIFY(dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
-        dialog.accept();
-    });
-    test.action("file.exportJax")->trigger();
+    exportSample(test, folder);
     LongWork* work = test.window->fileActions()->work();
     QVERIFY(work->isBusy());
     QVERIFY(test.window->centralWidget()->isAncestorOf(work));
@@ -264,15 +274,8 @@ void TestExportDialog::writingIsCancelledWithoutAnError()
 void TestExportDialog::cancelSaysWhatItLeft()
 {
     TestWindow test;
-    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
-    test.window->fileActions()->openSample();
     const QString folder = test.at("left");
-    inDialog([&](ExportDialog& dialog) {
-        part<QLineEdit>(dialog, "export.folder")->setText(folder);
-        QTRY_VERIFY(dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
-        dialog.accept();
-    });
-    test.action("file.exportJax")->trigger();
+    exportSample(test, folder);
     LongWork* work = test.window->fileActions()->work();
     QDeadlineTimer limit(20000);
     while (!QFile::exists(folder + QStringLiteral("/export.py")) && !limit.hasExpired())
@@ -327,22 +330,10 @@ void TestExportDialog::failedWritingSaysWhatIsThere()
     QFETCH(QString, inTheWay);
     QFETCH(QString, told);
     TestWindow test;
-    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
-    test.window->fileActions()->openSample();
     const QString folder = test.at("partly");
-    inDialog([&](ExportDialog& dialog) {
-        part<QLineEdit>(dialog, "export.folder")->setText(folder);
-        QTRY_VERIFY(dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
-        // Made now, behind the dialog's back.
-        if (inTheWay.isEmpty()) {
-            QFile file(folder);
-            QVERIFY(file.open(QIODevice::WriteOnly));
-        } else {
-            QVERIFY(QDir().mkpath(folder + QLatin1Char('/') + inTheWay));
-        }
-        dialog.accept();
+    exportSample(test, folder, [&] { // made now, behind the dialog's back
+        QVERIFY(inTheWay.isEmpty() ? writeFile(folder, {}) : QDir().mkpath(folder + QLatin1Char('/') + inTheWay));
     });
-    test.action("file.exportJax")->trigger();
     QTRY_VERIFY(!test.window->fileActions()->work()->isBusy());
     const QString text = test.window->banner()->text();
     QVERIFY(test.window->banner()->isError());

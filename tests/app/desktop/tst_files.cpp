@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to a design's file beside saving: samples, unsaved changes after a crash, changes by another program.
-#include "app/desktop/base/actions.h"
-#include "app/desktop/base/banner.h"
-#include "app/desktop/base/settings.h"
-#include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/recovery.h"
-#include "app/desktop/files/sample.h"
 #include "app/desktop/files/savename.h"
-#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/window/fonts.h"
-#include "app/desktop/window/mainwindow.h"
 #include "model/io/design/designfile.h"
-#include "model/session/document.h"
+#include "tests/app/desktop/appwindow.h"
+#include "tests/support/drag.h"
 #include "tests/support/runner.h"
-#include "tests/widgets/testfonts.h"
 #include "widgets/controls/wrappedlabel.h"
 
-#include <QAction>
-#include <QApplication>
 #include <QDir>
-#include <QDragEnterEvent>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -34,20 +24,16 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QStatusBar>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QTimer>
-#include <QUndoStack>
-#include <QUrl>
 
 #include <csignal>
 #include <cstdio>
-#include <memory>
 #include <set>
 
 #include <sys/stat.h>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 namespace {
 
@@ -96,11 +82,15 @@ std::optional<int> withFontsOrAsAnother(const QStringList& arguments)
 
 } // namespace
 
-class TestFiles : public QObject {
+class TestFiles : public QObject, private AppWindow {
     Q_OBJECT
 private Q_SLOTS:
-    void init();
-    void cleanup();
+    void init()
+    {
+        folder = QTemporaryDir();
+        openWindow();
+    }
+    void cleanup() { drop(); }
 
     void endingsAreAppendedToNamesWithDots();
     void everySampleOpens();
@@ -135,60 +125,38 @@ private Q_SLOTS:
 
 private:
     void openWindow();
-    void crashWindow(const QString& file = {}, const QString& folder = {});
-    std::string fileIn(const char* folder) const
+    void crashWindow(const QString& file = {}, const QString& from = {});
+    std::string fileIn(const char* name) const
     {
-        return QFile::encodeName(at(folder) + QStringLiteral("/a.shardboard")).toStdString();
+        return QFile::encodeName(at(name) + QStringLiteral("/a.shardboard")).toStdString();
     }
     static int batchOf(const std::string& path) { return static_cast<int>(readDesign(path).value().workload.batch); }
-    QString at(const char* name) const { return m_folder->filePath(QString::fromLatin1(name)); }
-    Document* document() const { return m_window->document(); }
     /// Names of kept changes, those of this process left out.
-    QStringList kept() const { return QDir(m_settings->unsavedFolder()).entryList({ QStringLiteral("*.unsaved") }); }
+    QStringList kept() const { return QDir(settings->unsavedFolder()).entryList({ QStringLiteral("*.unsaved") }); }
     void choose(const QString& text);
     /// Answers the next question about a changed file by its button; what it showed is in m_asked.
     void answerConflict(const char* answer);
 
     QString m_asked;
-    std::unique_ptr<QTemporaryDir> m_folder;
-    std::unique_ptr<Settings> m_settings;
-    std::unique_ptr<ThemeControl> m_theme;
-    std::unique_ptr<MainWindow> m_window;
 };
-
-void TestFiles::init()
-{
-    m_folder = std::make_unique<QTemporaryDir>();
-    openWindow();
-}
-
-void TestFiles::cleanup()
-{
-    m_window.reset();
-    m_theme.reset();
-    m_settings.reset();
-}
 
 void TestFiles::openWindow()
 {
-    m_window.reset();
-    m_theme.reset();
-    m_settings = std::make_unique<Settings>(at("settings.ini"));
-    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
-    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
-    m_window->recovery()->setDelay(0);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+    drop();
+    makeSettings();
+    makeWindow({});
+    window->recovery()->setDelay(0);
+    QVERIFY(QTest::qWaitForWindowExposed(window.get()));
 }
 
-void TestFiles::crashWindow(const QString& file, const QString& folder)
+void TestFiles::crashWindow(const QString& file, const QString& from)
 {
     QProcess process;
-    if (!folder.isEmpty())
-        process.setWorkingDirectory(folder);
+    if (!from.isEmpty())
+        process.setWorkingDirectory(from);
     process.start(
         QCoreApplication::applicationFilePath(),
-        { QStringLiteral("-class"), QStringLiteral("tst_files"), QStringLiteral("--crash"), m_settings->unsavedFolder(), file });
+        { QStringLiteral("-class"), QStringLiteral("tst_files"), QStringLiteral("--crash"), settings->unsavedFolder(), file });
     QVERIFY(process.waitForFinished());
     QCOMPARE(process.exitStatus(), QProcess::CrashExit);
     QCOMPARE(kept().size(), 1);
@@ -196,20 +164,19 @@ void TestFiles::crashWindow(const QString& file, const QString& folder)
 
 void TestFiles::choose(const QString& text)
 {
-    QVERIFY(m_window->banner()->isVisible());
-    for (QPushButton* button : m_window->banner()->choices()) {
+    QVERIFY(window->banner()->isVisible());
+    for (QPushButton* button : window->banner()->choices()) {
         if (button->text() == text) {
             QTest::mouseClick(button, Qt::LeftButton);
             return;
         }
     }
-    QFAIL(qPrintable(QStringLiteral("no button %1 beside: %2").arg(text, m_window->banner()->text())));
+    QFAIL(qPrintable(QStringLiteral("no button %1 beside: %2").arg(text, window->banner()->text())));
 }
 
 void TestFiles::endingsAreAppendedToNamesWithDots()
 {
-    QTemporaryDir folder;
-    const QString base = folder.filePath(QStringLiteral("llama3.1-405b"));
+    const QString base = at("llama3.1-405b");
     const QStringList endings { QStringLiteral(".edits.json"), QStringLiteral(".json") };
     QCOMPARE(saveName(nullptr, base, endings), base + QStringLiteral(".edits.json"));
     for (const char* ending : { ".edits.json", ".json", ".JSON" })
@@ -234,8 +201,8 @@ void TestFiles::everySampleOpens()
     QCOMPARE(openSample(samples().front().id).value(), sampleDesign().value());
     std::set<std::int64_t> devices;
     for (const Sample& sample : samples()) {
-        m_window->actionRegistry()->get(QStringLiteral("file.sample.") + sample.id)->trigger();
-        QVERIFY2(!m_window->banner()->isVisible(), qPrintable(m_window->banner()->text()));
+        window->actionRegistry()->get(QStringLiteral("file.sample.") + sample.id)->trigger();
+        QVERIFY2(!window->banner()->isVisible(), qPrintable(window->banner()->text()));
         QVERIFY(document()->hasDesign() && !document()->isModified());
         // As it would be written again: a sample in an old form would ask to be saved.
         QFile file(QStringLiteral(":/samples/%1.shardboard").arg(sample.id));
@@ -250,10 +217,10 @@ void TestFiles::everySampleOpens()
 
 void TestFiles::welcomeOpensASampleByKeyboard()
 {
-    auto* button = m_window->findChild<QPushButton*>(QStringLiteral("welcome.sample.llama3-8b-one-gpu"));
+    auto* button = window->findChild<QPushButton*>(QStringLiteral("welcome.sample.llama3-8b-one-gpu"));
     QVERIFY(button != nullptr && button->isVisible());
     for (int i = 0; i < 20 && QApplication::focusWidget() != button; ++i)
-        QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : m_window.get(), Qt::Key_Tab);
+        QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : window.get(), Qt::Key_Tab);
     QVERIFY(button->hasFocus());
     QTest::keyClick(button, Qt::Key_Return);
     QVERIFY(document()->hasDesign());
@@ -262,7 +229,7 @@ void TestFiles::welcomeOpensASampleByKeyboard()
 
 void TestFiles::mistakeIsFoundAndMended()
 {
-    m_window->fileActions()->openSample(QStringLiteral("llama3-8b-mistake"));
+    window->fileActions()->openSample(QStringLiteral("llama3-8b-mistake"));
     const auto before = document()->evaluation();
     QCOMPARE(before->findings.size(), std::size_t(1));
     const auto& finding = before->findings.front();
@@ -276,29 +243,29 @@ void TestFiles::mistakeIsFoundAndMended()
 void TestFiles::changesOutliveACrash()
 {
     crashWindow();
-    m_window->offerRecovery();
-    QVERIFY(m_window->banner()->text().contains(QStringLiteral("llama3-8b")));
+    window->offerRecovery();
+    QVERIFY(window->banner()->text().contains(QStringLiteral("llama3-8b")));
     choose(QStringLiteral("Restore"));
     QCOMPARE(document()->design(), withBatch(sampleDesign().value(), 4));
     QVERIFY(document()->isModified());
-    QVERIFY(m_window->isWindowModified());
-    QVERIFY(!m_window->banner()->isVisible());
+    QVERIFY(window->isWindowModified());
+    QVERIFY(!window->banner()->isVisible());
     QCOMPARE(kept().size(), 1); // by this window now
-    QVERIFY(m_window->recovery()->leftBehind().isEmpty());
-    QVERIFY(m_window->fileActions()->saveTo(at("a.shardboard")));
+    QVERIFY(window->recovery()->leftBehind().isEmpty());
+    QVERIFY(window->fileActions()->saveTo(at("a.shardboard")));
     QVERIFY(kept().isEmpty());
 }
 
 void TestFiles::changesCanBeDeclined()
 {
     crashWindow();
-    m_window->offerRecovery();
+    window->offerRecovery();
     choose(QStringLiteral("Discard"));
     QVERIFY(!document()->hasDesign());
     QVERIFY(kept().isEmpty());
     openWindow();
-    m_window->offerRecovery();
-    QVERIFY(!m_window->banner()->isVisible());
+    window->offerRecovery();
+    QVERIFY(!window->banner()->isVisible());
 }
 
 void TestFiles::restoredChangesKnowTheirFile()
@@ -307,11 +274,11 @@ void TestFiles::restoredChangesKnowTheirFile()
     QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), sampleDesign().value()).ok());
     crashWindow(file);
     QCOMPARE(readDesign(QFile::encodeName(file).toStdString()).value(), sampleDesign().value()); // untouched
-    m_window->offerRecovery();
-    QVERIFY(m_window->banner()->text().contains(QStringLiteral("mine.shardboard")));
+    window->offerRecovery();
+    QVERIFY(window->banner()->text().contains(QStringLiteral("mine.shardboard")));
     choose(QStringLiteral("Restore"));
     QCOMPARE(document()->filePath(), file);
-    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(window->fileActions()->save());
     QCOMPARE(readDesign(QFile::encodeName(file).toStdString()).value().workload.batch, 4);
 }
 
@@ -337,21 +304,19 @@ void TestFiles::answerConflict(const char* answer)
 /// Two folders with a design of the same name; what was kept in one of them is of that one, wherever it is restored.
 void TestFiles::aFileOfThatNameElsewhereIsNotReplaced()
 {
-    for (const char* folder : { "p1", "p2" }) {
-        QVERIFY(QDir(m_folder->path()).mkdir(QLatin1String(folder)));
-        QVERIFY(
-            writeDesign(fileIn(folder), withBatch(sampleDesign().value(), QLatin1String(folder) == QLatin1String("p1") ? 8 : 32))
-                .ok());
+    for (const auto& [name, batch] : { std::pair("p1", 8), std::pair("p2", 32) }) {
+        QVERIFY(QDir(folder.path()).mkdir(QLatin1String(name)));
+        QVERIFY(writeDesign(fileIn(name), withBatch(sampleDesign().value(), batch)).ok());
     }
     crashWindow(QStringLiteral("a.shardboard"), at("p1"));
     const QString before = QDir::currentPath();
     QVERIFY(QDir::setCurrent(at("p2")));
-    m_window->offerRecovery();
-    QVERIFY2(m_window->banner()->text().contains(at("p1/a.shardboard")), qPrintable(m_window->banner()->text()));
+    window->offerRecovery();
+    QVERIFY2(window->banner()->text().contains(at("p1/a.shardboard")), qPrintable(window->banner()->text()));
     choose(QStringLiteral("Restore"));
     QVERIFY(document()->isModified());
     QCOMPARE(document()->filePath(), QFileInfo(at("p1/a.shardboard")).canonicalFilePath());
-    const bool saved = m_window->fileActions()->save();
+    const bool saved = window->fileActions()->save();
     QVERIFY(QDir::setCurrent(before));
     QVERIFY(saved);
     QCOMPARE(batchOf(fileIn("p1")), 4);
@@ -366,7 +331,7 @@ void TestFiles::newerVersionIsNotReplacedByRestoredChanges()
     QVERIFY(writeDesign(path, sampleDesign().value()).ok());
     crashWindow(file);
     QVERIFY(writeDesign(path, withBatch(sampleDesign().value(), 32)).ok());
-    m_window->offerRecovery();
+    window->offerRecovery();
     answerConflict("cancel");
     choose(QStringLiteral("Restore"));
     QVERIFY2(m_asked.contains(QStringLiteral("mine.shardboard is not what these changes were made to")), qPrintable(m_asked));
@@ -384,14 +349,14 @@ void TestFiles::newerVersionIsNotReplacedByRestoredChanges()
     QVERIFY(document()->isModified());
     QCOMPARE(batchOf(path), 32);
     answerConflict("cancel");
-    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY(!window->fileActions()->save());
     QVERIFY2(m_asked.contains(QStringLiteral("mine.shardboard is not what this design was read from")), qPrintable(m_asked));
     QCOMPARE(batchOf(path), 32);
     QVERIFY(document()->isModified());
     answerConflict("overwrite");
-    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(window->fileActions()->save());
     QCOMPARE(batchOf(path), 4);
-    QVERIFY(m_window->fileActions()->save()); // it is this window's version now
+    QVERIFY(window->fileActions()->save()); // it is this window's version now
 }
 
 /// It says a path as somebody had typed it, in whatever folder.
@@ -402,13 +367,13 @@ void TestFiles::keptCopyOfAnEarlierVersionHasNoFile()
                             { QStringLiteral("name"), QStringLiteral("a.shardboard") },
                             { QStringLiteral("design"),
                               QString::fromStdString(designText(withBatch(sampleDesign().value(), 4))) } };
-    QVERIFY(QDir().mkpath(m_settings->unsavedFolder()));
-    QFile file(m_settings->unsavedFolder() + QStringLiteral("/old.unsaved"));
+    QVERIFY(QDir().mkpath(settings->unsavedFolder()));
+    QFile file(settings->unsavedFolder() + QStringLiteral("/old.unsaved"));
     QVERIFY(file.open(QIODevice::WriteOnly) && file.write(QJsonDocument(old).toJson()) > 0);
     file.close();
     const QString before = QDir::currentPath();
-    QVERIFY(QDir::setCurrent(m_folder->path()));
-    m_window->offerRecovery();
+    QVERIFY(QDir::setCurrent(folder.path()));
+    window->offerRecovery();
     choose(QStringLiteral("Restore"));
     QVERIFY(QDir::setCurrent(before));
     QCOMPARE(document()->design().workload.batch, 4);
@@ -438,38 +403,38 @@ void TestFiles::whatIsNoKeptCopyIsSaidInOneLine()
 {
     QFETCH(QByteArray, beginning);
     QFETCH(qint64, size);
-    QVERIFY(QDir().mkpath(m_settings->unsavedFolder()));
-    QFile file(m_settings->unsavedFolder() + QStringLiteral("/strange.unsaved"));
+    QVERIFY(QDir().mkpath(settings->unsavedFolder()));
+    QFile file(settings->unsavedFolder() + QStringLiteral("/strange.unsaved"));
     QVERIFY(file.open(QIODevice::WriteOnly) && file.write(beginning) == beginning.size());
     if (size > 0 && !file.resize(size))
         QSKIP("no files with holes here");
     file.close();
-    QFile part(m_settings->unsavedFolder() + QStringLiteral("/cut.unsaved.part")); // of a window that was killed while it wrote
+    QFile part(settings->unsavedFolder() + QStringLiteral("/cut.unsaved.part")); // of a window that was killed while it wrote
     QVERIFY(part.open(QIODevice::WriteOnly) && part.write("{") == 1);
     part.close();
-    QCOMPARE(::mkfifo(QFile::encodeName(m_settings->unsavedFolder() + QStringLiteral("/pipe.unsaved")).constData(), 0600), 0);
-    m_window->offerRecovery();
-    if (m_window->banner()->choices().size() == 2) // its head is as it should be
+    QCOMPARE(::mkfifo(QFile::encodeName(settings->unsavedFolder() + QStringLiteral("/pipe.unsaved")).constData(), 0600), 0);
+    window->offerRecovery();
+    if (window->banner()->choices().size() == 2) // its head is as it should be
         choose(QStringLiteral("Restore"));
     QVERIFY(!document()->hasDesign());
-    const QString said = m_window->banner()->text();
+    const QString said = window->banner()->text();
     QVERIFY2(said.contains(file.fileName()) && !said.contains(QLatin1Char('\n')), qPrintable(said));
     QVERIFY(!part.exists());
-    m_window->offerRecovery();
+    window->offerRecovery();
     choose(QStringLiteral("Discard"));
     QVERIFY(!file.exists());
-    QVERIFY(!m_window->banner()->isVisible());
+    QVERIFY(!window->banner()->isVisible());
 }
 
 /// Also not by a window whose offer is as old as that.
 void TestFiles::whatALivingWindowKeepsIsNotTaken()
 {
-    m_window->fileActions()->openSample();
+    window->fileActions()->openSample();
     QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
     QTRY_COMPARE(kept().size(), 1);
     Document other;
-    Recovery beside(&other, m_settings->unsavedFolder());
-    const Recovery::Left left { m_window->recovery()->path(), {}, {}, {}, {} };
+    Recovery beside(&other, settings->unsavedFolder());
+    const Recovery::Left left { window->recovery()->path(), {}, {}, {}, {} };
     QVERIFY(!beside.restore(left).ok());
     QVERIFY(!other.hasDesign());
     beside.discard(left);
@@ -492,9 +457,9 @@ void TestFiles::whatAnotherWindowSavedIsNotReplaced()
 {
     QFETCH(QByteArray, answer);
     const QString file = at("shared.shardboard");
-    m_window->fileActions()->openSample();
-    QVERIFY(m_window->fileActions()->saveTo(file));
-    MainWindow second(*m_settings, *m_theme);
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(file));
+    MainWindow second(*settings, *theme);
     QVERIFY(second.fileActions()->openPath(file));
     QVERIFY(second.document()->edit(withBatch(second.document()->design(), 6), QStringLiteral("Batch 6")).ok());
     QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
@@ -508,7 +473,7 @@ void TestFiles::whatAnotherWindowSavedIsNotReplaced()
                 dialog->reject();
             });
         });
-    QTEST(m_window->fileActions()->save(), "saved");
+    QTEST(window->fileActions()->save(), "saved");
     QVERIFY(!m_asked.isEmpty());
     QTEST(batchOf(QFile::encodeName(file).toStdString()), "batchInFile");
     QTEST(static_cast<int>(document()->design().workload.batch), "batchHere");
@@ -521,8 +486,8 @@ void TestFiles::whatComesWhileItIsAskedIsAskedAbout()
 {
     const QString file = at("asked.shardboard");
     const std::string path = QFile::encodeName(file).toStdString();
-    m_window->fileActions()->openSample();
-    QVERIFY(m_window->fileActions()->saveTo(file));
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(file));
     QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
     QVERIFY(writeDesign(path, withBatch(document()->design(), 6)).ok());
     QTimer::singleShot(0, qApp, [&] {
@@ -532,7 +497,7 @@ void TestFiles::whatComesWhileItIsAskedIsAskedAbout()
         answerConflict("cancel"); // of the next one
         dialog->findChild<QPushButton*>(QStringLiteral("conflict.overwrite"))->click();
     });
-    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY(!window->fileActions()->save());
     QVERIFY2(m_asked.contains(QRegularExpression(QString::fromUtf8("− +\"batch\": 12,"))), qPrintable(m_asked));
     QCOMPARE(batchOf(path), 12);
 }
@@ -540,16 +505,16 @@ void TestFiles::whatComesWhileItIsAskedIsAskedAbout()
 void TestFiles::removedFileIsAskedAbout()
 {
     const QString file = at("gone.shardboard");
-    m_window->fileActions()->openSample();
-    QVERIFY(m_window->fileActions()->saveTo(file));
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(file));
     QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
     QVERIFY(QFile::remove(file));
     answerConflict("cancel");
-    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY(!window->fileActions()->save());
     QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard no longer exists")), qPrintable(m_asked));
     QVERIFY(!QFile::exists(file));
     answerConflict("overwrite");
-    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(window->fileActions()->save());
     QVERIFY(QFile::exists(file));
 }
 
@@ -558,14 +523,14 @@ void TestFiles::sameContentIsNotAskedAbout()
 {
     const QString file = at("same.shardboard");
     const std::string path = QFile::encodeName(file).toStdString();
-    m_window->fileActions()->openSample();
-    QVERIFY(m_window->fileActions()->saveTo(file));
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(file));
     QVERIFY(writeDesign(path, document()->design()).ok());
     QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
-    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(window->fileActions()->save());
     QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
     QVERIFY(writeDesign(path, document()->design()).ok()); // somebody has made the same edit
-    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(window->fileActions()->save());
     QCOMPARE(batchOf(path), 6);
     QVERIFY(!document()->isModified());
 }
@@ -579,15 +544,15 @@ void TestFiles::linkToAnotherFileIsAskedAbout()
     QVERIFY(writeDesign(first, sampleDesign().value()).ok());
     QVERIFY(writeDesign(second, withBatch(sampleDesign().value(), 32)).ok());
     QVERIFY(QFile::link(at("first.shardboard"), link));
-    QVERIFY(m_window->fileActions()->openPath(link));
+    QVERIFY(window->fileActions()->openPath(link));
     QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
-    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(window->fileActions()->save());
     QCOMPARE(batchOf(first), 4);
     QVERIFY(QFileInfo(link).isSymLink());
     QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
     QVERIFY(QFile::remove(link) && QFile::link(at("second.shardboard"), link));
     answerConflict("cancel");
-    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY(!window->fileActions()->save());
     QVERIFY(!m_asked.isEmpty());
     QCOMPARE(batchOf(first), 4);
     QCOMPARE(batchOf(second), 32);
@@ -595,7 +560,7 @@ void TestFiles::linkToAnotherFileIsAskedAbout()
 
 void TestFiles::nothingIsLeftBehindByAProperEnd()
 {
-    m_window->fileActions()->openSample();
+    window->fileActions()->openSample();
     QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
     QTRY_COMPARE(kept().size(), 1);
     document()->undoStack()->undo();
@@ -607,72 +572,72 @@ void TestFiles::nothingIsLeftBehindByAProperEnd()
         QVERIFY(box != nullptr);
         box->button(QMessageBox::Discard)->click();
     });
-    QVERIFY(m_window->close());
+    QVERIFY(window->close());
     openWindow();
     QVERIFY(kept().isEmpty());
 }
 
 void TestFiles::aLivingWindowsChangesAreNotOffered()
 {
-    m_window->fileActions()->openSample();
+    window->fileActions()->openSample();
     QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
     QTRY_COMPARE(kept().size(), 1);
     Document other;
-    const Recovery beside(&other, m_settings->unsavedFolder());
+    const Recovery beside(&other, settings->unsavedFolder());
     QVERIFY(beside.leftBehind().isEmpty());
 }
 
 void TestFiles::unwritableFolderIsSaid()
 {
-    QFile inTheWay(m_settings->unsavedFolder());
+    QFile inTheWay(settings->unsavedFolder());
     QVERIFY(inTheWay.open(QIODevice::WriteOnly)); // a file where the folder should be
-    m_window->fileActions()->openSample();
+    window->fileActions()->openSample();
     QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
-    QTRY_VERIFY(m_window->banner()->isVisible());
-    QVERIFY(m_window->banner()->isError());
-    QVERIFY(m_window->banner()->text().contains(m_settings->unsavedFolder()));
+    QTRY_VERIFY(window->banner()->isVisible());
+    QVERIFY(window->banner()->isError());
+    QVERIFY(window->banner()->text().contains(settings->unsavedFolder()));
 }
 
 void TestFiles::changeByAnotherProgramIsOffered()
 {
     const QString file = at("shared.shardboard");
-    m_window->fileActions()->openSample();
-    QVERIFY(m_window->fileActions()->saveTo(file));
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(file));
     QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), withBatch(document()->design(), 2)).ok());
-    QTRY_VERIFY(m_window->banner()->isVisible());
-    QVERIFY(m_window->banner()->text().contains(file));
+    QTRY_VERIFY(window->banner()->isVisible());
+    QVERIFY(window->banner()->text().contains(file));
     choose(QStringLiteral("Read It Again"));
     QCOMPARE(document()->design().workload.batch, 2);
     // And the next one, too, although the first replaced the file.
     QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), withBatch(document()->design(), 10)).ok());
-    QTRY_VERIFY(m_window->banner()->isVisible());
+    QTRY_VERIFY(window->banner()->isVisible());
     choose(QStringLiteral("Read It Again"));
     QCOMPARE(document()->design().workload.batch, 10);
 }
 
 void TestFiles::ownSavesAreNoChange()
 {
-    m_window->fileActions()->openSample();
-    QVERIFY(m_window->fileActions()->saveTo(at("own.shardboard")));
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(at("own.shardboard")));
     QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
-    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(window->fileActions()->save());
     QTest::qWait(600);
-    QVERIFY(!m_window->banner()->isVisible());
+    QVERIFY(!window->banner()->isVisible());
 }
 
 void TestFiles::removedFileIsNoticed()
 {
     const QString file = at("gone.shardboard");
-    m_window->fileActions()->openSample();
-    QVERIFY(m_window->fileActions()->saveTo(file));
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(file));
     QVERIFY(QFile::remove(file));
-    QTRY_VERIFY(m_window->banner()->isVisible());
+    QTRY_VERIFY(window->banner()->isVisible());
     choose(QStringLiteral("Write It Again"));
     QVERIFY(QFile::exists(file));
-    QVERIFY(!m_window->banner()->isVisible());
+    QVERIFY(!window->banner()->isVisible());
     // Another one that came before the answer stays.
     QVERIFY(QFile::remove(file));
-    QTRY_VERIFY(m_window->banner()->isVisible());
+    QTRY_VERIFY(window->banner()->isVisible());
     const std::string path = QFile::encodeName(file).toStdString();
     QVERIFY(writeDesign(path, withBatch(document()->design(), 6)).ok());
     answerConflict("cancel");
@@ -707,15 +672,15 @@ void TestFiles::killedWhileSavingLeavesAWholeFile()
 
 void TestFiles::placeThatCannotBeWrittenIsNamed()
 {
-    m_window->fileActions()->openSample();
+    window->fileActions()->openSample();
     QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
     const QString path = QStringLiteral("/proc/a.shardboard"); // not for root either
-    QVERIFY(!m_window->fileActions()->saveTo(path));
-    QVERIFY(m_window->banner()->isVisible() && m_window->banner()->isError());
-    QVERIFY2(m_window->banner()->text().contains(path), qPrintable(m_window->banner()->text()));
+    QVERIFY(!window->fileActions()->saveTo(path));
+    QVERIFY(window->banner()->isVisible() && window->banner()->isError());
+    QVERIFY2(window->banner()->text().contains(path), qPrintable(window->banner()->text()));
     QVERIFY(document()->isModified());
     QVERIFY(document()->filePath().isEmpty());
-    QVERIFY(m_window->fileActions()->saveTo(at("a.shardboard"))); // the work is not lost
+    QVERIFY(window->fileActions()->saveTo(at("a.shardboard"))); // the work is not lost
 }
 
 void TestFiles::droppedAnywhereOnTheWindow_data()
@@ -730,21 +695,13 @@ void TestFiles::droppedAnywhereOnTheWindow()
 {
     QFETCH(QString, name);
     const QString file = at("dropped.shardboard");
-    m_window->fileActions()->openSample();
-    QVERIFY(m_window->fileActions()->saveTo(file));
-    m_window->fileActions()->openSample();
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(file));
+    window->fileActions()->openSample();
     QVERIFY(document()->filePath().isEmpty());
-    QWidget* target = name == QLatin1String("statusBar") ? m_window->statusBar() : m_window->findChild<QWidget*>(name);
+    QWidget* target = name == QLatin1String("statusBar") ? window->statusBar() : window->findChild<QWidget*>(name);
     QVERIFY(target != nullptr && target->isVisible());
-    QMimeData data;
-    data.setUrls({ QUrl::fromLocalFile(file) });
-    const QPoint at = target->rect().center();
-    QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    QVERIFY(enter.isAccepted());
-    QDropEvent drop(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &drop);
-    QVERIFY(drop.isAccepted());
+    QVERIFY(dropFile(target, file, target->rect().center()));
     QTRY_COMPARE(document()->filePath(), file);
     if (auto* edit = qobject_cast<QLineEdit*>(target))
         QVERIFY(edit->text().isEmpty());
@@ -752,23 +709,20 @@ void TestFiles::droppedAnywhereOnTheWindow()
 
 void TestFiles::dragInsideOnAWrongPlaceChangesNothing()
 {
-    m_window->fileActions()->openSample();
+    window->fileActions()->openSample();
     const auto before = document()->evaluation();
     QMimeData data;
     data.setData(QStringLiteral("application/x-nobody-knows"), "?");
-    for (QWidget* target : m_window->findChildren<QWidget*>()) {
+    for (QWidget* target : window->findChildren<QWidget*>()) {
         if (!target->isVisible() || !target->acceptDrops())
             continue;
-        QDragEnterEvent enter(QPoint(3, 3), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
-        QApplication::sendEvent(target, &enter);
-        if (!enter.isAccepted())
-            continue;
-        QDropEvent drop(QPointF(3, 3), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
-        QApplication::sendEvent(target, &drop);
+        const Drag drag { target, &data, Qt::MoveAction };
+        if (drag.enter({ 3, 3 }))
+            drag.drop({ 3, 3 });
     }
     QVERIFY(document()->evaluation() == before);
     QVERIFY(!document()->isModified());
-    QVERIFY(!m_window->banner()->isVisible());
+    QVERIFY(!window->banner()->isVisible());
 }
 
 SHARDBOARD_TEST(TestFiles, withFontsOrAsAnother)

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The help says what is there: every view has its page, every link and every menu that a page names exists, and the first steps
 // lead where they say, with the numbers that they say.
-#include "app/desktop/base/actions.h"
-#include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportaction.h"
-#include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/docks.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/helpwindow.h"
-#include "app/desktop/window/mainwindow.h"
+#include "tests/app/desktop/appwindow.h"
 
-#include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/support/runner.h"
-#include "tests/widgets/testfonts.h"
 #include "widgets/compare/compareview.h"
 #include "widgets/look/format.h"
 #include "widgets/memory/fitadvisor.h"
 #include "widgets/mesh/meshview.h"
 
-#include <QAction>
-#include <QApplication>
 #include <QDir>
 #include <QDockWidget>
 #include <QFile>
@@ -30,12 +22,7 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSpinBox>
-#include <QTemporaryDir>
-#include <QTest>
-#include <QUndoStack>
 #include <QWidgetAction>
-
-#include <memory>
 
 using namespace shardboard;
 
@@ -68,11 +55,11 @@ QAction* actionAt(const QList<QAction*>& actions, const QStringList& path)
 
 } // namespace
 
-class TestHelp : public QObject {
+class TestHelp : public QObject, private AppWindow {
     Q_OBJECT
 private Q_SLOTS:
-    void init();
-    void cleanup();
+    void init() { makeNew(); }
+    void cleanup() { drop(); }
 
     void everyFileIsAPageAndEveryPageAFile();
     void everyViewHasItsPage();
@@ -82,33 +69,10 @@ private Q_SLOTS:
     void firstSteps();
 
 private:
-    QAction* at(const QString& path) const { return actionAt(m_window->menuBar()->actions(), path.split(QStringLiteral(" ▸ "))); }
-    Document* document() const { return m_window->document(); }
+    QAction* at(const QString& path) const { return actionAt(window->menuBar()->actions(), path.split(QStringLiteral(" ▸ "))); }
     QString peak() const { return bytesText(document()->evaluation()->plan.memory.peak); }
     QString step() const { return secondsText(document()->evaluation()->plan.seconds()); }
-
-    std::unique_ptr<QTemporaryDir> m_folder;
-    std::unique_ptr<Settings> m_settings;
-    std::unique_ptr<ThemeControl> m_theme;
-    std::unique_ptr<MainWindow> m_window;
 };
-
-void TestHelp::init()
-{
-    m_folder = std::make_unique<QTemporaryDir>();
-    m_settings = std::make_unique<Settings>(m_folder->filePath(QStringLiteral("settings.ini")));
-    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
-    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
-}
-
-void TestHelp::cleanup()
-{
-    m_window.reset();
-    m_theme.reset();
-    m_settings.reset();
-}
 
 void TestHelp::everyFileIsAPageAndEveryPageAFile()
 {
@@ -124,11 +88,11 @@ void TestHelp::everyFileIsAPageAndEveryPageAFile()
 
 void TestHelp::everyViewHasItsPage()
 {
-    for (const QDockWidget* dock : m_window->docks()->all())
+    for (const QDockWidget* dock : window->docks()->all())
         QCOMPARE(HelpWindow::pageOf(dock->widget()), dock->objectName());
-    QCOMPARE(HelpWindow::pageOf(m_window->meshView()), QStringLiteral("mesh"));
-    QCOMPARE(HelpWindow::pageOf(m_window->findChild<QWidget*>(QStringLiteral("tileCanvas"))), QStringLiteral("tiles"));
-    QCOMPARE(HelpWindow::pageOf(m_window->findChild<QWidget*>(QStringLiteral("flowView"))), QStringLiteral("flow"));
+    QCOMPARE(HelpWindow::pageOf(window->meshView()), QStringLiteral("mesh"));
+    QCOMPARE(HelpWindow::pageOf(window->findChild<QWidget*>(QStringLiteral("tileCanvas"))), QStringLiteral("tiles"));
+    QCOMPARE(HelpWindow::pageOf(window->findChild<QWidget*>(QStringLiteral("flowView"))), QStringLiteral("flow"));
     QCOMPARE(HelpWindow::pageOf(nullptr), QStringLiteral("index"));
 }
 
@@ -162,11 +126,11 @@ void TestHelp::menusExist()
 void TestHelp::f1OpensThePageOfTheView()
 {
     at(QStringLiteral("File ▸ Samples ▸ Llama 3 8B on 8 GPUs"))->trigger();
-    auto* tree = m_window->findChild<QWidget*>(QStringLiteral("weightTree"));
+    auto* tree = window->findChild<QWidget*>(QStringLiteral("weightTree"));
     tree->setFocus();
     QTRY_VERIFY(tree->hasFocus());
-    m_window->actionRegistry()->get(QStringLiteral("help.show"))->trigger();
-    auto* help = m_window->findChild<HelpWindow*>();
+    window->actionRegistry()->get(QStringLiteral("help.show"))->trigger();
+    auto* help = window->findChild<HelpWindow*>();
     QVERIFY(help != nullptr && help->isVisible());
     QCOMPARE(help->page(), QStringLiteral("weights"));
     help->showPage(QStringLiteral("shortcuts"));
@@ -189,23 +153,23 @@ void TestHelp::firstSteps()
     QVERIFY(says(step()) && says(peak()));
     const auto finding = document()->evaluation()->findings.front(); // 2
     QVERIFY(says(bytesText(finding.costBytes)));
-    auto* list = m_window->findChild<QWidget*>(QStringLiteral("findings"));
+    auto* list = window->findChild<QWidget*>(QStringLiteral("findings"));
     QVERIFY(list != nullptr);
     at(QStringLiteral("Design ▸ Keep for Comparison"))->trigger(); // 4
     QVERIFY(says(qstr(finding.fix->text)));
-    QVERIFY(m_window->actionRegistry()->get(QStringLiteral("edit.repair"))->isEnabled());
-    m_window->actionRegistry()->get(QStringLiteral("edit.repair"))->trigger();
+    QVERIFY(window->actionRegistry()->get(QStringLiteral("edit.repair"))->isEnabled());
+    window->actionRegistry()->get(QStringLiteral("edit.repair"))->trigger();
     QVERIFY(document()->evaluation()->findings.empty());
     QVERIFY(says(step()) && says(peak()));
     at(QStringLiteral("Design ▸ Workload ▸ train"))->trigger(); // 5
     QVERIFY(document()->evaluation()->findings.empty());
-    m_window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(16);
+    window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(16);
     QVERIFY(says(peak()));
     QCOMPARE(document()->evaluation()->findings.front().kind, std::string("over-memory"));
-    m_window->docks()->raise(QStringLiteral("memory"));
+    window->docks()->raise(QStringLiteral("memory"));
     QPushButton* apply = nullptr;
     const auto offered = [&] {
-        for (QPushButton* button : m_window->docks()->find(QStringLiteral("memory"))->findChildren<QPushButton*>())
+        for (QPushButton* button : window->docks()->find(QStringLiteral("memory"))->findChildren<QPushButton*>())
             if (button->text() == QLatin1String("Apply") && button->isVisible() && button->isEnabled()) {
                 apply = button;
                 return true;
@@ -215,13 +179,12 @@ void TestHelp::firstSteps()
     QTRY_VERIFY_WITH_TIMEOUT(offered(), 20000);
     QTest::mouseClick(apply, Qt::LeftButton);
     QTRY_VERIFY(document()->evaluation()->findings.empty());
-    m_window->docks()->raise(QStringLiteral("compare")); // 6
-    auto* compare = m_window->findChild<CompareView*>();
+    window->docks()->raise(QStringLiteral("compare")); // 6
+    auto* compare = window->findChild<CompareView*>();
     QVERIFY(compare != nullptr && compare->isVisible());
-    const QDir folder(m_folder->path()); // 8
-    const auto written = exportTo(QStringLiteral("jax"), *document(), folder.path());
+    const auto written = exportTo(QStringLiteral("jax"), *document(), folder.path()); // 8
     QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
-    QVERIFY(folder.exists(QStringLiteral("export.py")) && folder.exists(QStringLiteral("shards.json")));
+    QVERIFY(QFile::exists(AppWindow::at("export.py")) && QFile::exists(AppWindow::at("shards.json")));
 }
 
 SHARDBOARD_TEST(TestHelp, withFonts)

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real window, driven as a person does: open, select, edit, undo, save, drop, run. Any warning of Qt is a failure.
-#include "app/desktop/base/actions.h"
-#include "app/desktop/base/banner.h"
-#include "app/desktop/base/settings.h"
-#include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/newdialog.h"
 #include "app/desktop/files/recentfiles.h"
-#include "app/desktop/files/sample.h"
-#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
-#include "app/desktop/window/docks.h"
 #include "app/desktop/window/fonts.h"
-#include "app/desktop/window/mainwindow.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/pin.h"
-#include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/app/desktop/appwindow.h"
+#include "tests/support/drag.h"
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
-#include "widgets/controls/axisdrag.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
@@ -26,46 +19,31 @@
 #include "widgets/weights/weighttable.h"
 
 #include <QAbstractItemView>
-#include <QApplication>
 #include <QComboBox>
 #include <QDockWidget>
-#include <QDragEnterEvent>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMessageBox>
-#include <QMimeData>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSpinBox>
 #include <QTabBar>
 #include <QTableView>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QTimer>
 #include <QTreeWidget>
-#include <QUndoStack>
-#include <QUrl>
 
 #include <csignal>
-#include <memory>
 
 using namespace shardboard;
+using namespace shardboard::test;
 
 namespace {
 
 QString fakeEngine(const char* script)
 {
     return QStringLiteral("\"" SHARDBOARD_BINARY_DIR "/tests/fakeengine\" ") + QString::fromLatin1(script);
-}
-
-/// A file at `path` with this content.
-void write(const QString& path, const QByteArray& content)
-{
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write(content);
 }
 
 /// Answers the next modal box.
@@ -76,31 +54,6 @@ void answerBox(QMessageBox::StandardButton button)
         QVERIFY(box != nullptr);
         box->button(button)->click();
     });
-}
-
-/// Sends a drag and drop of `data` at a point of a widget; true when it was taken.
-bool drop(QWidget* target, const QPointF& point, const QMimeData* data)
-{
-    const QPoint place = point.toPoint();
-    QDragEnterEvent enter(place, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &enter);
-    if (!enter.isAccepted())
-        return false;
-    QDragMoveEvent move(place, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &move);
-    QDropEvent dropped(point, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &dropped);
-    return dropped.isAccepted();
-}
-
-int weightNamed(const Document& document, const std::string& part)
-{
-    const auto& weights = document.evaluation()->weights;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        if (weights[i].spec.name.find(part) != std::string::npos)
-            return static_cast<int>(i);
-    }
-    return -1;
 }
 
 /// All texts of a table, row by row.
@@ -117,12 +70,12 @@ QStringList texts(const QAbstractItemView* view)
 
 } // namespace
 
-class TestMainWindow : public QObject {
+class TestMainWindow : public QObject, private AppWindow {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase();
     void init();
-    void cleanup();
+    void cleanup() { drop(); }
 
     void startsWithTheWelcomePage();
     void strategyChangesCollectivesAndUndoRestoresThem();
@@ -162,12 +115,7 @@ private:
     void waitForState(EngineSession::State state, int timeout = 10000);
     QString childText(const char* name) const;
     bool isShown(const char* name) const;
-    QAbstractItemView* collectives() const { return m_window->findChild<QAbstractItemView*>(QStringLiteral("collectivesTable")); }
-
-    std::unique_ptr<QTemporaryDir> m_folder;
-    std::unique_ptr<Settings> m_settings;
-    std::unique_ptr<ThemeControl> m_theme;
-    std::unique_ptr<MainWindow> m_window;
+    QAbstractItemView* collectives() const { return window->findChild<QAbstractItemView*>(QStringLiteral("collectivesTable")); }
 };
 
 void TestMainWindow::initTestCase() { ensureFonts(*qApp); }
@@ -176,28 +124,17 @@ void TestMainWindow::init()
 {
     // The offscreen platform says this of every window that is resized.
     QTest::failOnWarning(QRegularExpression(QStringLiteral("^(?!.*propagateSizeHints).*$")));
-    m_folder = std::make_unique<QTemporaryDir>();
+    folder = QTemporaryDir();
     openWindow();
-}
-
-void TestMainWindow::cleanup()
-{
-    m_window.reset();
-    m_theme.reset();
-    m_settings.reset();
 }
 
 void TestMainWindow::openWindow(const QString& engine)
 {
-    m_window.reset();
-    m_theme.reset();
-    m_settings = std::make_unique<Settings>(m_folder->filePath(QStringLiteral("settings.ini")));
-    m_settings->setEngineCommand(engine);
-    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
-    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
-    m_window->resize(1280, 800);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+    drop();
+    makeSettings();
+    settings->setEngineCommand(engine);
+    makeWindow({ 1280, 800 });
+    QVERIFY(QTest::qWaitForWindowExposed(window.get()));
 }
 
 void TestMainWindow::openSmallSample()
@@ -207,48 +144,48 @@ void TestMainWindow::openSmallSample()
     std::vector<std::string> notes;
     const auto design = makeDesign(wanted, notes);
     QVERIFY(design.ok());
-    QVERIFY(m_window->document()->setDesign(design.value()).ok());
+    QVERIFY(document()->setDesign(design.value()).ok());
 }
 
 void TestMainWindow::waitForState(EngineSession::State state, int timeout)
 {
-    QTRY_COMPARE_WITH_TIMEOUT(m_window->engine()->state(), state, timeout);
+    QTRY_COMPARE_WITH_TIMEOUT(window->engine()->state(), state, timeout);
 }
 
 QString TestMainWindow::childText(const char* name) const
 {
-    const auto* label = m_window->findChild<QLabel*>(QString::fromLatin1(name));
+    const auto* label = window->findChild<QLabel*>(QString::fromLatin1(name));
     return label == nullptr ? QStringLiteral("no such label") : unbroken(label->text());
 }
 
 bool TestMainWindow::isShown(const char* name) const
 {
-    const auto* widget = m_window->findChild<QWidget*>(QString::fromLatin1(name));
+    const auto* widget = window->findChild<QWidget*>(QString::fromLatin1(name));
     return widget != nullptr && !widget->isHidden();
 }
 
 void TestMainWindow::startsWithTheWelcomePage()
 {
-    QVERIFY(!m_window->document()->hasDesign());
-    auto* sample = m_window->findChild<QPushButton*>(QStringLiteral("welcome.sample"));
+    QVERIFY(!document()->hasDesign());
+    auto* sample = window->findChild<QPushButton*>(QStringLiteral("welcome.sample"));
     QVERIFY(sample != nullptr && sample->isVisible());
-    QVERIFY(!m_window->docks()->find(QStringLiteral("weights"))->isVisible());
+    QVERIFY(!window->docks()->find(QStringLiteral("weights"))->isVisible());
     sample->setFocus();
     QTest::keyClick(sample, Qt::Key_Return);
-    QVERIFY(m_window->document()->hasDesign());
+    QVERIFY(document()->hasDesign());
     QVERIFY(!sample->isVisible());
-    QVERIFY(m_window->docks()->find(QStringLiteral("weights"))->isVisible());
-    QCOMPARE(m_window->document()->design().mesh.text(), std::string("data=2,model=4"));
+    QVERIFY(window->docks()->find(QStringLiteral("weights"))->isVisible());
+    QCOMPARE(document()->design().mesh.text(), std::string("data=2,model=4"));
 }
 
 void TestMainWindow::strategyChangesCollectivesAndUndoRestoresThem()
 {
-    m_window->fileActions()->openSample();
-    Document* document = m_window->document();
+    window->fileActions()->openSample();
+    Document* document = window->document();
     const QStringList before = texts(collectives());
     QVERIFY(before.contains(QStringLiteral("all-reduce")));
     document->selection()->setWeight(weightNamed(*document, "o_proj"));
-    auto* panel = m_window->findChild<WeightPanel*>();
+    auto* panel = window->findChild<WeightPanel*>();
     QVERIFY(panel != nullptr);
     QMenu menu;
     panel->fillMenu(&menu);
@@ -259,20 +196,20 @@ void TestMainWindow::strategyChangesCollectivesAndUndoRestoresThem()
     actions.first()->trigger();
     QVERIFY(document->evaluation()->weights[static_cast<std::size_t>(document->selection()->weight())].layout.isReplicated());
     QVERIFY(texts(collectives()) != before);
-    QAction* undo = m_window->actionRegistry()->get(QStringLiteral("edit.undo"));
+    QAction* undo = window->actionRegistry()->get(QStringLiteral("edit.undo"));
     QVERIFY2(undo->text().contains(QStringLiteral("o_proj")), qPrintable(undo->text()));
     undo->trigger();
     QCOMPARE(texts(collectives()), before);
-    m_window->actionRegistry()->get(QStringLiteral("edit.redo"))->trigger();
+    window->actionRegistry()->get(QStringLiteral("edit.redo"))->trigger();
     QVERIFY(texts(collectives()) != before);
 }
 
 void TestMainWindow::designMenuChangesTheDesign()
 {
-    m_window->fileActions()->openSample();
-    Document* document = m_window->document();
+    window->fileActions()->openSample();
+    Document* document = window->document();
     const Design before = document->design();
-    const auto action = [this](const char* name) { return m_window->findChild<QAction*>(QString::fromLatin1(name)); };
+    const auto action = [this](const char* name) { return window->findChild<QAction*>(QString::fromLatin1(name)); };
     const auto kinds = [document] {
         QStringList out;
         for (const Collective& collective : document->evaluation()->plan.collectives)
@@ -286,14 +223,14 @@ void TestMainWindow::designMenuChangesTheDesign()
     QCOMPARE(kinds(), QStringList());
     action("choose.decode")->trigger();
     QVERIFY(document->design().workload.kind == WorkloadKind::Decode);
-    m_window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(6);
+    window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(6);
     QCOMPARE(document->design().workload.batch, 6);
     action("choose.dgx-h200")->trigger();
     QCOMPARE(document->design().hardware, std::string("dgx-h200"));
     QVERIFY(action("choose.dgx-h200")->isChecked() && !action("choose.dgx-h100")->isChecked());
     QCOMPARE(document->undoStack()->index(), 5);
-    m_window->actionRegistry()->get(QStringLiteral("edit.find"))->trigger();
-    QCOMPARE(qobject_cast<QLineEdit*>(m_window->focusWidget()), m_window->findChild<QLineEdit*>(QStringLiteral("weightFilter")));
+    window->actionRegistry()->get(QStringLiteral("edit.find"))->trigger();
+    QCOMPARE(qobject_cast<QLineEdit*>(window->focusWidget()), window->findChild<QLineEdit*>(QStringLiteral("weightFilter")));
     while (document->undoStack()->canUndo())
         document->undoStack()->undo();
     QVERIFY(document->design() == before);
@@ -302,54 +239,53 @@ void TestMainWindow::designMenuChangesTheDesign()
 
 void TestMainWindow::droppingAnAxisCutsADim()
 {
-    m_window->fileActions()->openSample();
-    Document* document = m_window->document();
+    window->fileActions()->openSample();
+    Document* document = window->document();
     const int weight = weightNamed(*document, "o_proj");
     document->selection()->setWeight(weight);
-    TileCanvas* canvas = m_window->tileView()->canvas();
-    const std::unique_ptr<QMimeData> axis(axisMimeData(QStringLiteral("model")));
-    QVERIFY(drop(canvas, canvas->zone(0).center(), axis.get()));
+    TileCanvas* canvas = window->tileView()->canvas();
+    QVERIFY(dropAxis(canvas, QStringLiteral("model"), canvas->zone(0).center()));
     QCOMPARE(document->evaluation()->weights[static_cast<std::size_t>(weight)].layout, Layout::cut(2, 0, { 1 }));
     QCOMPARE(document->undoStack()->count(), 1);
     // Another program's text is not an axis.
     QMimeData text;
     text.setText(QStringLiteral("model"));
-    QVERIFY(!drop(canvas, canvas->zone(1).center(), &text));
+    QVERIFY(!Drag({ canvas, &text }).dropAt(canvas->zone(1).center()));
     QCOMPARE(document->undoStack()->count(), 1);
 }
 
 void TestMainWindow::titleShowsUnsavedChanges()
 {
-    m_window->fileActions()->openSample();
-    QVERIFY(!m_window->isWindowModified());
-    QVERIFY(m_window->windowTitle().startsWith(QStringLiteral("llama3-8b (not saved)[*]")));
-    Document* document = m_window->document();
+    window->fileActions()->openSample();
+    QVERIFY(!window->isWindowModified());
+    QVERIFY(window->windowTitle().startsWith(QStringLiteral("llama3-8b (not saved)[*]")));
+    Document* document = window->document();
     Design edited = document->design();
     edited.workload.batch = 4;
     QVERIFY(document->edit(edited, QStringLiteral("Batch 4")).ok());
-    QVERIFY(m_window->isWindowModified());
-    QVERIFY(m_window->fileActions()->saveTo(m_folder->filePath(QStringLiteral("a.shardboard"))));
-    QVERIFY(!m_window->isWindowModified());
-    QVERIFY(m_window->windowTitle().startsWith(QStringLiteral("a.shardboard[*]")));
+    QVERIFY(window->isWindowModified());
+    QVERIFY(window->fileActions()->saveTo(at("a.shardboard")));
+    QVERIFY(!window->isWindowModified());
+    QVERIFY(window->windowTitle().startsWith(QStringLiteral("a.shardboard[*]")));
     document->undoStack()->undo();
-    QVERIFY(m_window->isWindowModified());
+    QVERIFY(window->isWindowModified());
 }
 
 void TestMainWindow::closingAsksAboutUnsavedChanges()
 {
-    m_window->fileActions()->openSample();
-    const QString path = m_folder->filePath(QStringLiteral("a.shardboard"));
-    QVERIFY(m_window->fileActions()->saveTo(path));
-    Document* document = m_window->document();
+    window->fileActions()->openSample();
+    const QString path = at("a.shardboard");
+    QVERIFY(window->fileActions()->saveTo(path));
+    Document* document = window->document();
     Design edited = document->design();
     edited.workload.batch = 4;
     QVERIFY(document->edit(edited, QStringLiteral("Batch 4")).ok());
     answerBox(QMessageBox::Cancel);
-    QVERIFY(!m_window->close());
-    QVERIFY(m_window->isVisible());
+    QVERIFY(!window->close());
+    QVERIFY(window->isVisible());
     QVERIFY(document->isModified());
     answerBox(QMessageBox::Save);
-    QVERIFY(m_window->close());
+    QVERIFY(window->close());
     Document saved;
     QVERIFY(saved.open(path).ok());
     QCOMPARE(saved.design().workload.batch, std::int64_t { 4 });
@@ -357,51 +293,51 @@ void TestMainWindow::closingAsksAboutUnsavedChanges()
 
 void TestMainWindow::saveAndOpenRoundTrip()
 {
-    m_window->fileActions()->openSample();
-    const Design design = m_window->document()->design();
-    const QString path = m_folder->filePath(QStringLiteral("Größe & co.shardboard"));
-    QVERIFY(m_window->fileActions()->saveTo(path));
+    window->fileActions()->openSample();
+    const Design design = document()->design();
+    const QString path = folder.filePath(QStringLiteral("Größe & co.shardboard"));
+    QVERIFY(window->fileActions()->saveTo(path));
     openWindow();
-    QVERIFY(m_window->fileActions()->openPath(path));
-    QVERIFY(m_window->document()->design() == design);
-    QCOMPARE(m_window->recentFiles()->files(), QStringList { path });
+    QVERIFY(window->fileActions()->openPath(path));
+    QVERIFY(document()->design() == design);
+    QCOMPARE(window->recentFiles()->files(), QStringList { path });
 }
 
 void TestMainWindow::unreadableFileShowsABannerAndKeepsTheDesign()
 {
-    m_window->fileActions()->openSample();
-    const auto before = m_window->document()->evaluation();
-    const QString path = m_folder->filePath(QStringLiteral("wrong.shardboard"));
-    write(path, "{");
-    QVERIFY(!m_window->fileActions()->openPath(path));
-    QVERIFY(m_window->banner()->isVisible());
-    QVERIFY(m_window->banner()->isError());
-    QVERIFY2(m_window->banner()->text().startsWith(path), qPrintable(m_window->banner()->text()));
-    QVERIFY(m_window->document()->evaluation() == before);
-    QVERIFY(m_window->recentFiles()->files().isEmpty());
+    window->fileActions()->openSample();
+    const auto before = document()->evaluation();
+    const QString path = at("wrong.shardboard");
+    QVERIFY(writeFile(path, "{"));
+    QVERIFY(!window->fileActions()->openPath(path));
+    QVERIFY(window->banner()->isVisible());
+    QVERIFY(window->banner()->isError());
+    QVERIFY2(window->banner()->text().startsWith(path), qPrintable(window->banner()->text()));
+    QVERIFY(document()->evaluation() == before);
+    QVERIFY(window->recentFiles()->files().isEmpty());
 }
 
 void TestMainWindow::saveToAMissingFolderKeepsTheChanges()
 {
-    m_window->fileActions()->openSample();
-    const QString path = m_folder->filePath(QStringLiteral("missing/a.shardboard"));
-    QVERIFY(!m_window->fileActions()->saveTo(path));
-    QVERIFY(m_window->banner()->text().contains(path));
-    QVERIFY(m_window->document()->filePath().isEmpty());
+    window->fileActions()->openSample();
+    const QString path = at("missing/a.shardboard");
+    QVERIFY(!window->fileActions()->saveTo(path));
+    QVERIFY(window->banner()->text().contains(path));
+    QVERIFY(document()->filePath().isEmpty());
 }
 
 void TestMainWindow::recentFilesAreNewestFirst()
 {
-    RecentFiles recent(*m_settings);
+    RecentFiles recent(*settings);
     for (int i = 0; i < 12; ++i)
-        recent.add(m_folder->filePath(QStringLiteral("%1.shardboard").arg(i)));
-    recent.add(m_folder->filePath(QStringLiteral("5.shardboard")));
-    write(m_folder->filePath(QStringLiteral("11.shardboard")), "{}");
+        recent.add(folder.filePath(QStringLiteral("%1.shardboard").arg(i)));
+    recent.add(at("5.shardboard"));
+    QVERIFY(writeFile(at("11.shardboard"), "{}"));
     QCOMPARE(recent.files().size(), 10);
     QVERIFY(recent.files().at(0).endsWith(QStringLiteral("/5.shardboard")));
     QVERIFY(recent.files().at(1).endsWith(QStringLiteral("/11.shardboard")));
     QCOMPARE(recent.files().filter(QStringLiteral("/5.shardboard")).size(), 1);
-    QCOMPARE(RecentFiles(*m_settings).files(), recent.files());
+    QCOMPARE(RecentFiles(*settings).files(), recent.files());
     QMenu menu;
     recent.attach(&menu);
     QVERIFY(!menu.actions().at(0)->isEnabled()); // 5 is missing
@@ -411,26 +347,22 @@ void TestMainWindow::recentFilesAreNewestFirst()
 
 void TestMainWindow::droppedFileOpens()
 {
-    m_window->fileActions()->openSample();
-    const QString path = m_folder->filePath(QStringLiteral("a.shardboard"));
-    QVERIFY(m_window->fileActions()->saveTo(path));
+    window->fileActions()->openSample();
+    const QString path = at("a.shardboard");
+    QVERIFY(window->fileActions()->saveTo(path));
     openWindow();
-    QMimeData data;
-    data.setUrls({ QUrl::fromLocalFile(path) });
-    QVERIFY(drop(m_window.get(), QPointF(600, 400), &data));
-    QTRY_COMPARE(m_window->document()->filePath(), path);
+    QVERIFY(dropFile(window.get(), path, { 600, 400 }));
+    QTRY_COMPARE(document()->filePath(), path);
 }
 
 void TestMainWindow::droppedWrongFileChangesNothing()
 {
-    const QString path = m_folder->filePath(QStringLiteral("notes.txt"));
-    write(path, "hello");
-    QMimeData data;
-    data.setUrls({ QUrl::fromLocalFile(path) });
-    QVERIFY(drop(m_window.get(), QPointF(600, 400), &data));
-    QTRY_VERIFY(m_window->banner()->isVisible());
-    QVERIFY(m_window->banner()->text().startsWith(path));
-    QVERIFY(!m_window->document()->hasDesign());
+    const QString path = at("notes.txt");
+    QVERIFY(writeFile(path, "hello"));
+    QVERIFY(dropFile(window.get(), path, { 600, 400 }));
+    QTRY_VERIFY(window->banner()->isVisible());
+    QVERIFY(window->banner()->text().startsWith(path));
+    QVERIFY(!document()->hasDesign());
 }
 
 void TestMainWindow::newDialogRefusesAWrongMesh()
@@ -442,7 +374,7 @@ void TestMainWindow::newDialogRefusesAWrongMesh()
     QVERIFY(dialog.isVisible());
     QVERIFY(dialog.findChild<QLabel*>(QStringLiteral("new.error"))->text().startsWith(QStringLiteral("mesh")));
     dialog.findChild<QLineEdit*>(QStringLiteral("new.mesh"))->setText(QStringLiteral("model=4"));
-    dialog.setModel(m_folder->filePath(QStringLiteral("nothing")));
+    dialog.setModel(at("nothing"));
     dialog.accept();
     QVERIFY(dialog.isVisible());
     QVERIFY(dialog.findChild<QLabel*>(QStringLiteral("new.error"))->text().contains(QStringLiteral("nothing")));
@@ -459,16 +391,16 @@ void TestMainWindow::newDialogMakesADesign()
     QCOMPARE(dialog.result(), int(QDialog::Accepted));
     QCOMPARE(dialog.design().mesh.text(), std::string("model=2"));
     QCOMPARE(dialog.design().workload.batch, std::int64_t { 3 });
-    QVERIFY(m_window->document()->setDesign(dialog.design()).ok());
+    QVERIFY(document()->setDesign(dialog.design()).ok());
 }
 
 void TestMainWindow::tabsKeepTheirNamesInASmallWindow()
 {
-    m_window->fileActions()->openSample();
-    m_window->resize(1280, 800);
+    window->fileActions()->openSample();
+    window->resize(1280, 800);
     QTest::qWait(50);
     int seen = 0;
-    for (const QTabBar* bar : m_window->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+    for (const QTabBar* bar : window->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
         if (!bar->isVisible())
             continue;
         QCOMPARE(bar->elideMode(), Qt::ElideNone);
@@ -511,70 +443,70 @@ void TestMainWindow::newDialogOffersWhatShardctlNewDoes()
     QVERIFY(made.workload.software == Software::Eager && made.workload.dtype == DType::F8E4M3);
     QCOMPARE(made.workload.microBatches, std::int64_t { 8 });
     QCOMPARE(made.pipeline.axis, std::string("pipe"));
-    QVERIFY(m_window->document()->setDesign(made).ok());
-    QVERIFY(m_window->document()->evaluation()->plan.pipeline.has_value());
-    QCOMPARE(m_window->document()->evaluation()->plan.pipeline->stages, std::int64_t { 4 });
+    QVERIFY(document()->setDesign(made).ok());
+    QVERIFY(document()->evaluation()->plan.pipeline.has_value());
+    QCOMPARE(document()->evaluation()->plan.pipeline->stages, std::int64_t { 4 });
 }
 
 void TestMainWindow::layoutIsRestoredAndReset()
 {
-    m_window->fileActions()->openSample();
-    QDockWidget* memory = m_window->docks()->find(QStringLiteral("memory"));
+    window->fileActions()->openSample();
+    QDockWidget* memory = window->docks()->find(QStringLiteral("memory"));
     memory->hide();
-    const QByteArray state = m_window->docks()->save();
-    m_window->docks()->reset();
+    const QByteArray state = window->docks()->save();
+    window->docks()->reset();
     QVERIFY(!memory->isHidden());
-    QVERIFY(m_window->docks()->restore(state));
+    QVERIFY(window->docks()->restore(state));
     QVERIFY(memory->isHidden());
-    QVERIFY(!m_window->docks()->restore(QByteArray("garbage")));
+    QVERIFY(!window->docks()->restore(QByteArray("garbage")));
     QVERIFY(!memory->isHidden());
-    QVERIFY(m_window->close()); // remembers
+    QVERIFY(window->close()); // remembers
     openWindow();
-    m_window->fileActions()->openSample();
-    QVERIFY(!m_window->docks()->find(QStringLiteral("memory"))->isHidden());
-    m_window->actionRegistry()->get(QStringLiteral("view.reset"))->trigger();
+    window->fileActions()->openSample();
+    QVERIFY(!window->docks()->find(QStringLiteral("memory"))->isHidden());
+    window->actionRegistry()->get(QStringLiteral("view.reset"))->trigger();
 }
 
 // The keyboard's focus stays in a panel when another tab comes before it; what it shows is then of an earlier design.
 void TestMainWindow::inputWakesAPanelThatSleeps()
 {
     openSmallSample();
-    Design design = m_window->document()->design();
+    Design design = document()->design();
     design.pins.push_back(parsePin("self_attn.q_proj@model=P R -> P").value());
-    QVERIFY(m_window->document()->setDesign(design).ok());
-    m_window->docks()->raise(QStringLiteral("pins"));
+    QVERIFY(document()->setDesign(design).ok());
+    window->docks()->raise(QStringLiteral("pins"));
     QCoreApplication::processEvents();
-    auto* list = m_window->findChild<QTreeWidget*>(QStringLiteral("pinsList"));
+    auto* list = window->findChild<QTreeWidget*>(QStringLiteral("pinsList"));
     QCOMPARE(list->topLevelItemCount(), 1);
     list->topLevelItem(0)->setSelected(true);
     list->setFocus();
-    m_window->docks()->raise(QStringLiteral("collectives"));
+    window->docks()->raise(QStringLiteral("collectives"));
     QCoreApplication::processEvents();
     design.pins.clear();
-    QVERIFY(m_window->document()->setDesign(design).ok());
+    QVERIFY(document()->setDesign(design).ok());
     QCOMPARE(list->topLevelItemCount(), 1); // asleep
-    const int steps = m_window->document()->undoStack()->count();
+    const int steps = document()->undoStack()->count();
     QTest::keyClick(list, Qt::Key_Delete);
     QCOMPARE(list->topLevelItemCount(), 0);
-    QCOMPARE(m_window->document()->undoStack()->count(), steps);
+    QCOMPARE(document()->undoStack()->count(), steps);
 }
 
 void TestMainWindow::themeSwitchesLive()
 {
-    m_window->fileActions()->openSample();
-    m_theme->setChoice(ThemeChoice::Dark);
-    QCOMPARE(m_window->palette().color(QPalette::Window), Theme::dark().window);
-    QCOMPARE(m_settings->theme(), ThemeChoice::Dark);
+    window->fileActions()->openSample();
+    theme->setChoice(ThemeChoice::Dark);
+    QCOMPARE(window->palette().color(QPalette::Window), Theme::dark().window);
+    QCOMPARE(settings->theme(), ThemeChoice::Dark);
     QCoreApplication::processEvents(); // views follow when the style has settled
-    m_theme->setChoice(ThemeChoice::Light);
-    QCOMPARE(m_window->palette().color(QPalette::Window), Theme::light().window);
+    theme->setChoice(ThemeChoice::Light);
+    QCOMPARE(window->palette().color(QPalette::Window), Theme::light().window);
 }
 
 void TestMainWindow::everyActionHasAName()
 {
-    for (const QAction* action : m_window->actionRegistry()->all()) {
+    for (const QAction* action : window->actionRegistry()->all()) {
         QVERIFY2(!action->text().isEmpty(), qPrintable(action->objectName()));
-        QCOMPARE(m_window->actionRegistry()->get(action->objectName()), action);
+        QCOMPARE(window->actionRegistry()->get(action->objectName()), action);
     }
 }
 
@@ -582,8 +514,8 @@ void TestMainWindow::runShowsTimesAndVerdict()
 {
     openWindow(fakeEngine("ok"));
     openSmallSample();
-    m_window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
-    auto* table = m_window->findChild<QTableView*>(QStringLiteral("run.table"));
+    window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
+    auto* table = window->findChild<QTableView*>(QStringLiteral("run.table"));
     QTRY_COMPARE(table->model()->rowCount(), 1);
     const QStringList row = texts(table);
     QVERIFY2(row.contains(QStringLiteral("block/self_attn.o_proj")), qPrintable(row.join(QLatin1Char('|'))));
@@ -597,18 +529,18 @@ void TestMainWindow::runShowsTimesAndVerdict()
 void TestMainWindow::editMakesResultsStale()
 {
     runShowsTimesAndVerdict();
-    QVERIFY(!m_window->runPanel()->isStale());
-    Document* document = m_window->document();
+    QVERIFY(!window->runPanel()->isStale());
+    Document* document = window->document();
     Design edited = document->design();
     edited.workload.batch = 4;
     QVERIFY(document->edit(edited, QStringLiteral("Batch 4")).ok());
-    QVERIFY(m_window->runPanel()->isStale());
+    QVERIFY(window->runPanel()->isStale());
     QVERIFY(childText("run.verdict").startsWith(QStringLiteral("Stale")));
-    const QAbstractItemModel* rows = m_window->findChild<QTableView*>(QStringLiteral("run.table"))->model();
+    const QAbstractItemModel* rows = window->findChild<QTableView*>(QStringLiteral("run.table"))->model();
     QVERIFY(rows->index(0, 0).data(Qt::ForegroundRole).isValid()); // and every number
     QVERIFY(rows->index(0, 1).data(Qt::ToolTipRole).toString().startsWith(QStringLiteral("Stale")));
     document->undoStack()->undo();
-    QVERIFY(!m_window->runPanel()->isStale());
+    QVERIFY(!window->runPanel()->isStale());
     QVERIFY(!rows->index(0, 0).data(Qt::ForegroundRole).isValid());
 }
 
@@ -616,17 +548,17 @@ void TestMainWindow::killedEngineLeavesTheWindowAlive()
 {
     openWindow(fakeEngine("slow"));
     openSmallSample();
-    const auto evaluation = m_window->document()->evaluation();
-    m_window->runPanel()->run();
+    const auto evaluation = document()->evaluation();
+    window->runPanel()->run();
     waitForState(EngineSession::State::Running);
-    QCOMPARE(::kill(static_cast<pid_t>(m_window->engine()->workerId()), SIGKILL), 0);
+    QCOMPARE(::kill(static_cast<pid_t>(window->engine()->workerId()), SIGKILL), 0);
     waitForState(EngineSession::State::Failed);
     QVERIFY(childText("run.problem").contains(QStringLiteral("killed by signal 9")));
     QVERIFY(isShown("run.problem"));
     QVERIFY(isShown("run.restart"));
-    QVERIFY(m_window->isVisible());
-    QVERIFY(m_window->document()->evaluation() == evaluation);
-    m_window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
+    QVERIFY(window->isVisible());
+    QVERIFY(document()->evaluation() == evaluation);
+    window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
     waitForState(EngineSession::State::Ready);
     QVERIFY(!isShown("run.problem"));
     QVERIFY(!isShown("run.restart"));
@@ -636,10 +568,10 @@ void TestMainWindow::restartAfterACrash()
 {
     openWindow(fakeEngine("crash"));
     openSmallSample();
-    m_window->runPanel()->run();
+    window->runPanel()->run();
     waitForState(EngineSession::State::Failed);
     QVERIFY(childText("run.problem").contains(QStringLiteral("out of luck in layer 0")));
-    QVERIFY(m_window->runPanel()->canRun());
+    QVERIFY(window->runPanel()->canRun());
 }
 
 /// Not by a design that is opened, where the panel stands behind another tab.
@@ -648,8 +580,8 @@ void TestMainWindow::engineIsAskedWhenItsPanelIsSeen()
     openWindow(fakeEngine("ok"));
     openSmallSample();
     QTest::qWait(100);
-    QCOMPARE(m_window->engine()->state(), EngineSession::State::Off);
-    m_window->docks()->raise(QStringLiteral("run"));
+    QCOMPARE(window->engine()->state(), EngineSession::State::Off);
+    window->docks()->raise(QStringLiteral("run"));
     waitForState(EngineSession::State::Ready);
 }
 
@@ -657,9 +589,9 @@ void TestMainWindow::missingGpuIsExplainedAndTheCpuOffered()
 {
     openWindow(fakeEngine("gpuless"));
     openSmallSample();
-    m_window->docks()->raise(QStringLiteral("run")); // looking is enough to ask what there is
+    window->docks()->raise(QStringLiteral("run")); // looking is enough to ask what there is
     waitForState(EngineSession::State::Ready);
-    auto* backends = m_window->findChild<QComboBox*>(QStringLiteral("run.backend"));
+    auto* backends = window->findChild<QComboBox*>(QStringLiteral("run.backend"));
     QCOMPARE(backends->count(), 4);
     QCOMPARE(backends->currentText(), QStringLiteral("cpu"));
     const int cuda = backends->findData(QStringLiteral("cuda"));
@@ -668,17 +600,17 @@ void TestMainWindow::missingGpuIsExplainedAndTheCpuOffered()
     Q_EMIT backends->activated(cuda);
     QVERIFY(isShown("run.problem"));
     QVERIFY(childText("run.problem").contains(QStringLiteral("no NVIDIA driver")));
-    const auto before = m_window->document()->evaluation();
-    m_window->actionRegistry()->get(QStringLiteral("run.start"))->trigger(); // says the same and runs nothing
+    const auto before = document()->evaluation();
+    window->actionRegistry()->get(QStringLiteral("run.start"))->trigger(); // says the same and runs nothing
     QVERIFY(isShown("run.problem"));
-    QCOMPARE(m_window->engine()->state(), EngineSession::State::Ready);
-    QVERIFY(m_window->document()->evaluation() == before);
-    auto* cpu = m_window->findChild<QPushButton*>(QStringLiteral("run.useCpu"));
+    QCOMPARE(window->engine()->state(), EngineSession::State::Ready);
+    QVERIFY(document()->evaluation() == before);
+    auto* cpu = window->findChild<QPushButton*>(QStringLiteral("run.useCpu"));
     QVERIFY(cpu->isVisible());
     cpu->click();
-    auto* table = m_window->findChild<QTableView*>(QStringLiteral("run.table"));
+    auto* table = window->findChild<QTableView*>(QStringLiteral("run.table"));
     QTRY_COMPARE(table->model()->rowCount(), 1);
-    QCOMPARE(m_window->runPanel()->backend(), QStringLiteral("cpu"));
+    QCOMPARE(window->runPanel()->backend(), QStringLiteral("cpu"));
     QVERIFY(!isShown("run.problem"));
 }
 
@@ -686,38 +618,38 @@ void TestMainWindow::hangingEngineIsToldWithRestart()
 {
     openWindow(fakeEngine("hang"));
     openSmallSample();
-    m_window->engine()->setSilenceLimit(200);
-    const auto evaluation = m_window->document()->evaluation();
-    m_window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
+    window->engine()->setSilenceLimit(200);
+    const auto evaluation = document()->evaluation();
+    window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
     waitForState(EngineSession::State::Running);
     QTRY_VERIFY(isShown("run.problem"));
     QVERIFY(childText("run.problem").contains(QStringLiteral("has not answered")));
     QVERIFY(isShown("run.restart"));
-    m_window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
+    window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
     waitForState(EngineSession::State::Ready);
     QVERIFY(!isShown("run.problem"));
-    QVERIFY(m_window->document()->evaluation() == evaluation && !m_window->document()->isModified());
+    QVERIFY(document()->evaluation() == evaluation && !document()->isModified());
 }
 
 void TestMainWindow::absentEngineIsOneMessage()
 {
     openWindow(QStringLiteral("/no/such/engine"));
     openSmallSample();
-    m_window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
+    window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
     waitForState(EngineSession::State::Failed);
     QVERIFY(childText("run.problem").contains(QStringLiteral("/no/such/engine")));
     QVERIFY(isShown("run.restart"));
-    QVERIFY(!m_window->banner()->isVisible()); // said once, where the run is
-    QVERIFY(!m_window->document()->isModified());
+    QVERIFY(!window->banner()->isVisible()); // said once, where the run is
+    QVERIFY(!document()->isModified());
 }
 
 void TestMainWindow::cancelStopsTheRun()
 {
     openWindow(fakeEngine("slow"));
     openSmallSample();
-    m_window->runPanel()->run();
+    window->runPanel()->run();
     waitForState(EngineSession::State::Running);
-    auto* cancel = m_window->findChild<QPushButton*>(QStringLiteral("run.cancel"));
+    auto* cancel = window->findChild<QPushButton*>(QStringLiteral("run.cancel"));
     QVERIFY(!cancel->isHidden());
     QVERIFY(!isShown("run.start"));
     QTRY_VERIFY(childText("run.needs").contains(QStringLiteral("1 MiB")));
@@ -733,21 +665,21 @@ void TestMainWindow::realEngineKilledDuringARun()
     if (!QFile::exists(engine))
         QSKIP("the engine is not built");
     openWindow(QLatin1Char('"') + engine + QLatin1Char('"'));
-    m_window->fileActions()->openSample(); // 8 x 4096 tokens: long enough to be caught
-    m_window->runPanel()->run();
+    window->fileActions()->openSample(); // 8 x 4096 tokens: long enough to be caught
+    window->runPanel()->run();
     waitForState(EngineSession::State::Running, 20000);
     QTRY_VERIFY_WITH_TIMEOUT(childText("run.needs").startsWith(QStringLiteral("needs"))
-                                 || m_window->engine()->state() != EngineSession::State::Running,
+                                 || window->engine()->state() != EngineSession::State::Running,
                              20000);
-    if (m_window->engine()->state() != EngineSession::State::Running)
+    if (window->engine()->state() != EngineSession::State::Running)
         QSKIP("this machine has not enough memory for the run");
-    QCOMPARE(::kill(static_cast<pid_t>(m_window->engine()->workerId()), SIGKILL), 0);
+    QCOMPARE(::kill(static_cast<pid_t>(window->engine()->workerId()), SIGKILL), 0);
     waitForState(EngineSession::State::Failed);
     QVERIFY(childText("run.problem").contains(QStringLiteral("killed by signal 9")));
     QVERIFY(isShown("run.restart"));
-    m_window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
+    window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
     waitForState(EngineSession::State::Ready);
-    QVERIFY(m_window->isVisible());
+    QVERIFY(window->isVisible());
 }
 
 void TestMainWindow::realEngineRuns()
@@ -757,7 +689,7 @@ void TestMainWindow::realEngineRuns()
         QSKIP("the engine is not built");
     openWindow(QLatin1Char('"') + engine + QLatin1Char('"'));
     openSmallSample();
-    Design design = m_window->document()->design(); // a block of reduced dimensions
+    Design design = document()->design(); // a block of reduced dimensions
     design.model.hiddenSize = 256;
     design.model.intermediateSize = 512;
     design.model.heads = 8;
@@ -765,22 +697,22 @@ void TestMainWindow::realEngineRuns()
     design.model.headDim = 32;
     design.model.vocabSize = 512;
     design.model.layers = 2;
-    QVERIFY(m_window->document()->setDesign(design).ok());
+    QVERIFY(document()->setDesign(design).ok());
     RunOptions options;
     options.layers = 2;
     options.verify = true;
-    m_window->runPanel()->setOptions(options);
-    m_window->runPanel()->run();
-    auto* table = m_window->findChild<QTableView*>(QStringLiteral("run.table"));
+    window->runPanel()->setOptions(options);
+    window->runPanel()->run();
+    auto* table = window->findChild<QTableView*>(QStringLiteral("run.table"));
     QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() > 5 || isShown("run.problem"), 30000);
     QVERIFY2(!isShown("run.problem"), qPrintable(childText("run.problem")));
     QVERIFY2(childText("run.verdict").startsWith(QStringLiteral("Equal to the unsharded")), qPrintable(childText("run.verdict")));
     // The same by several processes, where the engine has MPI; the choice is all that it takes.
-    m_window->docks()->raise(QStringLiteral("run"));
-    if (!m_window->engine()->whyNot(QStringLiteral("mpi")).isEmpty())
+    window->docks()->raise(QStringLiteral("run"));
+    if (!window->engine()->whyNot(QStringLiteral("mpi")).isEmpty())
         QSKIP("the engine has no MPI, or there is no mpirun");
-    m_window->runPanel()->chooseBackend(QStringLiteral("mpi"));
-    m_window->runPanel()->run();
+    window->runPanel()->chooseBackend(QStringLiteral("mpi"));
+    window->runPanel()->run();
     QTRY_VERIFY_WITH_TIMEOUT(childText("run.needs").contains(QStringLiteral(" on mpi")) || isShown("run.problem"), 60000);
     QVERIFY2(!isShown("run.problem"), qPrintable(childText("run.problem")));
     QVERIFY2(childText("run.verdict").startsWith(QStringLiteral("Equal to the unsharded")), qPrintable(childText("run.verdict")));

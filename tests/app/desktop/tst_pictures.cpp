@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views as pictures in files: drawn, not empty, of the right form; text stays text.
-#include "app/desktop/base/actions.h"
-#include "app/desktop/base/banner.h"
-#include "app/desktop/base/settings.h"
-#include "app/desktop/files/fileactions.h"
-#include "app/desktop/files/sample.h"
-#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/pictures/picturedialog.h"
 #include "app/desktop/pictures/pictures.h"
 #include "app/desktop/window/fonts.h"
-#include "app/desktop/window/mainwindow.h"
-#include "model/session/document.h"
+#include "tests/app/desktop/appwindow.h"
+#include "tests/support/files.h"
 #include "tests/support/runner.h"
-#include "tests/widgets/testfonts.h"
 #include "widgets/canvas/navigation.h"
 #include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
 
-#include <QAction>
-#include <QApplication>
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QDir>
@@ -32,49 +23,37 @@
 #include <QRegularExpression>
 #include <QScrollBar>
 #include <QSvgRenderer>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QTimer>
 #include <QTreeView>
 #include <QXmlStreamReader>
 
 #include <cmath>
-#include <memory>
 
 using namespace shardboard;
 
-class TestPictures : public QObject {
+class TestPictures : public QObject, private AppWindow {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase()
     {
-        m_settings = std::make_unique<Settings>(m_folder.filePath(QStringLiteral("settings.ini")));
-        m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
-        m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
-        m_window->resize(1280, 800);
-        m_window->show();
-        QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
-        QVERIFY(m_window->document()->setDesign(sampleDesign().value()).ok());
+        makeNew({ 1280, 800 });
+        QVERIFY(document()->setDesign(sampleDesign().value()).ok());
     }
-    void cleanupTestCase()
-    {
-        m_window.reset();
-        m_theme.reset();
-    }
+    void cleanupTestCase() { drop(); }
 
     void everyViewInEveryForm_data()
     {
         QTest::addColumn<QString>("view");
-        for (const QString& name : m_window->viewNames())
+        for (const QString& name : window->viewNames())
             QTest::newRow(qPrintable(name)) << name;
     }
     void everyViewInEveryForm()
     {
         QFETCH(QString, view);
-        QWidget* widget = m_window->showView(view);
+        QWidget* widget = window->showView(view);
         QVERIFY(widget != nullptr);
         QCoreApplication::processEvents();
-        const auto path = [&](const char* suffix) { return m_folder.filePath(view + QLatin1String(suffix)); };
+        const auto path = [&](const char* suffix) { return folder.filePath(view + QLatin1String(suffix)); };
         QVERIFY(writePicture(widget, path(".png")).ok());
         const QImage image(path(".png"));
         QCOMPARE(image.size(), widget->size() * 2);
@@ -102,11 +81,9 @@ private Q_SLOTS:
 
     void textStaysText()
     {
-        const QString path = m_folder.filePath(QStringLiteral("names.svg"));
-        QVERIFY(writePicture(m_window->meshView(), path).ok());
-        QFile file(path);
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QByteArray text = file.readAll();
+        const QString path = at("names.svg");
+        QVERIFY(writePicture(window->meshView(), path).ok());
+        const QByteArray text = test::contentOf(path);
         QVERIFY(text.contains(">model") && text.contains(">data"));
         QVERIFY2(!text.contains("<image"), "the mesh is a picture of pixels");
     }
@@ -114,11 +91,11 @@ private Q_SLOTS:
     /// Numbers stand in the monospace font, also where a label's text can be selected.
     void textKeepsItsFont()
     {
-        QWidget* widget = m_window->showView(QStringLiteral("inspector"));
+        QWidget* widget = window->showView(QStringLiteral("inspector"));
         QCoreApplication::processEvents();
-        const QString path = m_folder.filePath(QStringLiteral("fonts.svg"));
+        const QString path = at("fonts.svg");
         QVERIFY(writePicture(widget, path).ok());
-        const QString text = QString::fromUtf8(read(path));
+        const QString text = QString::fromUtf8(test::contentOf(path));
         static const QRegularExpression value(
             QStringLiteral("<text[^>]*font-family=\"([^\"]*)\" font-size=\"([^\"]*)\"[^>]*>[\\d.]+ MiB</text>"));
         const QFont mono = monoFont(widget);
@@ -143,11 +120,11 @@ private Q_SLOTS:
     void nothingIsPixelsInVectorPictures()
     {
         QFETCH(QString, view);
-        QWidget* widget = m_window->showView(view);
+        QWidget* widget = window->showView(view);
         QCoreApplication::processEvents();
-        const QString path = m_folder.filePath(view + QStringLiteral("-vector.svg"));
+        const QString path = folder.filePath(view + QStringLiteral("-vector.svg"));
         QVERIFY(writePicture(widget, path).ok());
-        const QByteArray text = read(path);
+        const QByteArray text = test::contentOf(path);
         QVERIFY(text.contains("<text"));
         static const QRegularExpression image(QStringLiteral("<image[^>]* width=\"(\\d+)\""));
         for (auto found = image.globalMatch(QString::fromUtf8(text)); found.hasNext();)
@@ -167,18 +144,18 @@ private Q_SLOTS:
     void nothingLiesBeyondItsFrame()
     {
         QFETCH(QString, view);
-        QWidget* widget = m_window->showView(view);
+        QWidget* widget = window->showView(view);
         QVERIFY(widget != nullptr);
         QCoreApplication::processEvents();
         for (CanvasNavigation* navigation : widget->findChildren<CanvasNavigation*>())
             navigation->zoom(2.5);
         QCoreApplication::processEvents();
-        const QString pixels = m_folder.filePath(view + QStringLiteral("-again.png"));
+        const QString pixels = folder.filePath(view + QStringLiteral("-again.png"));
         QVERIFY(writePicture(widget, pixels, { 2, false }).ok()); // which has no map in the corner either
         const QImage screen = QImage(pixels)
                                   .scaled(widget->size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation)
                                   .convertToFormat(QImage::Format_RGB32);
-        const QString path = m_folder.filePath(view + QStringLiteral("-again.svg"));
+        const QString path = folder.filePath(view + QStringLiteral("-again.svg"));
         QVERIFY(writePicture(widget, path).ok());
         for (CanvasNavigation* navigation : widget->findChildren<CanvasNavigation*>())
             navigation->home();
@@ -214,9 +191,9 @@ private Q_SLOTS:
 
     void scales()
     {
-        QWidget* view = m_window->showView(QStringLiteral("memory"));
+        QWidget* view = window->showView(QStringLiteral("memory"));
         QCoreApplication::processEvents();
-        const QString path = m_folder.filePath(QStringLiteral("scaled.png"));
+        const QString path = at("scaled.png");
         QSize last;
         for (const int scale : { 1, 2, 4 }) {
             QVERIFY(writePicture(view, path, { scale, false }).ok());
@@ -236,11 +213,11 @@ private Q_SLOTS:
 
     void allOfAList()
     {
-        m_window->fileActions()->openSample(QStringLiteral("deepseek3-671b-experts"));
-        QWidget* view = m_window->showView(QStringLiteral("weights"));
+        window->fileActions()->openSample(QStringLiteral("deepseek3-671b-experts"));
+        QWidget* view = window->showView(QStringLiteral("weights"));
         auto* tree = view->findChild<QTreeView*>(QStringLiteral("weightTree"));
         tree->expandAll();
-        m_window->resize(1280, 640);
+        window->resize(1280, 640);
         const QByteArray last = '>' + tree->model()->index(tree->model()->rowCount() - 1, 0).data().toString().toUtf8() + '<';
         QVERIFY(last.size() > 2);
         QCoreApplication::processEvents();
@@ -248,27 +225,27 @@ private Q_SLOTS:
         tree->verticalScrollBar()->setValue(1);
         const int scrolled = tree->verticalScrollBar()->value();
         const QSize size = view->size();
-        const QString seen = m_folder.filePath(QStringLiteral("seen.svg"));
-        const QString all = m_folder.filePath(QStringLiteral("all.svg"));
+        const QString seen = at("seen.svg");
+        const QString all = at("all.svg");
         QVERIFY(writePicture(view, seen, { 1, false }).ok());
         QVERIFY(writePicture(view, all, { 1, true }).ok());
-        QVERIFY2(read(all).count("<text") > read(seen).count("<text"), "rows are missing");
-        QVERIFY2(!read(seen).contains(last) && read(all).contains(last), last.constData());
+        QVERIFY2(test::contentOf(all).count("<text") > test::contentOf(seen).count("<text"), "rows are missing");
+        QVERIFY2(!test::contentOf(seen).contains(last) && test::contentOf(all).contains(last), last.constData());
         QCOMPARE(view->size(), size);
         QCOMPARE(tree->verticalScrollBar()->value(), scrolled);
-        QVERIFY(writePicture(view, m_folder.filePath(QStringLiteral("all.png")), { 1, true }).ok());
-        QVERIFY(QImage(m_folder.filePath(QStringLiteral("all.png"))).height() > size.height());
-        m_window->resize(1280, 800);
-        QVERIFY(m_window->document()->setDesign(sampleDesign().value()).ok());
+        QVERIFY(writePicture(view, at("all.png"), { 1, true }).ok());
+        QVERIFY(QImage(at("all.png")).height() > size.height());
+        window->resize(1280, 800);
+        QVERIFY(document()->setDesign(sampleDesign().value()).ok());
     }
 
     void allOfAZoomedCanvas()
     {
-        auto* canvas = m_window->meshView()->findChild<MeshCanvas*>();
+        auto* canvas = window->meshView()->findChild<MeshCanvas*>();
         QVERIFY(canvas != nullptr);
         const auto picture = [&](bool whole) {
-            const QString path = m_folder.filePath(QStringLiteral("zoomed.png"));
-            return writePicture(m_window->meshView(), path, { 1, whole }).ok() ? QImage(path) : QImage();
+            const QString path = at("zoomed.png");
+            return writePicture(window->meshView(), path, { 1, whole }).ok() ? QImage(path) : QImage();
         };
         const QImage fitted = picture(false);
         canvas->setFocus();
@@ -288,23 +265,23 @@ private Q_SLOTS:
 
     void dialogProposesAndCompletes()
     {
-        const QString folder = m_folder.path();
-        PictureDialog dialog(QStringLiteral("Mesh"), { folder + QStringLiteral("/llama3-8b-mesh.svg"), {} }, true);
+        const QString place = folder.path();
+        PictureDialog dialog(QStringLiteral("Mesh"), { place + QStringLiteral("/llama3-8b-mesh.svg"), {} }, true);
         auto* path = dialog.findChild<QLineEdit*>(QStringLiteral("picture.path"));
         auto* form = dialog.findChild<QComboBox*>(QStringLiteral("picture.form"));
         auto* part = dialog.findChild<QComboBox*>(QStringLiteral("picture.part"));
         const auto save = [&] { return dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save); };
-        QCOMPARE(dialog.choice().path, folder + QStringLiteral("/llama3-8b-mesh.svg"));
+        QCOMPARE(dialog.choice().path, place + QStringLiteral("/llama3-8b-mesh.svg"));
         QVERIFY(!dialog.choice().options.whole);
         form->setCurrentIndex(4); // the form decides the ending
-        QCOMPARE(dialog.choice().path, folder + QStringLiteral("/llama3-8b-mesh.png"));
+        QCOMPARE(dialog.choice().path, place + QStringLiteral("/llama3-8b-mesh.png"));
         QCOMPARE(dialog.choice().options.scale, 4);
-        path->setText(folder + QStringLiteral("/other.pdf")); // a typed ending decides the form
+        path->setText(place + QStringLiteral("/other.pdf")); // a typed ending decides the form
         QCOMPARE(form->currentData().toString(), QStringLiteral("pdf"));
-        path->setText(folder + QStringLiteral("/bare")); // one is added
-        QCOMPARE(dialog.choice().path, folder + QStringLiteral("/bare.pdf"));
-        path->setText(folder + QStringLiteral("/v1.2")); // no ending of a picture
-        QCOMPARE(dialog.choice().path, folder + QStringLiteral("/v1.2.pdf"));
+        path->setText(place + QStringLiteral("/bare")); // one is added
+        QCOMPARE(dialog.choice().path, place + QStringLiteral("/bare.pdf"));
+        path->setText(place + QStringLiteral("/v1.2")); // no ending of a picture
+        QCOMPARE(dialog.choice().path, place + QStringLiteral("/v1.2.pdf"));
         part->setCurrentIndex(1);
         QVERIFY(dialog.choice().options.whole);
         QVERIFY(save()->isEnabled());
@@ -313,9 +290,9 @@ private Q_SLOTS:
         QVERIFY(dialog.findChild<QLabel*>(QStringLiteral("picture.note"))->text().contains(QStringLiteral("/nonexistent")));
         path->clear();
         QVERIFY(!save()->isEnabled());
-        QFile there(folder + QStringLiteral("/there.svg"));
+        QFile there(place + QStringLiteral("/there.svg"));
         QVERIFY(there.open(QIODevice::WriteOnly));
-        path->setText(folder + QStringLiteral("/there"));
+        path->setText(place + QStringLiteral("/there"));
         form->setCurrentIndex(0);
         QCOMPARE(save()->text(), QStringLiteral("Replace"));
         QCOMPARE(pictureName(QStringLiteral("meta/llama 3"), QStringLiteral("mesh")), QStringLiteral("meta-llama-3-mesh"));
@@ -324,38 +301,26 @@ private Q_SLOTS:
     /// From the menu to the file, beside the design's.
     void menuSavesBesideTheDesign()
     {
-        QDir(m_folder.path()).mkdir(QStringLiteral("project"));
-        const QString design = m_folder.filePath(QStringLiteral("project/mine.shardboard"));
-        QVERIFY(m_window->fileActions()->saveTo(design));
+        QDir(folder.path()).mkdir(QStringLiteral("project"));
+        const QString design = at("project/mine.shardboard");
+        QVERIFY(window->fileActions()->saveTo(design));
         QTimer::singleShot(0, qApp, [] {
             auto* dialog = qobject_cast<PictureDialog*>(QApplication::activeModalWidget());
             QVERIFY(dialog != nullptr);
             dialog->accept();
         });
-        m_window->actionRegistry()->get(QStringLiteral("picture.mesh"))->trigger();
-        QVERIFY(read(m_folder.filePath(QStringLiteral("project/mine-mesh.svg"))).contains("<text"));
-        QVERIFY(m_window->banner()->text().contains(QStringLiteral("mine-mesh.svg")));
+        window->actionRegistry()->get(QStringLiteral("picture.mesh"))->trigger();
+        QVERIFY(test::contentOf(at("project/mine-mesh.svg")).contains("<text"));
+        QVERIFY(window->banner()->text().contains(QStringLiteral("mine-mesh.svg")));
     }
 
     void refusals()
     {
-        QVERIFY(!writePicture(m_window.get(), m_folder.filePath(QStringLiteral("a.bmp"))).ok());
-        const Status status = writePicture(m_window.get(), QStringLiteral("/nonexistent/a.png"));
+        QVERIFY(!writePicture(window.get(), at("a.bmp")).ok());
+        const Status status = writePicture(window.get(), QStringLiteral("/nonexistent/a.png"));
         QVERIFY(!status.ok() && status.error().text().find("/nonexistent/a.png") != std::string::npos);
-        QVERIFY(m_window->showView(QStringLiteral("nothing")) == nullptr);
+        QVERIFY(window->showView(QStringLiteral("nothing")) == nullptr);
     }
-
-private:
-    static QByteArray read(const QString& path)
-    {
-        QFile file(path);
-        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-    }
-
-    QTemporaryDir m_folder;
-    std::unique_ptr<Settings> m_settings;
-    std::unique_ptr<ThemeControl> m_theme;
-    std::unique_ptr<MainWindow> m_window;
 };
 
 SHARDBOARD_TEST(TestPictures, withFonts)

@@ -53,12 +53,6 @@ private Q_SLOTS:
 
 namespace {
 
-void settle()
-{
-    for (int i = 0; i < 5; ++i)
-        QCoreApplication::processEvents();
-}
-
 bool open(TestWindow& test, const Design& design)
 {
     if (!QTest::qWaitForWindowExposed(test.window.get()) || !test.document()->setDesign(design).ok())

@@ -35,12 +35,6 @@ private Q_SLOTS:
 
 namespace {
 
-void settle()
-{
-    for (int i = 0; i < 6; ++i)
-        QCoreApplication::processEvents();
-}
-
 void open(TestWindow& test, const QSize& size, double points)
 {
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));

@@ -42,12 +42,6 @@ using namespace shardboard;
 
 namespace {
 
-void settle()
-{
-    for (int i = 0; i < 4; ++i)
-        QCoreApplication::processEvents();
-}
-
 QString describe(const QWidget* widget)
 {
     QStringList path;

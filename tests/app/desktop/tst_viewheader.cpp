@@ -35,12 +35,6 @@ private Q_SLOTS:
 
 namespace {
 
-void settle()
-{
-    for (int i = 0; i < 5; ++i)
-        QCoreApplication::processEvents();
-}
-
 /// Texts of headings that have less room than they take.
 QStringList cutTexts(const QWidget* window)
 {

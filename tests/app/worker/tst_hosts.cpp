@@ -34,7 +34,6 @@ namespace {
 const std::string kHosts = SHARDBOARD_SOURCE_DIR "/tests/app/worker/hosts.sh";
 const std::string kSlurm = SHARDBOARD_SOURCE_DIR "/tests/app/worker/slurm.sh";
 
-std::string enginePath() { return qEnvironmentVariable("SHARDBOARD_ENGINE_PATH").toStdString(); }
 std::string ctlPath() { return qEnvironmentVariable("SHARDBOARD_CTL_PATH").toStdString(); }
 
 /// On hosts as `host1:2,host2:1`, started from the first one.
@@ -77,10 +76,10 @@ bool allGone(const std::map<pid_t, std::string>& processes, int milliseconds = 5
     return true;
 }
 
-json runRequest(const Program& program, int id, RunOptions options = {})
+json hostsRequest(const Program& program, int id, RunOptions options = {})
 {
     options.backend = "mpi";
-    return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) } };
+    return runRequest(program, id, options);
 }
 
 } // namespace
@@ -109,16 +108,8 @@ private Q_SLOTS:
         trial.start(QString::fromStdString(kHosts), { "1", "true" });
         if (!trial.waitForFinished(10000) || trial.exitCode() != 0)
             QSKIP(("no hosts can be made here: " + trial.readAllStandardError()).constData());
-        auto started = WorkerProcess::start(command("host1:1,host2:1"));
-        QVERIFY(started.ok());
-        m_worker = std::move(started).value();
-        const json hello = next("hello");
-        m_worker.reset();
-        if (hello.value("type", "") == "ended")
-            QSKIP(("mpirun cannot start the worker: " + hello["message"].get<std::string>()).c_str());
-        for (const json& backend : hello["backends"])
-            if (backend["name"] == "mpi" && !backend["usable"].get<bool>())
-                QSKIP(("the build has no MPI: " + backend["reason"].get<std::string>()).c_str());
+        if (const std::string why = whyNoMpi(command("host1:1,host2:1")); !why.empty())
+            QSKIP(why.c_str());
     }
     void cleanup() { m_worker.reset(); }
 
@@ -181,7 +172,7 @@ private Q_SLOTS:
         design.workload = { WorkloadKind::Prefill, 4, 512, DType::BF16 };
         QElapsedTimer timer;
         timer.start();
-        QVERIFY(m_worker->send(runRequest(programOf(design), 1, options)).ok());
+        QVERIFY(m_worker->send(hostsRequest(programOf(design), 1, options)).ok());
         const json result = next("result");
         const double most = static_cast<double>(timer.elapsed()) / 1000;
         QVERIFY2(result.contains("profile"), result.dump().substr(0, 300).c_str());
@@ -214,20 +205,20 @@ private Q_SLOTS:
     void cancelReachesAllHosts()
     {
         start("host1:2,host2:2");
-        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+        QVERIFY(m_worker->send(lasting(hostsRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         QVERIFY(m_worker->send({ { "type", "cancel" }, { "id", 1 } }).ok());
         QVERIFY(next("error")["code"] == "cancelled");
         RunOptions options;
         options.verify = true;
-        QVERIFY(m_worker->send(runRequest(programOf({}), 2, options)).ok());
+        QVERIFY(m_worker->send(hostsRequest(programOf({}), 2, options)).ok());
         QVERIFY(next("result")["run"]["verified"] == true);
     }
 
     void aLostHostEndsTheRunWithOneMessage()
     {
         start("host1:2,host2:2");
-        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+        QVERIFY(m_worker->send(lasting(hostsRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         const auto isIt = [](const auto& entry) { return entry.second.starts_with(std::string("host2\0", 6)); };
@@ -251,7 +242,7 @@ private Q_SLOTS:
         qputenv("SHARDBOARD_MPI_SILENCE", "2");
         start("host1:2,host2:1");
         qunsetenv("SHARDBOARD_MPI_SILENCE");
-        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+        QVERIFY(m_worker->send(lasting(hostsRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         // What mpirun has on the other host, and what that has started.
@@ -272,7 +263,7 @@ private Q_SLOTS:
     void nothingIsLeftWhenItsInputCloses()
     {
         start("host1:2,host2:2");
-        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+        QVERIFY(m_worker->send(lasting(hostsRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         m_worker.reset();
@@ -294,9 +285,9 @@ private Q_SLOTS:
         QVERIFY2(hello.value("type", "") == "hello", hello.dump().c_str());
         RunOptions options;
         options.verify = true;
-        QVERIFY(m_worker->send(runRequest(programOf({}), 1, options)).ok());
+        QVERIFY(m_worker->send(hostsRequest(programOf({}), 1, options)).ok());
         QVERIFY(next("result")["run"]["verified"] == true);
-        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 2))).ok());
+        QVERIFY(m_worker->send(lasting(hostsRequest(slowProgram(), 2))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         const auto worker =
@@ -310,7 +301,7 @@ private Q_SLOTS:
         QVERIFY(allGone(all));
         std::atomic<bool> cancel { false };
         const auto answer = askWorker("exec '" + kSlurm + "' 1 srun -n 1 --mpi=none '" + enginePath() + "'",
-                                      runRequest(programOf({}), 1), {}, cancel);
+                                      hostsRequest(programOf({}), 1), {}, cancel);
         QVERIFY(!answer.ok());
         QVERIFY2(answer.error().text().find("--mpi=pmix") != std::string::npos, answer.error().text().c_str());
     }

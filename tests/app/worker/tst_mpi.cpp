@@ -29,8 +29,6 @@ using nlohmann::json;
 
 namespace {
 
-std::string enginePath() { return qEnvironmentVariable("SHARDBOARD_ENGINE_PATH").toStdString(); }
-
 /// As shardctl would start it, but the worker of the build and not the one beside this test. `hosts`: how many processes pretend
 /// to be a host; empty: all of them are on one.
 std::string command(int ranks, const std::string& hosts = {}, const std::string& arguments = {})
@@ -42,12 +40,12 @@ std::string command(int ranks, const std::string& hosts = {}, const std::string&
     return line + "'" + enginePath() + "' " + arguments;
 }
 
-json runRequest(const Program& program, int id, bool verify = false)
+json mpiRequest(const Program& program, int id, bool verify = false)
 {
     RunOptions options;
     options.backend = "mpi";
     options.verify = verify;
-    return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) } };
+    return runRequest(program, id, options);
 }
 
 /// What the system tells of a process: its state and its parent. Nothing of one that has ended, whether or not somebody has asked
@@ -132,16 +130,8 @@ private Q_SLOTS:
         QVERIFY2(access(enginePath().c_str(), X_OK) == 0, "SHARDBOARD_ENGINE_PATH must name the worker");
         if (const auto launcher = engineCommandFor("mpi", {}, 2); !launcher.ok())
             QSKIP("there is no mpirun here");
-        auto started = WorkerProcess::start(command(2));
-        QVERIFY(started.ok());
-        m_worker = std::move(started).value();
-        const json hello = next("hello", 30);
-        m_worker.reset();
-        if (hello.value("type", "") == "ended")
-            QSKIP(("mpirun cannot start the worker: " + hello["message"].get<std::string>()).c_str());
-        for (const json& backend : hello["backends"])
-            if (backend["name"] == "mpi" && !backend["usable"].get<bool>())
-                QSKIP(("the build has no MPI: " + backend["reason"].get<std::string>()).c_str());
+        if (const std::string why = whyNoMpi(command(2)); !why.empty())
+            QSKIP(why.c_str());
     }
     void cleanup() { m_worker.reset(); }
 
@@ -230,7 +220,7 @@ private Q_SLOTS:
         start(ranks, hosts.toStdString());
         TestDesign design;
         design.mesh = "data=2,model=4";
-        QVERIFY(m_worker->send(runRequest(programOf(design), 1, true)).ok());
+        QVERIFY(m_worker->send(mpiRequest(programOf(design), 1, true)).ok());
         const json announced = next("announce");
         QCOMPARE(announced["by_process"].size(), std::size_t { 3 });
         std::int64_t sum = 0;
@@ -277,7 +267,7 @@ private Q_SLOTS:
     void findsABrokenCollective()
     {
         start(4);
-        json request = runRequest(programOf({}), 1, true);
+        json request = mpiRequest(programOf({}), 1, true);
         request["options"]["break_collective"] = "any";
         QVERIFY(m_worker->send(request).ok());
         const json result = next("result");
@@ -289,7 +279,7 @@ private Q_SLOTS:
     {
         start(2);
         for (const char* mode : { "batched", "serial" }) {
-            json request = runRequest(programOf({}), 1);
+            json request = mpiRequest(programOf({}), 1);
             request["options"]["profile"] = mode;
             QVERIFY(m_worker->send(request).ok());
             const json result = next("result");
@@ -307,17 +297,17 @@ private Q_SLOTS:
         start(3);
         QVERIFY(m_worker->send({ { "type", "dance" }, { "id", 1 } }).ok());
         SAME(next("error")["code"], "unknown-request");
-        json bad = runRequest(programOf({}), 2);
+        json bad = mpiRequest(programOf({}), 2);
         bad["plan"] = json::object();
         QVERIFY(m_worker->send(bad).ok());
         SAME(next("error")["code"], "bad-plan");
-        json steps = runRequest(programOf({}), 3);
+        json steps = mpiRequest(programOf({}), 3);
         steps["options"]["break_collective"] = "no such thing"; // found out by all alike
         QVERIFY(m_worker->send(steps).ok());
         const json error = next("error");
         SAME(error["code"], "bad-plan");
         QVERIFY(error["message"].get<std::string>().find("rank") == std::string::npos);
-        QVERIFY(m_worker->send(runRequest(programOf({}), 4)).ok());
+        QVERIFY(m_worker->send(mpiRequest(programOf({}), 4)).ok());
         SAME(next("result")["id"], 4);
     }
 
@@ -325,13 +315,13 @@ private Q_SLOTS:
     {
         start(4);
         for (int round = 0; round < 3; ++round) {
-            QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+            QVERIFY(m_worker->send(lasting(mpiRequest(slowProgram(), 1))).ok());
             SAME(next("progress")["id"], 1);
             QVERIFY(m_worker->send({ { "type", "cancel" }, { "id", 1 } }).ok());
             const json answer = next("error", 60);
             SAME(answer["code"], "cancelled");
         }
-        QVERIFY(m_worker->send(runRequest(programOf({}), 3, true)).ok());
+        QVERIFY(m_worker->send(mpiRequest(programOf({}), 3, true)).ok());
         const json result = next("result");
         SAME(result["id"], 3);
         SAME(result["run"]["verified"], true);
@@ -340,18 +330,18 @@ private Q_SLOTS:
     void cancelReachesOtherHosts()
     {
         start(3, "rank");
-        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+        QVERIFY(m_worker->send(lasting(mpiRequest(slowProgram(), 1))).ok());
         SAME(next("progress")["id"], 1);
         QVERIFY(m_worker->send({ { "type", "cancel" }, { "id", 1 } }).ok());
         SAME(next("error", 20)["code"], "cancelled");
-        QVERIFY(m_worker->send(runRequest(programOf({}), 2, true)).ok());
+        QVERIFY(m_worker->send(mpiRequest(programOf({}), 2, true)).ok());
         SAME(next("result")["run"]["verified"], true);
     }
 
     void quitEndsAllDuringARun()
     {
         start(4);
-        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+        QVERIFY(m_worker->send(lasting(mpiRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         const auto ranks = childrenOf(m_worker->pid());
         QCOMPARE(ranks.size(), std::size_t { 4 });
@@ -366,7 +356,7 @@ private Q_SLOTS:
         for (const bool running : { false, true }) {
             start(4);
             if (running) {
-                QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+                QVERIFY(m_worker->send(lasting(mpiRequest(slowProgram(), 1))).ok());
                 QVERIFY(!next("progress").is_null());
             }
             auto all = childrenOf(m_worker->pid());
@@ -381,7 +371,7 @@ private Q_SLOTS:
     {
         for (const std::size_t which : { 0u, 2u }) {
             start(4);
-            QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+            QVERIFY(m_worker->send(lasting(mpiRequest(slowProgram(), 1))).ok());
             QVERIFY(!next("progress").is_null());
             const auto ranks = childrenOf(m_worker->pid());
             QCOMPARE(ranks.size(), std::size_t { 4 });
@@ -398,7 +388,7 @@ private Q_SLOTS:
     void nothingIsLeftOfAKilledLauncher()
     {
         start(4);
-        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+        QVERIFY(m_worker->send(lasting(mpiRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         const auto ranks = childrenOf(m_worker->pid());
         QCOMPARE(ranks.size(), std::size_t { 4 });
@@ -415,7 +405,7 @@ private Q_SLOTS:
             start(3, trial % 3 == 2 ? "rank" : "");
             const auto ranks = childrenOf(m_worker->pid());
             all.insert(all.end(), ranks.begin(), ranks.end());
-            QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
+            QVERIFY(m_worker->send(lasting(mpiRequest(slowProgram(), 1))).ok());
             usleep(static_cast<useconds_t>(random() % 400000));
             const unsigned what = random() % 4;
             if (what == 0 && !ranks.empty())
@@ -435,7 +425,7 @@ private Q_SLOTS:
         auto started = WorkerProcess::start("exec '" + enginePath() + "'");
         QVERIFY(started.ok());
         m_worker = std::move(started).value();
-        QVERIFY(m_worker->send(runRequest(programOf({}), 1)).ok());
+        QVERIFY(m_worker->send(mpiRequest(programOf({}), 1)).ok());
         const json error = next("error");
         SAME(error["code"], "backend");
         QVERIFY2(error["message"].get<std::string>().find("mpirun") != std::string::npos, error.dump().c_str());

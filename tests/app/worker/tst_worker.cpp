@@ -16,7 +16,6 @@
 
 #include <cmath>
 #include <csignal>
-#include <fcntl.h>
 #include <map>
 #include <random>
 #include <sys/wait.h>
@@ -28,15 +27,8 @@ using nlohmann::json;
 
 namespace {
 
-std::string enginePath() { return qEnvironmentVariable("SHARDBOARD_ENGINE_PATH").toStdString(); }
-
 /// Quoted for the shell; `exec`, so that the process is the engine itself.
 std::string engineCommand() { return "exec '" + enginePath() + "'"; }
-
-json runRequest(const Program& program, int id, const RunOptions& options = {})
-{
-    return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) } };
-}
 
 /// The document with one random place of it made into something else, or taken out.
 void spoil(json& document, std::mt19937& random)
@@ -65,15 +57,6 @@ void spoil(json& document, std::mt19937& random)
                           std::int64_t { 1 } << 62,
                           std::string(5000, 'a') };
     *place = others[random() % std::size(others)];
-}
-
-/// Descriptors that this process has open.
-int openDescriptors()
-{
-    int count = 0;
-    for (int descriptor = 0; descriptor < 1024; ++descriptor)
-        count += fcntl(descriptor, F_GETFD) >= 0;
-    return count;
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "app/worker/workerclient.h"
 #include "app/worker/workercommand.h"
 
+#include "tests/app/worker/workermessages.h"
 #include "tests/support/runner.h"
 
 #include <QElapsedTimer>
@@ -13,7 +14,6 @@
 #include <QTest>
 
 #include <csignal>
-#include <fcntl.h>
 #include <fstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,14 +42,6 @@ WorkerEvent eventOf(WorkerClient& client, std::optional<Kind> wanted = std::null
     none.kind = Kind::Failed;
     none.text = "nothing happened";
     return none;
-}
-
-int openDescriptors()
-{
-    int count = 0;
-    for (int descriptor = 0; descriptor < 1024; ++descriptor)
-        count += fcntl(descriptor, F_GETFD) >= 0;
-    return count;
 }
 
 /// A worker as a line of the shell: its hello, then this.

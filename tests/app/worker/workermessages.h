@@ -3,15 +3,34 @@
 #pragma once
 
 #include "app/worker/workerprocess.h"
+#include "model/io/wire/messages.h"
+#include "model/io/wire/planjson.h"
 #include "tests/engine/testprogram.h"
 
 #include <QElapsedTimer>
 
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <string>
 
 namespace shardboard {
+
+inline std::string enginePath() { return qEnvironmentVariable("SHARDBOARD_ENGINE_PATH").toStdString(); }
+
+/// Descriptors that this process has open.
+inline int openDescriptors()
+{
+    int count = 0;
+    for (int descriptor = 0; descriptor < 1024; ++descriptor)
+        count += fcntl(descriptor, F_GETFD) >= 0;
+    return count;
+}
+
+inline nlohmann::json runRequest(const Program& program, int id, const RunOptions& options = {})
+{
+    return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) } };
+}
 
 /// The next message of that type (others are skipped), or null; of type `ended` when the worker has.
 inline nlohmann::json nextMessage(WorkerProcess& worker, const std::string& type, double seconds)
@@ -28,6 +47,21 @@ inline nlohmann::json nextMessage(WorkerProcess& worker, const std::string& type
         if (message.is_object() && message["type"] == type) // launchers say something, too
             return message;
     }
+    return {};
+}
+
+/// Why a worker that is started so by mpirun cannot be used; empty: it can.
+inline std::string whyNoMpi(const std::string& command)
+{
+    auto worker = WorkerProcess::start(command);
+    if (!worker.ok())
+        return worker.error().text();
+    const nlohmann::json hello = nextMessage(*worker.value(), "hello", 30);
+    if (hello.value("type", "") == "ended")
+        return "mpirun cannot start the worker: " + hello["message"].get<std::string>();
+    for (const nlohmann::json& backend : hello["backends"])
+        if (backend["name"] == "mpi" && !backend["usable"].get<bool>())
+            return "the build has no MPI: " + backend["reason"].get<std::string>();
     return {};
 }
 

@@ -2,9 +2,9 @@
 // Makes small checkpoints for tests, independent of the reader under test.
 #pragma once
 
+#include "tests/support/files.h"
+
 #include <QByteArray>
-#include <QDir>
-#include <QFile>
 #include <QtEndian>
 
 #include <cstdint>
@@ -49,12 +49,6 @@ inline QByteArray safetensorsOf(const std::vector<MadeTensor>& tensors)
         offset += bytes;
     }
     return safetensors(header + "}", static_cast<qsizetype>(offset));
-}
-
-inline bool writeFile(const QString& path, const QByteArray& content)
-{
-    QFile file(path);
-    return file.open(QIODevice::WriteOnly) && file.write(content) == content.size();
 }
 
 /// The weights of a decoder as Hugging Face names them: hidden 8, intermediate 16, vocabulary 32, `layers` layers,

@@ -4,6 +4,7 @@
 #include "model/families/modelsize.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QDir>
 #include <QTest>
@@ -43,61 +44,57 @@ private Q_SLOTS:
 
     void quantisedLlama()
     {
-        const auto out = opened("llama-3.1-8b-finetune");
-        QVERIFY(out.ok());
-        const Graph graph = graphOf(out.value().model);
+        const auto out = sure(opened("llama-3.1-8b-finetune"));
+        const Graph graph = graphOf(out.model);
         QCOMPARE(graph.parameterCount(), 8030261248);
         QCOMPARE(graph.weightCount(), 291);
-        QVERIFY(out.value().model.dtype == DType::F32);
+        QVERIFY(out.model.dtype == DType::F32);
         int companions = 0;
-        for (const Finding& one : out.value().findings) {
+        for (const Finding& one : out.findings) {
             QVERIFY2(one.kind != "checkpoint-missing" && one.kind != "checkpoint-extra", one.message.c_str());
             companions += one.message.find("448 tensors alongside the weights") != std::string::npos ? 1 : 0;
         }
         QCOMPARE(companions, 1);
-        QVERIFY(out.value().findings.size() < 8);
+        QVERIFY(out.findings.size() < 8);
     }
 
     void mistralWithWideHeads()
     {
-        const auto out = opened("mistral-24b");
-        QVERIFY(out.ok());
-        const Graph graph = graphOf(out.value().model);
+        const auto out = sure(opened("mistral-24b"));
+        const Graph graph = graphOf(out.model);
         QCOMPARE(graph.parameterCount(), 23572403200);
         QCOMPARE(graph.weightCount(), 363);
-        QCOMPARE(out.value().model.headDim, 128);
-        QCOMPARE(out.value().findings.size(), std::size_t { 1 }); // only that the weight files are not there
-        QVERIFY(finding(out.value(), "checkpoint-file"));
+        QCOMPARE(out.model.headDim, 128);
+        QCOMPARE(out.findings.size(), std::size_t { 1 }); // only that the weight files are not there
+        QVERIFY(finding(out, "checkpoint-file"));
     }
 
     void mixtral()
     {
-        const auto out = opened("mixtral-8x22b-finetune");
-        QVERIFY(out.ok());
-        const Graph graph = graphOf(out.value().model);
+        const auto out = sure(opened("mixtral-8x22b-finetune"));
+        const Graph graph = graphOf(out.model);
         QCOMPARE(graph.parameterCount(), 140620634112);
         QCOMPARE(graph.weightCount(), 1739);
-        for (const Finding& one : out.value().findings)
+        for (const Finding& one : out.findings)
             QVERIFY2(one.kind == "lfs-pointer" || one.kind == "checkpoint-file", one.message.c_str());
-        QCOMPARE(out.value().model.moe.experts, 8);
-        QCOMPARE(modelSize(out.value().model)->total, 140620634112); // with a vocabulary of 32000; twice that is the index's total
-        QVERIFY(finding(out.value(), "lfs-pointer")->message.find("4998663696 bytes") != std::string::npos);
+        QCOMPARE(out.model.moe.experts, 8);
+        QCOMPARE(modelSize(out.model)->total, 140620634112); // with a vocabulary of 32000; twice that is the index's total
+        QVERIFY(finding(out, "lfs-pointer")->message.find("4998663696 bytes") != std::string::npos);
     }
 
     void falcon()
     {
-        const auto out = opened("falcon-180b");
-        QVERIFY(out.ok());
-        const Graph graph = graphOf(out.value().model);
+        const auto out = sure(opened("falcon-180b"));
+        const Graph graph = graphOf(out.model);
         QCOMPARE(graph.parameterCount(), 359045130240 / 2); // what the index says, in bytes
         QCOMPARE(graph.weightCount(), 644);
-        QCOMPARE(out.value().findings.size(), std::size_t { 1 });
-        QVERIFY(finding(out.value(), "checkpoint-file"));
-        QCOMPARE(out.value().model.heads, 232);
-        QCOMPARE(out.value().model.kvHeads, 8);
-        QCOMPARE(out.value().model.headDim, 64);
-        QVERIFY(!out.value().model.tiedEmbeddings);
-        QCOMPARE(modelSize(out.value().model)->total, 359045130240 / 2);
+        QCOMPARE(out.findings.size(), std::size_t { 1 });
+        QVERIFY(finding(out, "checkpoint-file"));
+        QCOMPARE(out.model.heads, 232);
+        QCOMPARE(out.model.kvHeads, 8);
+        QCOMPARE(out.model.headDim, 64);
+        QVERIFY(!out.model.tiedEmbeddings);
+        QCOMPARE(modelSize(out.model)->total, 359045130240 / 2);
     }
 };
 

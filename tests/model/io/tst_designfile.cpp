@@ -3,6 +3,7 @@
 #include "model/io/design/designfile.h"
 #include "model/io/file/textfile.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QDir>
 #include <QFile>
@@ -95,20 +96,18 @@ private Q_SLOTS:
         for (const Design& design : { sample(), looseSample(), moduleSample(), trainingSample(), shardedOptimizerSample(false),
                                       shardedOptimizerSample(true) }) {
             const std::string text = designText(design);
-            const auto back = designFromText(text, "d");
-            QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
-            QVERIFY(back.value() == design);
-            QCOMPARE(designText(back.value()), text);
+            const auto back = sure(designFromText(text, "d"));
+            QVERIFY(back == design);
+            QCOMPARE(designText(back), text);
         }
     }
 
     void optimizerShardingIsSaid()
     {
         const std::string text = designText(shardedOptimizerSample(true));
-        const auto back = designFromText(text, "d");
-        QVERIFY(back.ok());
+        const auto back = sure(designFromText(text, "d"));
         const OptimizerSharding expected { { "data", "model" }, true };
-        QVERIFY(back.value().workload.optimizer == expected);
+        QVERIFY(back.workload.optimizer == expected);
         QVERIFY(text.find("optimizer_sharding") != std::string::npos);
         // Nothing of it where there is none, and never of inference.
         QVERIFY(designText(trainingSample()).find("optimizer_sharding") == std::string::npos);
@@ -165,9 +164,8 @@ private Q_SLOTS:
         QVERIFY(some.add("P->R") && some.add("S->R") && !some.add("S->") && !some.add("R"));
         for (const TransitionSet& set : { TransitionSet::all(), some, TransitionSet() }) {
             design.picker = { PickerProfile::G3, false, PlanPicker::PartialsOnly, OnReshard::Warn, set, 1 << 20 };
-            const auto back = designFromText(designText(design), "d");
-            QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
-            QVERIFY(back.value() == design);
+            const auto back = sure(designFromText(designText(design), "d"));
+            QVERIFY(back == design);
         }
     }
 
@@ -197,15 +195,14 @@ private Q_SLOTS:
         text = replaced(text, "\"match\":\"*.o_proj.*\"", "\"match\":\"*.o_proj.*\",\"pin\":true");
         text = replaced(text, "\"source\": \"my-rules", "\"zone\": 7,\n    \"source\": \"my-rules");
         text = replaced(text, "\"batch\": 3", "\"batch\": 3,\n    \"cache\": \"paged\"");
-        const auto first = designFromText(text, "d");
-        QVERIFY2(first.ok(), first.ok() ? "" : first.error().text().c_str());
-        const std::string written = designText(first.value());
+        const auto first = sure(designFromText(text, "d"));
+        const std::string written = designText(first);
         for (const char* kept :
              { "\"aaa\": {\n    \"x\": [1,2.5]\n  },", "\"halo\": null", "\"pin\":true", "\"zone\": 7", "\"cache\": \"paged\"" })
             QVERIFY2(written.find(kept) != std::string::npos, kept);
         const auto again = designFromText(written, "d");
-        QVERIFY(again.ok() && again.value() == first.value());
-        Design edited = first.value();
+        QVERIFY(again.ok() && again.value() == first);
+        Design edited = first;
         edited.strategies.insert(edited.strategies.begin(), edited.strategies[1]);
         QVERIFY(designText(edited).find("\"match\":\"*.o_proj.*\",\"pin\":true") != std::string::npos);
     }
@@ -334,9 +331,8 @@ private Q_SLOTS:
         QVERIFY(!designFromText(std::string(1 << 20, '['), "d").ok());
         Design design = sample();
         design.viewState = "{\"a\":" + std::string(200000, '[') + std::string(200000, ']') + "}";
-        const auto back = designFromText(designText(design), "d");
-        QVERIFY(back.ok());
-        QCOMPARE(back.value().viewState, design.viewState);
+        const auto back = sure(designFromText(designText(design), "d"));
+        QCOMPARE(back.viewState, design.viewState);
     }
 
     void savingReplacesTheFileWhole()

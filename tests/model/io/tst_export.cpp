@@ -10,7 +10,8 @@
 #include "model/io/layouts/exporter.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/text/visibletext.h"
-#include "tests/support/models.h"
+#include "tests/support/datarow.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
@@ -33,14 +34,7 @@ namespace {
 
 Design designOf(ModelSpec model, const char* mesh, const char* preset, const Workload& workload = {})
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = std::move(model);
-    design.workload = workload;
-    const auto notes = applyPreset(design, preset);
-    if (!notes.ok())
-        qFatal("%s", notes.error().text().c_str());
-    return design;
+    return designOn(mesh, std::move(model), workload, preset);
 }
 
 Design builtin(const char* model, const char* mesh, const char* preset, const Workload& workload = {})
@@ -101,11 +95,11 @@ Design namedBy(const std::string& name)
     return design;
 }
 
-int linesOf(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
+int linesOf(const std::string& text) { return static_cast<int>(std::ranges::count(text, '\n')); }
 
 bool isPlain(const std::string& text)
 {
-    return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); });
+    return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); });
 }
 
 /// Stages of a layer by the schedule's definition: the layers are dealt to stages x chunks runs in order, the first
@@ -133,8 +127,7 @@ private Q_SLOTS:
         QTest::newRow("quotes") << QByteArray("'\"\\") << QByteArray("\"'\\\"\\\\\"");
         QTest::newRow("controls") << QByteArray("\0\t\n\r\x1b\x7f", 6) << QByteArray("\"\\x00\\x09\\n\\x0d\\x1b\\x7f\"");
         QTest::newRow("e acute") << QByteArray("\xc3\xa9") << QByteArray("\"\\xe9\"");
-        QTest::newRow("line separator, right-to-left override")
-            << QByteArray("\xe2\x80\xa8\xe2\x80\xae") << QByteArray("\"\\u2028\\u202e\"");
+        dataRow("line separator, right-to-left override", QByteArray("\xe2\x80\xa8\xe2\x80\xae"), QByteArray("\"\\u2028\\u202e\""));
         QTest::newRow("emoji") << QByteArray("\xf0\x9f\x98\x80") << QByteArray("\"\\U0001f600\"");
         QTest::newRow("bad bytes") << QByteArray("\xff\x80") << QByteArray("\"\\udcff\\udc80\"");
         QTest::newRow("surrogate") << QByteArray("\xed\xa0\x80") << QByteArray("\"\\udced\\udca0\\udc80\"");
@@ -160,12 +153,11 @@ private Q_SLOTS:
     {
         QFETCH(int, index);
         const Design design = namedBy(kHostile[static_cast<std::size_t>(index)].second);
-        const auto files = filesOf(design);
-        QVERIFY2(files.ok(), files.ok() ? "" : files.error().text().c_str());
-        const std::string text = textOf(files.value().front().text);
+        const auto files = sure(filesOf(design));
+        const std::string text = textOf(files.front().text);
         QVERIFY(isPlain(text));
         QCOMPARE(linesOf(text), linesOf(moduleOf(namedBy("tame"))));
-        const std::string proof = textOf(files.value().back().text);
+        const std::string proof = textOf(files.back().text);
         QVERIFY(isPlain(proof) && json::accept(proof));
         for (const std::string& line : exportLeftOut("jax", design))
             QVERIFY(isPlain(line) && linesOf(line) == 0 && line.size() < 1000);
@@ -254,26 +246,16 @@ for i in range(int(sys.argv[2])):
     {
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("told");
-        QTest::newRow("rest of units") << "grain"
-                                       << "dim 0 is cut in whole units of 48";
-        QTest::newRow("fused halves") << "gate-up"
-                                      << "dim 0 is cut in 2 segments over 4 devices: part 0 is 0:24 + 96:120, in JAX 0:48";
-        QTest::newRow("fused heads") << "stacked-qkv"
-                                     << "in 3 segments";
-        QTest::newRow("sub-axis") << "sub-axis"
-                                  << "a part of mesh axis 'model'";
-        QTest::newRow("does not divide") << "balanced"
-                                         << "dim 1 of size 90 into 4 equal parts";
-        QTest::newRow("strategy that does not fit") << "misfit"
-                                                    << "cannot be applied";
-        QTest::newRow("unknown shape") << "unknown"
-                                       << "not known";
-        QTest::newRow("whole") << "whole"
-                               << "";
-        QTest::newRow("halves over one device") << "one"
-                                                << "";
-        QTest::newRow("whole units that divide") << "units"
-                                                 << "";
+        dataRow("rest of units", "grain", "dim 0 is cut in whole units of 48");
+        dataRow("fused halves", "gate-up", "dim 0 is cut in 2 segments over 4 devices: part 0 is 0:24 + 96:120, in JAX 0:48");
+        dataRow("fused heads", "stacked-qkv", "in 3 segments");
+        dataRow("sub-axis", "sub-axis", "a part of mesh axis 'model'");
+        dataRow("does not divide", "balanced", "dim 1 of size 90 into 4 equal parts");
+        dataRow("strategy that does not fit", "misfit", "cannot be applied");
+        dataRow("unknown shape", "unknown", "not known");
+        dataRow("whole", "whole", "");
+        dataRow("halves over one device", "one", "");
+        dataRow("whole units that divide", "units", "");
     }
     void otherCutsAreRefused()
     {

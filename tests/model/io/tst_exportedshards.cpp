@@ -9,6 +9,7 @@
 #include "model/io/layouts/exporter.h"
 #include "model/text/text.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <nlohmann/json.hpp>
 
@@ -337,7 +338,7 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
                 const auto id = device.get<std::int64_t>();
                 QVERIFY2(positionOf.contains(id) && seen.insert(id).second, name.c_str());
                 // export.py has its own order: the position of the device there.
-                const auto inModule = std::find(module.ids.begin(), module.ids.end(), id) - module.ids.begin();
+                const auto inModule = std::ranges::find(module.ids, id) - module.ids.begin();
                 QVERIFY2(shardInJax(*spec, shape, module.mesh, coordinatesAt(module.mesh, inModule)) == ranges, name.c_str());
                 QVERIFY2(shardOfPlan(planned, shape, design.mesh, positionOf.at(id)) == ranges, name.c_str());
                 ++m_devices;
@@ -350,10 +351,9 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
 
 void TestExportedShards::holdTogether(const Design& design)
 {
-    const auto evaluation = evaluate(design);
-    QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
-    const auto files = exportDesign("jax", design, evaluation.value());
-    const auto refusals = exportRefusals("jax", design, *evaluation.value());
+    const auto evaluation = sure(evaluate(design));
+    const auto files = exportDesign("jax", design, evaluation);
+    const auto refusals = exportRefusals("jax", design, *evaluation);
     if (design.pipeline.present()) {
         QVERIFY(!files.ok());
         QCOMPARE(files.error().where, std::string("pipeline"));
@@ -363,14 +363,14 @@ void TestExportedShards::holdTogether(const Design& design)
     std::set<std::string> refused;
     for (const ExportRefusal& refusal : refusals)
         refused.insert(refusal.error.where);
-    QCOMPARE(refused, differing(design, *evaluation.value()));
+    QCOMPARE(refused, differing(design, *evaluation));
     QCOMPARE(files.ok(), refused.empty());
     if (!files.ok()) {
         ++m_tally.refused;
         return;
     }
     ++m_tally.exported;
-    exported(design, *evaluation.value(), files.value());
+    exported(design, *evaluation, files.value());
 }
 
 void TestExportedShards::exportsEqualThePlan()

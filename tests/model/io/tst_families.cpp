@@ -5,6 +5,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/huggingface/hfconfig.h"
 #include "model/io/json/jsontext.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
 
 #include <QFile>
@@ -235,17 +236,12 @@ private Q_SLOTS:
         QTest::addColumn<QString>("more");
         QTest::addColumn<QString>("part");
         const QString qwen = QStringLiteral(R"("num_experts":4,"num_experts_per_tok":2,"moe_intermediate_size":10)");
-        QTest::newRow("every second layer") << "qwen3_moe" << qwen + ",\"decoder_sparse_step\":2"
-                                            << "in turn";
-        QTest::newRow("some dense layers") << "qwen3_moe" << qwen + ",\"mlp_only_layers\":[0,3]"
-                                           << "in turn";
-        QTest::newRow("scores") << "deepseek_v3"
-                                << QString::fromStdString(kDeepSeek.dump().substr(1, kDeepSeek.dump().size() - 2))
-                + ",\"scoring_func\":\"tanh\""
-                                << "tanh";
-        QTest::newRow("type") << "gpt2"
-                              << "\"a\":1"
-                              << "gpt2";
+        dataRow("every second layer", "qwen3_moe", qwen + ",\"decoder_sparse_step\":2", "in turn");
+        dataRow("some dense layers", "qwen3_moe", qwen + ",\"mlp_only_layers\":[0,3]", "in turn");
+        dataRow("scores", "deepseek_v3",
+                QString::fromStdString(kDeepSeek.dump().substr(1, kDeepSeek.dump().size() - 2)) + ",\"scoring_func\":\"tanh\"",
+                "tanh");
+        dataRow("type", "gpt2", "\"a\":1", "gpt2");
     }
     void whatIsNotUnderstood()
     {

@@ -6,6 +6,7 @@
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <nlohmann/json.hpp>
 
@@ -52,9 +53,8 @@ private Q_SLOTS:
     void presetsReadBack()
     {
         for (const Hardware& hardware : hardwarePresets()) {
-            const auto again = hardwareFromText(hardwareText(hardware), "f.json");
-            QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
-            QVERIFY2(again.value() == hardware, hardware.id.c_str());
+            const auto again = sure(hardwareFromText(hardwareText(hardware), "f.json"));
+            QVERIFY2(again == hardware, hardware.id.c_str());
         }
     }
 
@@ -84,10 +84,10 @@ private Q_SLOTS:
 
     void editsSayWhatDiffers()
     {
-        const auto edited = hardwareFromText(edit(R"("name": "ours", "device": {"memory_bytes": 96e9, "peak_flops": {"fp8": null}},
+        const auto edited =
+            sure(hardwareFromText(edit(R"("name": "ours", "device": {"memory_bytes": 96e9, "peak_flops": {"fp8": null}},
             "levels": [{}, {"link": {"bytes_per_second": 3e10}, "nics_per_device": 0.5}])"),
-                                             "f.json");
-        QVERIFY2(edited.ok(), edited.ok() ? "" : edited.error().text().c_str());
+                                  "f.json"));
         Hardware expected = findHardware("dgx-h100").value();
         expected.id = "dgx-h100-edited";
         expected.name = "ours";
@@ -95,20 +95,19 @@ private Q_SLOTS:
         expected.device.peak.fp8.reset();
         expected.levels[1].link.bytesPerSecond = 3e10;
         expected.levels[1].nicsPerDevice = 0.5;
-        QVERIFY(edited.value() == expected);
-        const auto other = hardwareFromText(
+        QVERIFY(edited == expected);
+        const auto other = sure(hardwareFromText(
             edit(
                 R"("id": "mine", "device": "h200-sxm", "levels": [{"link": {"base": "nvlink5", "alpha_seconds": 0}}, {"link": "ib-xdr"}])"),
-            "f.json");
-        QVERIFY2(other.ok(), other.ok() ? "" : other.error().text().c_str());
-        QCOMPARE(other.value().device, *findDevice("h200-sxm"));
-        QCOMPARE(other.value().device.kernels.flash2Efficiency, std::optional(0.35));
+            "f.json"));
+        QCOMPARE(other.device, *findDevice("h200-sxm"));
+        QCOMPARE(other.device.kernels.flash2Efficiency, std::optional(0.35));
         const auto beyond = hardwareFromText(edit(R"("device": {"kernels": {"flash2_efficiency": 1.5}})"), "f.json");
         QVERIFY(!beyond.ok() && beyond.error().where == "f.json:device.kernels.flash2_efficiency");
-        QCOMPARE(other.value().levels[0].link.alphaSeconds, 0.0);
-        QCOMPARE(other.value().levels[0].link.bytesPerSecond, findLink("nvlink5")->bytesPerSecond);
-        QCOMPARE(other.value().levels[1].link, *findLink("ib-xdr"));
-        QCOMPARE(QString::fromStdString(other.value().id), QString("mine"));
+        QCOMPARE(other.levels[0].link.alphaSeconds, 0.0);
+        QCOMPARE(other.levels[0].link.bytesPerSecond, findLink("nvlink5")->bytesPerSecond);
+        QCOMPARE(other.levels[1].link, *findLink("ib-xdr"));
+        QCOMPARE(QString::fromStdString(other.id), QString("mine"));
     }
 
     /// What a calibration writes and no preset has; files without it read as before.
@@ -121,9 +120,8 @@ private Q_SLOTS:
         here.device.kernels.attentionPacking = Packing { 6e9, 0, {} };
         here.levels[0].link.cache = CacheRate { 4e6, 200e9 };
         here.levels[0].link.messageSeconds = 4e-7;
-        const auto again = hardwareFromText(hardwareText(here), "f.json");
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
-        QVERIFY(again.value() == here);
+        const auto again = sure(hardwareFromText(hardwareText(here), "f.json"));
+        QVERIFY(again == here);
         const auto without = hardwareFromText(
             R"({"format": "shardboard-hardware", "version": 1, "base": "cpu", "device": {"cache": null}})", "f.json");
         QVERIFY(without.ok() && !without.value().device.cache);
@@ -150,13 +148,13 @@ private Q_SLOTS:
 
     void fromNothing()
     {
-        const auto own = hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "id": "shelf", "device": "a100-sxm-40",
+        const auto own =
+            sure(hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "id": "shelf", "device": "a100-sxm-40",
             "levels": [{"fabric": "switch", "size": 4, "link": "pcie4-x16"},
                        {"fabric": "fat-tree", "size": 0, "link": {"bytes_per_second": 1e9, "alpha_seconds": 2e-5}}]})",
-                                          "f.json");
-        QVERIFY2(own.ok(), own.ok() ? "" : own.error().text().c_str());
-        QCOMPARE(own.value().devicesPerNode(), 4);
-        QCOMPARE(own.value().outerLink().bytesPerSecond, 1e9);
+                                  "f.json"));
+        QCOMPARE(own.devicesPerNode(), 4);
+        QCOMPARE(own.outerLink().bytesPerSecond, 1e9);
     }
 
     void nonsenseIsRefused_data()
@@ -245,11 +243,10 @@ private Q_SLOTS:
         QCOMPARE(json::parse(designText(design))["hardware"], json("dgx-h200"));
         setHardware(design, hardwareFromText(edit(R"("levels": [{"link": {"bytes_per_second": 1e9}}])"), "f.json").value());
         const std::string text = designText(design);
-        const auto again = designFromText(text, "d");
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
-        QVERIFY(again.value() == design);
-        QCOMPARE(designText(again.value()), text);
-        QCOMPARE(hardwareOf(again.value()).value().innerLink().bytesPerSecond, 1e9);
+        const auto again = sure(designFromText(text, "d"));
+        QVERIFY(again == design);
+        QCOMPARE(designText(again), text);
+        QCOMPARE(hardwareOf(again).value().innerLink().bytesPerSecond, 1e9);
         // Another preset chosen later counts.
         design.hardware = "dgx-a100";
         QCOMPARE(QString::fromStdString(hardwareOf(design).value().id), QString("dgx-a100"));

@@ -8,6 +8,8 @@
 #include "model/io/layouts/layoutdiff.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/io/shards/shardsjsonread.h"
+#include "tests/support/datarow.h"
+#include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QTemporaryDir>
@@ -17,14 +19,9 @@ using namespace shardboard;
 
 namespace {
 
-Design designOn(const char* mesh, const char* model = "qwen2.5-0.5b")
+Design cutDesign(const char* mesh, const char* model = "qwen2.5-0.5b")
 {
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = builtinModel(model).value();
-    std::vector<std::string> notes;
-    design.strategies = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
-    return design;
+    return designOn(mesh, sure(builtinModel(model)), {}, "megatron-tp");
 }
 
 LayoutTable tableOf(const Design& design, bool shards = false)
@@ -49,26 +46,25 @@ class TestLayoutDiff : public QObject {
 private Q_SLOTS:
     void aDumpEqualsItsDesign()
     {
-        const Design design = designOn("data=2,model=4");
+        const Design design = cutDesign("data=2,model=4");
         const auto evaluation = evaluate(design).value();
         QTemporaryDir folder;
         const std::string path = folder.filePath(QStringLiteral("golden")).toStdString();
         QVERIFY(canDump(design, *evaluation).ok());
         QVERIFY(writeDump(design, *evaluation, path).ok());
-        const auto read = readLayoutTable(path, false);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
-        const auto comparison = compareLayouts(tableOf(design), read.value(), DType::BF16);
+        const auto read = sure(readLayoutTable(path, false));
+        const auto comparison = compareLayouts(tableOf(design), read, DType::BF16);
         QVERIFY2(comparison.equal(), qPrintable(kinds(comparison).join(QLatin1Char('\n'))));
         QVERIFY(comparison.compared > 290);
         // Half of the files is not compared with what they do not say.
         const auto one = readLayoutTable(path + "/named_shardings.json", false).value();
-        QVERIFY(compareLayouts(one, read.value(), DType::BF16).equal());
+        QVERIFY(compareLayouts(one, read, DType::BF16).equal());
     }
 
     /// One weight of one layer in another layout is one entry, with what it costs.
     void oneChangeIsOneEntry()
     {
-        const Design before = designOn("data=2,model=4");
+        const Design before = cutDesign("data=2,model=4");
         Design after = before;
         StrategyEntry entry;
         entry.match = "model.layers.3.mlp.up_proj.weight";
@@ -87,14 +83,14 @@ private Q_SLOTS:
 
     void alikeLayersAreOneRow()
     {
-        const Design before = designOn("data=2,model=4");
+        const Design before = cutDesign("data=2,model=4");
         Design after = before;
         StrategyEntry entry;
         entry.match = "*.mlp.up_proj.weight";
         after.strategies.push_back(entry);
         const auto differences = compareLayouts(tableOf(before), tableOf(after), DType::F32).differences;
         const auto groups = groupedDifferences(differences);
-        const auto up = std::find_if(groups.begin(), groups.end(), [](const DifferenceGroup& g) { return !g.first.activation; });
+        const auto up = std::ranges::find_if(groups, [](const DifferenceGroup& g) { return !g.first.activation; });
         QVERIFY(up != groups.end());
         QCOMPARE(up->first.tensor, std::string("model.layers.*.mlp.up_proj.weight"));
         QCOMPARE(up->count, std::size_t(24));
@@ -102,7 +98,7 @@ private Q_SLOTS:
 
     void meshesAndOrdersOfDevices()
     {
-        const Design design = designOn("data=2,model=4");
+        const Design design = cutDesign("data=2,model=4");
         Design other = design;
         other.mesh = Mesh::make({ { "data", 2 }, { "model", 4 } }, { 7, 6, 5, 4, 3, 2, 1, 0 }).value();
         const auto sameSpecs = compareLayouts(tableOf(design), tableOf(other), DType::F32);
@@ -115,7 +111,7 @@ private Q_SLOTS:
     /// instead of (data, model).
     void shardsAreComparedByContent()
     {
-        Design design = designOn("data=2,model=4");
+        Design design = cutDesign("data=2,model=4");
         design.strategies.push_back({ "lm_head.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
         design.strategies.push_back(
             { "*embed_tokens.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
@@ -139,7 +135,7 @@ private Q_SLOTS:
     /// A weight that is cut unevenly says so: equal specs do not hide other cut rules.
     void unevenCutsAreSaid()
     {
-        Design balanced = designOn("model=7");
+        Design balanced = cutDesign("model=7");
         balanced.strategies = { { "*.down_proj.weight", { StrategyKind::Spec, {}, 0, "P(None, 'model')" }, CutRule::Balanced } };
         Design ceil = balanced;
         ceil.strategies.front().cut = CutRule::CeilFlat;
@@ -155,7 +151,7 @@ private Q_SLOTS:
     /// What one dump says of a tensor and the other does not is a difference, though the rest is equal.
     void whatIsMissingIsTold()
     {
-        const Design design = designOn("data=2,model=4");
+        const Design design = cutDesign("data=2,model=4");
         const auto evaluation = evaluate(design).value();
         QTemporaryDir folder;
         const auto written = [&](const char* name) {
@@ -189,7 +185,7 @@ private Q_SLOTS:
     /// A dump of even cuts says which device holds what, so it is compared with shards.json by content.
     void aDumpAgainstShards()
     {
-        const Design design = designOn("data=2,model=2");
+        const Design design = cutDesign("data=2,model=2");
         const auto evaluation = evaluate(design).value();
         QTemporaryDir folder;
         QVERIFY(writeDump(design, *evaluation, folder.path().toStdString()).ok());
@@ -206,7 +202,7 @@ private Q_SLOTS:
     /// Equal layouts on other stages are no equal designs, whatever says so: design, dump or proof.
     void stagesAreCompared()
     {
-        Design design = designOn("stage=2,model=2");
+        Design design = cutDesign("stage=2,model=2");
         design.workload.kind = WorkloadKind::Train;
         design.workload.microBatches = 2; // which the interleaved schedule needs
         Design piped = design;
@@ -216,8 +212,8 @@ private Q_SLOTS:
         const LayoutComparison comparison = compareLayouts(tableOf(design), tableOf(piped), DType::F32);
         const auto hasMoved = [&](const QString& name) { return of(comparison).contains(QStringLiteral("stages ") + name); };
         QVERIFY(hasMoved(QStringLiteral("model.layers.0.mlp.up_proj.weight")) && hasMoved(QStringLiteral("model.norm.weight")));
-        const auto first = std::find_if(comparison.differences.begin(), comparison.differences.end(),
-                                        [](const LayoutDifference& d) { return d.what == LayoutDifference::What::Stages; });
+        const auto first = std::ranges::find_if(comparison.differences,
+                                                [](const LayoutDifference& d) { return d.what == LayoutDifference::What::Stages; });
         QCOMPARE(first->left, std::string("every device"));
         // Its table is embedding and head, so it is on both ends.
         QCOMPARE(QString::fromStdString(first->tensor + " " + first->right), QStringLiteral("model.embed_tokens.weight stage=0,1"));
@@ -247,7 +243,7 @@ private Q_SLOTS:
     /// Its list of device ids is long before it says anything else.
     void aProofOfManyDevicesIsKnown()
     {
-        const Design design = designOn("data=512,model=4");
+        const Design design = cutDesign("data=512,model=4");
         QTemporaryDir folder;
         const std::string path = folder.filePath(QStringLiteral("shards.json")).toStdString();
         QVERIFY(writeFileAtomically(path, proofOf(design)).ok());
@@ -280,21 +276,11 @@ private Q_SLOTS:
         QTest::addColumn<QString>("change");
         QTest::addColumn<QString>("into");
         QTest::addColumn<QString>("error");
-        QTest::newRow("device twice") << "[1]"
-                                      << "[0]"
-                                      << "two shards";
-        QTest::newRow("device of no mesh") << "[1]"
-                                           << "[5]"
-                                           << "not of the mesh";
-        QTest::newRow("outside the shape") << "[2,4]"
-                                           << "[2,5]"
-                                           << "outside dim 0";
-        QTest::newRow("no pair") << "[2,4]"
-                                 << "[2]"
-                                 << "pair";
-        QTest::newRow("a device without shard") << R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]})"
-                                                << ""
-                                                << "1 of 2 devices";
+        dataRow("device twice", "[1]", "[0]", "two shards");
+        dataRow("device of no mesh", "[1]", "[5]", "not of the mesh");
+        dataRow("outside the shape", "[2,4]", "[2,5]", "outside dim 0");
+        dataRow("no pair", "[2,4]", "[2]", "pair");
+        dataRow("a device without shard", R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]})", "", "1 of 2 devices");
     }
     void wrongProofs()
     {
@@ -319,27 +305,13 @@ private Q_SLOTS:
         QTest::addColumn<QString>("axis");
         QTest::addColumn<QString>("devices");
         QTest::addColumn<QString>("error");
-        QTest::newRow("first stage") << "s"
-                                     << "[0,1]"
-                                     << "";
-        QTest::newRow("both stages") << "s"
-                                     << "[0,1,2,3]"
-                                     << "";
-        QTest::newRow("half a stage") << "s"
-                                      << "[2]"
-                                      << "1 of 2 devices";
-        QTest::newRow("one and a half") << "s"
-                                        << "[0,1,3]"
-                                        << "3 of 4 devices";
-        QTest::newRow("no device") << "s"
-                                   << "[]"
-                                   << "0 of 4 devices";
-        QTest::newRow("across the stages") << "m"
-                                           << "[0,1]"
-                                           << "2 of 4 devices";
-        QTest::newRow("no such axis") << "q"
-                                      << "[0,1]"
-                                      << "no axis 'q'";
+        dataRow("first stage", "s", "[0,1]", "");
+        dataRow("both stages", "s", "[0,1,2,3]", "");
+        dataRow("half a stage", "s", "[2]", "1 of 2 devices");
+        dataRow("one and a half", "s", "[0,1,3]", "3 of 4 devices");
+        dataRow("no device", "s", "[]", "0 of 4 devices");
+        dataRow("across the stages", "m", "[0,1]", "2 of 4 devices");
+        dataRow("no such axis", "q", "[0,1]", "no axis 'q'");
     }
     void wrongStages()
     {

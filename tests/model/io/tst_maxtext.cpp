@@ -5,7 +5,9 @@
 #include "model/io/maxtext/maxtextresolve.h"
 #include "model/io/maxtext/rulefile.h"
 #include "model/text/text.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QDir>
 #include <QDirIterator>
@@ -142,32 +144,24 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("shown"); // dims by |, axes by +
-        QTest::newRow("scalar") << "P()"
-                                << "";
-        QTest::newRow("one") << "P('fsdp',)"
-                             << "fsdp";
-        QTest::newRow("none") << "P(None,)"
-                              << "-";
-        QTest::newRow("two") << "P('fsdp', None)"
-                             << "fsdp|-";
-        QTest::newRow("several axes") << "P(('fsdp', 'expert'), None)"
-                                      << "fsdp+expert|-";
-        QTest::newRow("one dim of several") << "P(('fsdp', 'expert'),)"
-                                            << "fsdp+expert";
-        QTest::newRow("quote inside") << "P(\"it's\", 'x')"
-                                      << "it's|x";
+        dataRow("scalar", "P()", "");
+        dataRow("one", "P('fsdp',)", "fsdp");
+        dataRow("none", "P(None,)", "-");
+        dataRow("two", "P('fsdp', None)", "fsdp|-");
+        dataRow("several axes", "P(('fsdp', 'expert'), None)", "fsdp+expert|-");
+        dataRow("one dim of several", "P(('fsdp', 'expert'),)", "fsdp+expert");
+        dataRow("quote inside", "P(\"it's\", 'x')", "it's|x");
     }
     void pythonTexts()
     {
         QFETCH(QString, spec);
         QFETCH(QString, shown);
-        const auto read = specFromPython(spec.toStdString(), "f");
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        const auto read = sure(specFromPython(spec.toStdString(), "f"));
         std::vector<std::string> dims;
-        for (const auto& axes : read.value())
+        for (const auto& axes : read)
             dims.push_back(axes.empty() ? "-" : joined(axes, "+"));
         QCOMPARE(QString::fromStdString(joined(dims, "|")), shown);
-        QCOMPARE(QString::fromStdString(pythonSpecText(read.value())), spec);
+        QCOMPARE(QString::fromStdString(pythonSpecText(read)), spec);
     }
 
     void pythonNames()
@@ -197,16 +191,15 @@ private Q_SLOTS:
     void folderNames()
     {
         const auto rules = rulePresetNames();
-        const auto read = readDumpFolderName("/x/sharding_info/deepseek2-16b/v6e-16/slice_4/"
-                                             "rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true",
-                                             rules);
-        QVERIFY(read.ok());
+        const auto read = sure(readDumpFolderName("/x/sharding_info/deepseek2-16b/v6e-16/slice_4/"
+                                                  "rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true",
+                                                  rules));
         const DumpFolder expected { "deepseek2-16b",
                                     "v6e-16",
                                     4,
                                     "pipeline-large-moe",
                                     { { "ici_fsdp_parallelism", "-1" }, { "use_ring_of_experts", "true" } } };
-        QCOMPARE(read.value(), expected);
+        QCOMPARE(read, expected);
         QCOMPARE(
             dumpFolderName(expected),
             std::string("deepseek2-16b/v6e-16/slice_4/rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true"));
@@ -219,27 +212,24 @@ private Q_SLOTS:
 
     void writesWhatItReads()
     {
-        const auto weights = dumpFromText(kNamed, "f");
-        QVERIFY2(weights.ok(), weights.ok() ? "" : weights.error().text().c_str());
-        const auto& dump = std::get<NamedDump>(weights.value());
+        const auto weights = sure(dumpFromText(kNamed, "f"));
+        const auto& dump = std::get<NamedDump>(weights);
         QCOMPARE(dump.mesh.text(), std::string("data=2,fsdp=4"));
         QCOMPARE(dump.entries[1].spec, (DumpSpec { { "fsdp", "data" }, {} }));
         QCOMPARE(dumpText(dump), std::string(kNamed));
         QCOMPARE(localShape({ 16, 3 }, dump.entries[1].spec, dump.mesh), (std::vector<std::int64_t> { 2, 3 }));
         QCOMPARE(replicationOf(dump.entries[0].spec, dump.mesh), std::int64_t(8));
 
-        const auto activations = dumpFromText(kActivations, "f");
-        QVERIFY2(activations.ok(), activations.ok() ? "" : activations.error().text().c_str());
-        QVERIFY(!std::get<ActivationDump>(activations.value()).entries[1].names);
-        QCOMPARE(dumpText(std::get<ActivationDump>(activations.value())), std::string(kActivations));
+        const auto activations = sure(dumpFromText(kActivations, "f"));
+        QVERIFY(!std::get<ActivationDump>(activations).entries[1].names);
+        QCOMPARE(dumpText(std::get<ActivationDump>(activations)), std::string(kActivations));
     }
 
     void oldFormsAndOthersKeys()
     {
-        const auto old = dumpFromText(named(kMesh, "[\"fsdp\"]").toStdString(), "f");
-        QVERIFY2(old.ok(), old.ok() ? "" : old.error().text().c_str());
-        QVERIFY(!std::get<NamedDump>(old.value()).entries[0].shape);
-        QVERIFY(dumpText(std::get<NamedDump>(old.value())).find("\"shape\": [") == std::string::npos);
+        const auto old = sure(dumpFromText(named(kMesh, "[\"fsdp\"]").toStdString(), "f"));
+        QVERIFY(!std::get<NamedDump>(old).entries[0].shape);
+        QVERIFY(dumpText(std::get<NamedDump>(old)).find("\"shape\": [") == std::string::npos);
         const auto more = dumpFromText(named(kMesh, "[\"fsdp\"]", ",\"note\":{\"mesh\":[{}]},\"shape\":[8]").toStdString(), "f");
         QVERIFY2(more.ok(), more.ok() ? "" : more.error().text().c_str());
     }
@@ -252,58 +242,53 @@ private Q_SLOTS:
         QTest::newRow("list") << QByteArray("[]") << "f:1:1: an object of entries is expected, this is a list";
         QTest::newRow("nothing") << QByteArray("{}") << "f: the dump has no entry";
         QTest::newRow("no spec") << QByteArray("{\"w\":\n{\"shape\":[]}}") << "f:2:12: the partition_spec of w is missing";
-        QTest::newRow("unknown axis") << named(kMesh, "[\"tensor\"]")
-                                      << "f:3:26: the spec of w names 'tensor', which the mesh lacks; its axes are data=2,fsdp=4";
-        QTest::newRow("axis twice") << named(kMesh, "[\"fsdp\",[\"data\",\"fsdp\"]]")
-                                    << "f:3:42: the spec of w uses mesh axis 'fsdp' twice";
-        QTest::newRow("spec too long") << named(kMesh, "[null,null]", ",\n\"shape\":[4]")
-                                       << "f:4:12: the spec of w has 2 entries for a shape of 1 dims";
-        QTest::newRow("indivisible") << named(
-            kMesh, "[\"fsdp\"]",
-            ",\n\"shape\":[6]") << "f:4:12: dim 0 of w has size 6, which its 4 parts do not divide; check the mesh data=2,fsdp=4";
-        QTest::newRow("size missing") << named("{\"axis_names\":[\"a\"],\"shape\":{}}", "[]")
-                                      << "f:2:39: mesh axis 'a' of w has no size";
-        QTest::newRow("name missing") << named("{\"axis_names\":[],\"shape\":{\"a\":2}}", "[]")
-                                      << "f:2:41: mesh.shape of w has a size for 'a', which axis_names lacks";
-        QTest::newRow("size zero") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":0}}", "[]")
-                                   << "f:2:43: 0 stands where the size of mesh axis 'a', at least 1, is expected of w";
-        QTest::newRow("size text") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":\"2\"}}", "[]")
-                                   << "f:2:44: a text stands where the size of mesh axis 'a'";
-        QTest::newRow("axis twice in mesh") << named("{\"axis_names\":[\"a\",\"a\"],\"shape\":{\"a\":2}}", "[]")
-                                            << "f:2:48: mesh axis 'a' appears twice";
-        QTest::newRow("too many devices") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":99999999}}", "[]")
-                                          << "f:2:51: the mesh has more than 1048576 devices";
+        dataRow("unknown axis", named(kMesh, "[\"tensor\"]"),
+                "f:3:26: the spec of w names 'tensor', which the mesh lacks; its axes are data=2,fsdp=4");
+        dataRow("axis twice", named(kMesh, "[\"fsdp\",[\"data\",\"fsdp\"]]"), "f:3:42: the spec of w uses mesh axis 'fsdp' twice");
+        dataRow("spec too long", named(kMesh, "[null,null]", ",\n\"shape\":[4]"),
+                "f:4:12: the spec of w has 2 entries for a shape of 1 dims");
+        dataRow("indivisible", named(kMesh, "[\"fsdp\"]", ",\n\"shape\":[6]"),
+                "f:4:12: dim 0 of w has size 6, which its 4 parts do not divide; check the mesh data=2,fsdp=4");
+        dataRow("size missing", named("{\"axis_names\":[\"a\"],\"shape\":{}}", "[]"), "f:2:39: mesh axis 'a' of w has no size");
+        dataRow("name missing", named("{\"axis_names\":[],\"shape\":{\"a\":2}}", "[]"),
+                "f:2:41: mesh.shape of w has a size for 'a', which axis_names lacks");
+        dataRow("size zero", named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":0}}", "[]"),
+                "f:2:43: 0 stands where the size of mesh axis 'a', at least 1, is expected of w");
+        dataRow("size text", named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":\"2\"}}", "[]"),
+                "f:2:44: a text stands where the size of mesh axis 'a'");
+        dataRow("axis twice in mesh", named("{\"axis_names\":[\"a\",\"a\"],\"shape\":{\"a\":2}}", "[]"),
+                "f:2:48: mesh axis 'a' appears twice");
+        dataRow("too many devices", named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":99999999}}", "[]"),
+                "f:2:51: the mesh has more than 1048576 devices");
         QTest::newRow("mesh is null") << named("null", "[]") << "f:2:12: null stands where the value of mesh is expected of w";
-        QTest::newRow("spec is text") << named(kMesh, "\"fsdp\"")
-                                      << "f:3:23: a text stands where the value of partition_spec is expected of w";
-        QTest::newRow("spec holds a number") << named(kMesh, "[4]")
-                                             << "f:3:20: a number stands where a name, a list of names or null is expected of w";
-        QTest::newRow("spec nests") << named(kMesh, "[[[\"fsdp\"]]]")
-                                    << "f:3:20: a list stands where the name of a mesh axis is expected of w";
-        QTest::newRow("shape negative") << named(kMesh, "[]", ",\"shape\":[-1]")
-                                        << "f:3:32: -1 stands where a size of the shape is expected of w";
+        dataRow("spec is text", named(kMesh, "\"fsdp\""),
+                "f:3:23: a text stands where the value of partition_spec is expected of w");
+        dataRow("spec holds a number", named(kMesh, "[4]"),
+                "f:3:20: a number stands where a name, a list of names or null is expected of w");
+        dataRow("spec nests", named(kMesh, "[[[\"fsdp\"]]]"),
+                "f:3:20: a list stands where the name of a mesh axis is expected of w");
+        dataRow("shape negative", named(kMesh, "[]", ",\"shape\":[-1]"),
+                "f:3:32: -1 stands where a size of the shape is expected of w");
         const QByteArray two = named(kMesh, "[]")
                                    .replace("}\n}",
                                             "},\n\"v\":{\"mesh\":{\"axis_names\":[\"data\",\"fsdp\"],\"shape\":{\"data\":4,"
                                             "\"fsdp\":2}},\"partition_spec\":[]}}");
-        QTest::newRow("meshes differ")
-            << two << "f:4:70: the mesh of v, data=4,fsdp=2, differs from that of the entries before, data=2,fsdp=4";
-        QTest::newRow("kinds mixed") << named(kMesh, "[]").replace("}\n}", "},\n\"v\":{\"partition_spec\":[]}}")
-                                     << "f:4:25: the entry v has no mesh, unlike those before";
-        QTest::newRow("entry twice") << QByteArray("{\"w\":{\"partition_spec\":[]},\n\"w\":{}}")
-                                     << "f:2:3: the entry w appears twice";
-        QTest::newRow("logical with lists") << QByteArray("{\"w\":{\"partition_spec\":[[\"a\",\"b\"]]}}")
-                                            << "f:1:35: the partition_spec of w holds a list where a logical name is expected";
-        QTest::newRow("activation without spec")
-            << QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\"}}]}")
-            << "f:2:24: PartitionSpec of x is missing";
-        QTest::newRow("activation spec") << QByteArray(
-            "{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\",\"PartitionSpec\":\"P(a)\"}}]}")
-                                         << "f:2:47: '(a)' is not a tuple as Python writes it";
-        QTest::newRow("activations are an object") << QByteArray("{\"Activation Sharding Dump\":{}}")
-                                                   << "f:1:29: an object stands where a list of activations is expected";
-        QTest::newRow("activation is empty") << QByteArray("{\"Activation Sharding Dump\":[{}]}")
-                                             << "f:1:31: an activation is an object with one key, this one has 0";
+        dataRow("meshes differ", two,
+                "f:4:70: the mesh of v, data=4,fsdp=2, differs from that of the entries before, data=2,fsdp=4");
+        dataRow("kinds mixed", named(kMesh, "[]").replace("}\n}", "},\n\"v\":{\"partition_spec\":[]}}"),
+                "f:4:25: the entry v has no mesh, unlike those before");
+        dataRow("entry twice", QByteArray("{\"w\":{\"partition_spec\":[]},\n\"w\":{}}"), "f:2:3: the entry w appears twice");
+        dataRow("logical with lists", QByteArray("{\"w\":{\"partition_spec\":[[\"a\",\"b\"]]}}"),
+                "f:1:35: the partition_spec of w holds a list where a logical name is expected");
+        dataRow("activation without spec", QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\"}}]}"),
+                "f:2:24: PartitionSpec of x is missing");
+        dataRow("activation spec",
+                QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\",\"PartitionSpec\":\"P(a)\"}}]}"),
+                "f:2:47: '(a)' is not a tuple as Python writes it");
+        dataRow("activations are an object", QByteArray("{\"Activation Sharding Dump\":{}}"),
+                "f:1:29: an object stands where a list of activations is expected");
+        dataRow("activation is empty", QByteArray("{\"Activation Sharding Dump\":[{}]}"),
+                "f:1:31: an activation is an object with one key, this one has 0");
     }
     void badDumps()
     {
@@ -369,12 +354,11 @@ private Q_SLOTS:
                                 { ".params/w", { "embed", "mlp" }, std::vector<std::int64_t> { 6, 8 } },
                                 { ".opt_state/mu/w", { "embed", "mlp" }, std::vector<std::int64_t> { 6, 8 } },
                                 { ".params/v", { "", "embed" }, std::nullopt } } };
-        const auto out = resolveWeights(logical, setup, mesh, warnings);
-        QVERIFY(out.ok());
-        QCOMPARE(out.value().entries[0].spec, DumpSpec {});
-        QCOMPARE(out.value().entries[1].spec, (DumpSpec { { "fsdp" }, { "expert" } }));
-        QCOMPARE(out.value().entries[2].spec, out.value().entries[1].spec);
-        QCOMPARE(out.value().entries[3].spec, (DumpSpec { {}, { "fsdp", "expert" } }));
+        const auto out = sure(resolveWeights(logical, setup, mesh, warnings));
+        QCOMPARE(out.entries[0].spec, DumpSpec {});
+        QCOMPARE(out.entries[1].spec, (DumpSpec { { "fsdp" }, { "expert" } }));
+        QCOMPARE(out.entries[2].spec, out.entries[1].spec);
+        QCOMPARE(out.entries[3].spec, (DumpSpec { {}, { "fsdp", "expert" } }));
         QCOMPARE(warnings.size(), std::size_t(1));
         RuleSetup unknown = setup;
         unknown.rules[0].axes = { "tensor" };
@@ -435,8 +419,8 @@ private Q_SLOTS:
             QSKIP("no shared data; set SHARDBOARD_SHARED to its folder");
         const QStringList folders = dumpFolders(shared(""));
         for (const QString& folder : folders)
-            QTest::newRow(qPrintable(folder.section(QStringLiteral("maxtext/"), -1)))
-                << folder << folder.left(folder.indexOf(QStringLiteral("sharding_info"))) + QStringLiteral("rules");
+            dataRow(qPrintable(folder.section(QStringLiteral("maxtext/"), -1)), folder,
+                    folder.left(folder.indexOf(QStringLiteral("sharding_info"))) + QStringLiteral("rules"));
         QVERIFY(folders.size() >= 19);
     }
     /// Both weight files and the activations, byte for byte.
@@ -444,12 +428,9 @@ private Q_SLOTS:
     {
         QFETCH(QString, folder);
         QFETCH(QString, rules);
-        const auto name = readDumpFolderName(folder.toStdString(), rulePresetNames());
-        QVERIFY2(name.ok(), name.ok() ? "" : name.error().text().c_str());
-        const auto setup = openRules(sourcesOf(rules, name.value()));
-        QVERIFY2(setup.ok(), setup.ok() ? "" : setup.error().text().c_str());
-        const auto mesh = meshOfFolder(setup.value(), name.value());
-        QVERIFY2(mesh.ok(), mesh.ok() ? "" : mesh.error().text().c_str());
+        const auto name = sure(readDumpFolderName(folder.toStdString(), rulePresetNames()));
+        const auto setup = sure(openRules(sourcesOf(rules, name)));
+        const auto mesh = sure(meshOfFolder(setup, name));
 
         const std::string path = folder.toStdString() + "/";
         const auto logical = readLogicalDump(path + "logical_shardings.json");
@@ -458,23 +439,20 @@ private Q_SLOTS:
         QVERIFY2(golden.ok(), golden.ok() ? "" : golden.error().text().c_str());
         QVERIFY(golden.value().entries.size() >= 42);
         std::vector<std::string> warnings;
-        const auto made = resolveWeights(logical.value(), setup.value(), mesh.value(), warnings);
-        QVERIFY(made.ok());
+        const auto made = sure(resolveWeights(logical.value(), setup, mesh, warnings));
         QVERIFY(warnings.empty());
-        QCOMPARE(made.value().mesh, golden.value().mesh);
-        QCOMPARE(differences(made.value().entries, golden.value().entries), 0);
-        QCOMPARE(dumpText(made.value()), readTextFile(path + "named_shardings.json").value());
+        QCOMPARE(made.mesh, golden.value().mesh);
+        QCOMPARE(differences(made.entries, golden.value().entries), 0);
+        QCOMPARE(dumpText(made), readTextFile(path + "named_shardings.json").value());
         QCOMPARE(dumpText(logical.value()), readTextFile(path + "logical_shardings.json").value());
 
-        const auto activations = readActivationDump(path + "input_shardings.json");
-        QVERIFY2(activations.ok(), activations.ok() ? "" : activations.error().text().c_str());
-        ActivationDump blank = activations.value();
+        const auto activations = sure(readActivationDump(path + "input_shardings.json"));
+        ActivationDump blank = activations;
         for (ActivationEntry& entry : blank.entries)
             if (entry.names)
                 entry.spec.clear(); // so that nothing can be right by being copied
-        const auto resolved = resolveActivations(blank, setup.value(), mesh.value());
-        QVERIFY(resolved.ok());
-        QCOMPARE(dumpText(resolved.value()), readTextFile(path + "input_shardings.json").value());
+        const auto resolved = sure(resolveActivations(blank, setup, mesh));
+        QCOMPARE(dumpText(resolved), readTextFile(path + "input_shardings.json").value());
     }
 
     /// Wrong ways to resolve must not pass on the real dumps of today.
@@ -522,10 +500,9 @@ private Q_SLOTS:
     void oldestDumps()
     {
         QFETCH(QString, folder);
-        const auto golden = readNamedDump(folder.toStdString() + "/named_shardings.json");
-        QVERIFY2(golden.ok(), golden.ok() ? "" : golden.error().text().c_str());
-        QCOMPARE(golden.value().entries.size(), std::size_t(39));
-        QCOMPARE(dumpText(golden.value()), readTextFile(folder.toStdString() + "/named_shardings.json").value());
+        const auto golden = sure(readNamedDump(folder.toStdString() + "/named_shardings.json"));
+        QCOMPARE(golden.entries.size(), std::size_t(39));
+        QCOMPARE(dumpText(golden), readTextFile(folder.toStdString() + "/named_shardings.json").value());
 
         std::map<std::string, std::vector<std::string>> names;
         const auto weightOf = [](const std::string& name) {
@@ -539,7 +516,7 @@ private Q_SLOTS:
                 names[weightOf(entry.name)] = entry.names;
         }
         LogicalDump logical;
-        for (const NamedEntry& entry : golden.value().entries) {
+        for (const NamedEntry& entry : golden.entries) {
             QVERIFY2(names.contains(weightOf(entry.name)), entry.name.c_str());
             logical.entries.push_back({ entry.name,
                                         weightOf(entry.name).empty() ? std::vector<std::string> {} : names[weightOf(entry.name)],
@@ -547,7 +524,7 @@ private Q_SLOTS:
         }
         const auto folderName = readDumpFolderName(folder.toStdString(), rulePresetNames());
         std::vector<std::string> axes;
-        for (const MeshAxis& axis : golden.value().mesh.axes())
+        for (const MeshAxis& axis : golden.mesh.axes())
             axes.push_back(axis.name);
         RuleSources sources;
         sources.base = shared("history/87335ad942/rules/base.yml").toStdString();
@@ -558,10 +535,10 @@ private Q_SLOTS:
             return resolveWeights(logical, setup.value(), meshOfFolder(setup.value(), folderName.value()).value(), warnings)
                 .value();
         };
-        QCOMPARE(made().mesh, golden.value().mesh);
-        QCOMPARE(differences(made().entries, golden.value().entries), 9); // all of them end in ['scale']
+        QCOMPARE(made().mesh, golden.mesh);
+        QCOMPARE(differences(made().entries, golden.entries), 9); // all of them end in ['scale']
         sources.settings.push_back("logical_axis_rules=[[norm, [tensor, tensor_transpose, tensor_sequence]]]");
-        QCOMPARE(differences(made().entries, golden.value().entries), 0);
+        QCOMPARE(differences(made().entries, golden.entries), 0);
     }
 
     /// Worked examples: local shapes of today's dumps.

@@ -5,6 +5,7 @@
 #include "model/io/design/designfile.h"
 #include "tests/model/io/checkpointmaker.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -111,15 +112,14 @@ private Q_SLOTS:
     void builtinsHaveTheirPublishedCounts()
     {
         QFETCH(QString, name);
-        const auto model = openModel(name.toStdString());
-        QVERIFY(model.ok());
-        QCOMPARE(model.value().model.source, "builtin:" + name.toStdString());
-        QVERIFY(model.value().findings.empty());
-        const auto size = modelSize(model.value().model);
+        const auto model = sure(openModel(name.toStdString()));
+        QCOMPARE(model.model.source, "builtin:" + name.toStdString());
+        QVERIFY(model.findings.empty());
+        const auto size = modelSize(model.model);
         QVERIFY(size);
         QCOMPARE(size->total, publishedParameters(name.toStdString()));
         QCOMPARE(size->active, publishedActiveParameters(name.toStdString()));
-        QCOMPARE(parameters(model.value().model), size->total);
+        QCOMPARE(parameters(model.model), size->total);
     }
 
     void publishedCountsAreThoseOfTheCards()
@@ -152,12 +152,11 @@ private Q_SLOTS:
     {
         writeConfig(tinyConfig());
         for (const std::string& argument : { folder(), folder() + "/", folder() + "/config.json" }) {
-            const auto out = openModel(argument);
-            QVERIFY(out.ok());
-            QVERIFY2(out.value().findings.empty(), allOf(out.value().findings).constData());
+            const auto out = sure(openModel(argument));
+            QVERIFY2(out.findings.empty(), allOf(out.findings).constData());
             // embedding and head 2 x 32 x 8, norm 8, per layer 8x8 q, 2 x 4x8 k v, 8x8 o, 3 x 8x16 mlp, 2 norms
-            QCOMPARE(parameters(out.value().model), 2 * 256 + 8 + 12 * (64 + 64 + 64 + 384 + 16));
-            QCOMPARE(out.value().model.name, m_folder->path().section(QLatin1Char('/'), -1).toStdString());
+            QCOMPARE(parameters(out.model), 2 * 256 + 8 + 12 * (64 + 64 + 64 + 384 + 16));
+            QCOMPARE(out.model.name, m_folder->path().section(QLatin1Char('/'), -1).toStdString());
         }
     }
 
@@ -165,10 +164,9 @@ private Q_SLOTS:
     {
         const QJsonObject bare = without(without(tinyConfig(), "head_dim"), "num_key_value_heads");
         for (const QJsonObject& config : { bare, set(set(bare, "head_dim", QJsonValue()), "num_key_value_heads", QJsonValue()) }) {
-            const auto out = opened(config);
-            QVERIFY(out.ok());
-            QCOMPARE(out.value().model.headDim, 4);
-            QCOMPARE(out.value().model.kvHeads, 2);
+            const auto out = sure(opened(config));
+            QCOMPARE(out.model.headDim, 4);
+            QCOMPARE(out.model.kvHeads, 2);
         }
         const auto mistral =
             opened(set(without(set(tinyConfig("mistral"), "num_attention_heads", 16), "num_key_value_heads"), "head_dim", 2));
@@ -198,9 +196,9 @@ private Q_SLOTS:
 
     void ropeParametersAreRead()
     {
-        const auto out = opened(set(tinyConfig(), "rope_parameters", QJsonObject { { QStringLiteral("rope_theta"), 250000.0 } }));
-        QVERIFY(out.ok());
-        QCOMPARE(out.value().model.ropeTheta, 250000.0);
+        const auto out =
+            sure(opened(set(tinyConfig(), "rope_parameters", QJsonObject { { QStringLiteral("rope_theta"), 250000.0 } })));
+        QCOMPARE(out.model.ropeTheta, 250000.0);
     }
 
     void wrongSizesNameFileAndKey_data()
@@ -253,9 +251,8 @@ private Q_SLOTS:
     void wholeCheckpointFits()
     {
         write("model.safetensors", safetensorsOf(withHead(tinyDecoder(12))));
-        const auto out = opened(tinyConfig());
-        QVERIFY(out.ok());
-        QVERIFY2(out.value().findings.empty(), allOf(out.value().findings).constData());
+        const auto out = sure(opened(tinyConfig()));
+        QVERIFY2(out.findings.empty(), allOf(out.findings).constData());
         const auto byFile = openModel(folder() + "/model.safetensors");
         QVERIFY(byFile.ok() && byFile.value().model.hasGraph() && byFile.value().findings.empty());
     }
@@ -265,9 +262,8 @@ private Q_SLOTS:
         write("model.safetensors", safetensorsOf(tinyDecoder(12)));
         const auto silent = opened(tinyConfig());
         QVERIFY(silent.ok() && silent.value().model.tiedEmbeddings && silent.value().findings.empty());
-        const auto wrong = opened(set(tinyConfig(), "tie_word_embeddings", false));
-        QVERIFY(wrong.ok());
-        QVERIFY(has(wrong.value().findings, "checkpoint-missing", "1 tensor of the graph not in the checkpoint: lm_head.weight"));
+        const auto wrong = sure(opened(set(tinyConfig(), "tie_word_embeddings", false)));
+        QVERIFY(has(wrong.findings, "checkpoint-missing", "1 tensor of the graph not in the checkpoint: lm_head.weight"));
     }
 
     void differencesAreCountedNotListed()
@@ -281,9 +277,8 @@ private Q_SLOTS:
             if (tensor.name.ends_with("q_proj.weight"))
                 tensor.shape = { 16, 4 };
         write("model.safetensors", safetensorsOf(tensors));
-        const auto out = opened(tinyConfig());
-        QVERIFY(out.ok());
-        const auto& findings = out.value().findings;
+        const auto out = sure(opened(tinyConfig()));
+        const auto& findings = out.findings;
         QVERIFY2(has(findings, "quantized", "2 tensors alongside the weights"), allOf(findings).constData());
         QVERIFY2(
             has(findings, "checkpoint-extra", "1 tensor of the checkpoint not in the graph: model.layers.*.mlp.up_proj.weight"),
@@ -326,15 +321,14 @@ private Q_SLOTS:
     void unknownArchitectureOpensAsWeights()
     {
         write("model.safetensors", safetensorsOf({ { "h.10.w", { 4, 2 } }, { "h.2.w", { 4, 2 } }, { "wte", { 7 } } }));
-        const auto out = opened({ { QStringLiteral("model_type"), QStringLiteral("gpt2") } });
-        QVERIFY(out.ok());
-        const ModelSpec& model = out.value().model;
+        const auto out = sure(opened({ { QStringLiteral("model_type"), QStringLiteral("gpt2") } }));
+        const ModelSpec& model = out.model;
         QVERIFY(!model.hasGraph());
         QVERIFY(QString::fromStdString(model.notUnderstood).contains(QStringLiteral("gpt2")));
         QCOMPARE(model.looseWeights.size(), std::size_t { 3 });
         QCOMPARE(model.looseWeights[0].tensor.name, std::string("h.2.w"));
         QCOMPARE(model.looseWeights[1].tensor.shape, (Shape { 4, 2 }));
-        QVERIFY(has(out.value().findings, "not-understood", "gpt2"));
+        QVERIFY(has(out.findings, "not-understood", "gpt2"));
         m_folder->remove();
         init();
         QVERIFY(
@@ -346,10 +340,9 @@ private Q_SLOTS:
     {
         write("adapter.safetensors", safetensorsOf({ { "a", { 4, 2 } } }));
         for (const std::string& argument : { folder(), file("adapter.safetensors").toStdString() }) {
-            const auto out = openModel(argument);
-            QVERIFY(out.ok());
-            QCOMPARE(out.value().model.looseWeights.size(), std::size_t { 1 });
-            QVERIFY(!out.value().model.looseWeights[0].unknownShape);
+            const auto out = sure(openModel(argument));
+            QCOMPARE(out.model.looseWeights.size(), std::size_t { 1 });
+            QVERIFY(!out.model.looseWeights[0].unknownShape);
         }
     }
 
@@ -364,14 +357,13 @@ private Q_SLOTS:
         write("a.safetensors", safetensorsOf({ { "x", { 2 } }, { "y", { 2 } } }));
         write("model.safetensors.index.json",
               R"({"metadata":{"total_size":12},"weight_map":{"x":"a.safetensors","z":"a.safetensors","w":"b.safetensors"}})");
-        const auto out = openModel(folder());
-        QVERIFY(out.ok());
-        const auto& findings = out.value().findings;
+        const auto out = sure(openModel(folder()));
+        const auto& findings = out.findings;
         QVERIFY2(has(findings, "checkpoint-index", "1 tensor in the files but not in model.safetensors.index.json: y"),
                  allOf(findings).constData());
         QVERIFY2(has(findings, "checkpoint-index", "z in a.safetensors"), allOf(findings).constData());
         QVERIFY2(has(findings, "checkpoint-file", "missing: b.safetensors"), allOf(findings).constData());
-        QCOMPARE(out.value().model.looseWeights.size(), std::size_t { 4 });
+        QCOMPARE(out.model.looseWeights.size(), std::size_t { 4 });
     }
 
     void indexStaysInItsFolder_data()
@@ -403,10 +395,9 @@ private Q_SLOTS:
             write("model.safetensors.index.json",
                   "{\"metadata\":{\"total_size\":" + QByteArray::number(static_cast<qlonglong>(claimed)) + "},\"weight_map\":{"
                       + map + "}}");
-            const auto out = openModel(folder());
-            QVERIFY(out.ok());
-            QCOMPARE(has(out.value().findings, "checkpoint-size", "bytes in all"), claimed != bytes);
-            QVERIFY(has(out.value().findings, "checkpoint-file", "not there"));
+            const auto out = sure(openModel(folder()));
+            QCOMPARE(has(out.findings, "checkpoint-size", "bytes in all"), claimed != bytes);
+            QVERIFY(has(out.findings, "checkpoint-file", "not there"));
         }
     }
 };

@@ -4,7 +4,9 @@
 #include "model/io/yaml/yamltext.h"
 #include "model/text/text.h"
 #include "tests/model/io/checkpointmaker.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -114,18 +116,16 @@ private Q_SLOTS:
 
     void yamlPlaces()
     {
-        const auto value = parseYaml("a: 1\nb:\n  - x\n  - [y,\n     z]\n", "f.yml");
-        QVERIFY(value.ok());
-        QCOMPARE(yamlPlace("f.yml", *value.value().find("a")), std::string("f.yml:1:4"));
-        QCOMPARE(yamlPlace("f.yml", value.value().find("b")->items[1].items[1]), std::string("f.yml:5:6"));
+        const auto value = sure(parseYaml("a: 1\nb:\n  - x\n  - [y,\n     z]\n", "f.yml"));
+        QCOMPARE(yamlPlace("f.yml", *value.find("a")), std::string("f.yml:1:4"));
+        QCOMPARE(yamlPlace("f.yml", value.find("b")->items[1].items[1]), std::string("f.yml:5:6"));
     }
 
     void aliasesAndMerges()
     {
-        const auto value = parseYaml("a: &x [1, 2]\nb: *x\nc: &m {k: 1, l: 2}\nd: {<<: *m, l: 3}\n", "f");
-        QVERIFY2(value.ok(), value.ok() ? "" : value.error().text().c_str());
-        QCOMPARE(value.value().find("b")->items.size(), std::size_t(2));
-        const YamlValue& d = *value.value().find("d");
+        const auto value = sure(parseYaml("a: &x [1, 2]\nb: *x\nc: &m {k: 1, l: 2}\nd: {<<: *m, l: 3}\n", "f"));
+        QCOMPARE(value.find("b")->items.size(), std::size_t(2));
+        const YamlValue& d = *value.find("d");
         QCOMPARE(d.keys, (std::vector<std::string> { "l", "k" }));
         QCOMPARE(d.find("l")->integer(), std::optional<std::int64_t>(3));
         QCOMPARE(d.find("k")->integer(), std::optional<std::int64_t>(1));
@@ -136,20 +136,20 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QString>("error");
         QTest::newRow("open list") << QByteArray("a: [1,\n2\n") << "f.yml:2:1: not valid YAML: end of sequence flow not found";
-        QTest::newRow("open quote") << QByteArray("a: 'x\n")
-                                    << "f.yml:1:6: not valid YAML: a quote is still open at the end; close it where it began";
-        QTest::newRow("open quote over lines")
-            << QByteArray("a: \"x\nb: 2\n# c\n\n") << "f.yml:3:4: not valid YAML: a quote is still open at the end";
-        QTest::newRow("key twice") << QByteArray("a: 1\nb: 2\na: 3\n")
-                                   << "f.yml:3:1: the key 'a' appears twice, first on line 1; keep one of them";
-        QTest::newRow("cycle in a list") << QByteArray("a: &x [1,\n *x]\n")
-                                         << "f.yml:2:2: the alias stands inside its own anchor, which never ends";
+        dataRow("open quote", QByteArray("a: 'x\n"),
+                "f.yml:1:6: not valid YAML: a quote is still open at the end; close it where it began");
+        dataRow("open quote over lines", QByteArray("a: \"x\nb: 2\n# c\n\n"),
+                "f.yml:3:4: not valid YAML: a quote is still open at the end");
+        dataRow("key twice", QByteArray("a: 1\nb: 2\na: 3\n"),
+                "f.yml:3:1: the key 'a' appears twice, first on line 1; keep one of them");
+        dataRow("cycle in a list", QByteArray("a: &x [1,\n *x]\n"),
+                "f.yml:2:2: the alias stands inside its own anchor, which never ends");
         QTest::newRow("cycle in a map") << QByteArray("&x {a: *x}") << "f.yml:1:8: the alias stands inside its own anchor";
         QTest::newRow("no anchor") << QByteArray("a: *y\n") << "f.yml:1:4: not valid YAML: the referenced anchor is not defined";
         QTest::newRow("two documents") << QByteArray("a: 1\n---\nb: 2\n") << "f.yml:3:1: a second document begins here";
         QTest::newRow("a list as key") << QByteArray("[a]: 1\n") << "f.yml:1:1: a key is a list; keys are words";
-        QTest::newRow("tag") << QByteArray("a: !!python/object:os.system x\n")
-                             << "f.yml:1:4: the tag tag:yaml.org,2002:python/object:os.system is not understood";
+        dataRow("tag", QByteArray("a: !!python/object:os.system x\n"),
+                "f.yml:1:4: the tag tag:yaml.org,2002:python/object:os.system is not understood");
         QTest::newRow("zero byte") << QByteArray("a: 1\nb: \0c\n", 10) << "f.yml:2:4: the byte 0 cannot stand in YAML";
         QTest::newRow("end of text byte") << QByteArray("a: 1\n\x04 b: 2\n") << "f.yml:2:1: the byte 4 cannot stand in YAML";
         QTest::newRow("deep") << QByteArray(40, '[') << "f.yml:1:";
@@ -160,9 +160,8 @@ private Q_SLOTS:
             bomb += "a" + QByteArray::number(i) + ": &a" + QByteArray::number(i) + " ["
                 + ("*a" + QByteArray::number(i - 1) + ",").repeated(10) + "]\n";
         QTest::newRow("alias bomb") << bomb << "f.yml:5:5: more than 200000 values, aliases written out";
-        QTest::newRow("long alias") << QByteArray("a: &a '" + QByteArray(900000, 'a') + "'\nb: [" + QByteArray("*a,").repeated(1000)
-                                                  + "]\n")
-                                    << "f.yml:2:";
+        dataRow("long alias",
+                QByteArray("a: &a '" + QByteArray(900000, 'a') + "'\nb: [" + QByteArray("*a,").repeated(1000) + "]\n"), "f.yml:2:");
     }
     void badYaml()
     {
@@ -213,26 +212,24 @@ private Q_SLOTS:
     void baseFile()
     {
         const std::string path = write("base.yml", kBase);
-        const auto setup = openRules({ path, {}, {}, {} });
-        QVERIFY2(setup.ok(), setup.ok() ? "" : setup.error().text().c_str());
-        QCOMPARE(ruleText(setup.value()), std::string("mlp:tensor embed:fsdp exp: norm: activation_length:context"));
-        QCOMPARE(setup.value().rules[1].place, path + ":4");
-        QCOMPARE(setup.value().dataSharding, (std::vector<std::string> { "data", "fsdp" }));
-        QCOMPARE(setup.value().name, std::string("base.yml"));
-        QCOMPARE(meshOf(setup.value(), 8, 1).value().text(), std::string("data=1,fsdp=4,tensor=2"));
-        QCOMPARE(setup.value().warnings.size(), std::size_t(1)); // the axis context
-        QVERIFY2(setup.value().warnings[0].starts_with(path + ":7 (activation_length): the mesh has no axis 'context'"),
-                 all(setup.value().warnings));
+        const auto setup = sure(openRules({ path, {}, {}, {} }));
+        QCOMPARE(ruleText(setup), std::string("mlp:tensor embed:fsdp exp: norm: activation_length:context"));
+        QCOMPARE(setup.rules[1].place, path + ":4");
+        QCOMPARE(setup.dataSharding, (std::vector<std::string> { "data", "fsdp" }));
+        QCOMPARE(setup.name, std::string("base.yml"));
+        QCOMPARE(meshOf(setup, 8, 1).value().text(), std::string("data=1,fsdp=4,tensor=2"));
+        QCOMPARE(setup.warnings.size(), std::size_t(1)); // the axis context
+        QVERIFY2(setup.warnings[0].starts_with(path + ":7 (activation_length): the mesh has no axis 'context'"),
+                 all(setup.warnings));
     }
 
     void basesOnBases()
     {
         write("base.yml", kBase);
         const std::string path = write("more.yml", "base_config: base.yml\nmesh_axes: [fsdp, tensor]\nici_tensor_parallelism: 4\n");
-        const auto setup = openRules({ path, {}, {}, {} });
-        QVERIFY2(setup.ok(), setup.ok() ? "" : setup.error().text().c_str());
-        QCOMPARE(meshOf(setup.value(), 8, 1).value().text(), std::string("fsdp=2,tensor=4"));
-        QCOMPARE(setup.value().rules.size(), std::size_t(5));
+        const auto setup = sure(openRules({ path, {}, {}, {} }));
+        QCOMPARE(meshOf(setup, 8, 1).value().text(), std::string("fsdp=2,tensor=4"));
+        QCOMPARE(setup.rules.size(), std::size_t(5));
         const std::string circle = write("circle.yml", "base_config: circle.yml\n");
         QCOMPARE(errorOf({ circle, {}, {}, {} }),
                  QStringLiteral("circle.yml:1:14: more than 8 configurations name each other as base_config; check for a circle"));
@@ -342,20 +339,18 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("setting");
         QTest::addColumn<QString>("error");
-        QTest::newRow("no value") << "ici_fsdp_parallelism"
-                                  << "--set: 'ici_fsdp_parallelism' sets nothing; write it as key=value";
-        QTest::newRow("no number")
-            << "ici_fsdp_parallelism=x"
-            << "--set ici_fsdp_parallelism: 'x' is not a size of a mesh axis; use a whole number of at least 1, or -1 to fill";
-        QTest::newRow("zero") << "ici_fsdp_parallelism=0"
-                              << "--set ici_fsdp_parallelism: the number 0 is not a size of a mesh axis; use a whole number of at "
-                                 "least 1, or -1 to fill";
-        QTest::newRow("fraction") << "ici_fsdp_parallelism=1.5"
-                                  << "--set ici_fsdp_parallelism: the number 1.5 is not a size of a mesh axis; use a whole number "
-                                     "of at least 1, or -1 to fill";
-        QTest::newRow("rules") << "logical_axis_rules=[[a]]"
-                               << "--set logical_axis_rules: a rule is a pair of a logical name and mesh axes, this list has 1 "
-                                  "entry; write a rule as ['embed', ['fsdp', 'tensor']]";
+        dataRow("no value", "ici_fsdp_parallelism", "--set: 'ici_fsdp_parallelism' sets nothing; write it as key=value");
+        dataRow("no number", "ici_fsdp_parallelism=x",
+                "--set ici_fsdp_parallelism: 'x' is not a size of a mesh axis; use a whole number of at least 1, or -1 to fill");
+        dataRow("zero", "ici_fsdp_parallelism=0",
+                "--set ici_fsdp_parallelism: the number 0 is not a size of a mesh axis; use a whole number of at "
+                "least 1, or -1 to fill");
+        dataRow("fraction", "ici_fsdp_parallelism=1.5",
+                "--set ici_fsdp_parallelism: the number 1.5 is not a size of a mesh axis; use a whole number "
+                "of at least 1, or -1 to fill");
+        dataRow("rules", "logical_axis_rules=[[a]]",
+                "--set logical_axis_rules: a rule is a pair of a logical name and mesh axes, this list has 1 "
+                "entry; write a rule as ['embed', ['fsdp', 'tensor']]");
     }
     void settingsAreChecked()
     {
@@ -379,48 +374,45 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QString>("error");
         const QString pair = QStringLiteral("; write a rule as ['embed', ['fsdp', 'tensor']]");
-        QTest::newRow("empty") << QByteArray()
-                               << "c.yml:1:1: the file holds nothing; write mesh_axes and logical_axis_rules into it";
-        QTest::newRow("comment only") << QByteArray("# nothing\n")
-                                      << "c.yml:1:1: the file holds nothing; write mesh_axes and logical_axis_rules into it";
-        QTest::newRow("a list") << QByteArray(
-            "- a\n") << "c.yml:1:1: a list stands where keys are expected; write mesh_axes: [...] and logical_axis_rules: [...]";
-        QTest::newRow("other keys")
-            << QByteArray("a: 1\n")
-            << "c.yml:1:1: none of mesh_axes, logical_axis_rules and data_sharding is here; check that this is the right file";
-        QTest::newRow("no pair") << QByteArray("logical_axis_rules:\n- [embed, fsdp]\n- [mlp]\n")
-                                 << "c.yml:3:3: a rule is a pair of a logical name and mesh axes, this list has 1 entry" + pair;
-        QTest::newRow("three") << QByteArray("logical_axis_rules:\n- [embed, fsdp, tensor]\n")
-                               << "c.yml:2:3: a rule is a pair of a logical name and mesh axes, this list has 3 entries" + pair;
-        QTest::newRow("a word") << QByteArray("logical_axis_rules: [embed, fsdp]\n")
-                                << "c.yml:1:22: a rule is a pair of a logical name and mesh axes, this is 'embed'" + pair;
-        QTest::newRow("a map") << QByteArray("logical_axis_rules:\n  - embed: fsdp\n")
-                               << "c.yml:2:5: a rule is a pair of a logical name and mesh axes, this is a map" + pair;
-        QTest::newRow("rules are a word") << QByteArray("logical_axis_rules: yes\n")
-                                          << "c.yml:1:21: true stands where a list of rules is expected" + pair;
-        QTest::newRow("list in a list")
-            << QByteArray("logical_axis_rules:\n- [embed, [fsdp, [tensor]]]\n")
-            << "c.yml:2:18: a list stands where a mesh axis is expected; a list of names cannot hold another list";
-        QTest::newRow("axes are a number") << QByteArray("logical_axis_rules:\n- [embed, 4]\n")
-                                           << "c.yml:2:11: the number 4 stands where a mesh axis is expected; use a name, in "
-                                              "quotes if it looks like a number or a truth value";
-        QTest::newRow("axes are a map") << QByteArray("logical_axis_rules:\n- [embed, {fsdp: 2}]\n")
-                                        << "c.yml:2:11: a map stands where a mesh axis is expected; use a name, in quotes if it "
-                                           "looks like a number or a truth value";
-        QTest::newRow("null among axes") << QByteArray("logical_axis_rules:\n- [embed, [fsdp, ~]]\n")
-                                         << "c.yml:2:18: nothing stands where a mesh axis is expected; use a name, in quotes if it "
-                                            "looks like a number or a truth value";
-        QTest::newRow("name is null") << QByteArray("logical_axis_rules:\n- [null, fsdp]\n")
-                                      << "c.yml:2:4: nothing stands where a logical name is expected; use a name, in quotes if it "
-                                         "looks like a number or a truth value";
-        QTest::newRow("mesh is a word") << QByteArray("mesh_axes: fsdp\n")
-                                        << "c.yml:1:12: 'fsdp' stands where a list of names is expected; write it as [data, fsdp]";
-        QTest::newRow("axis twice") << QByteArray("mesh_axes: [fsdp, data,\n  fsdp]\n")
-                                    << "c.yml:2:3: mesh axis 'fsdp' appears twice; name each once";
-        QTest::newRow("two data lists") << QByteArray("data_sharding: [[a], [b]]\n")
-                                        << "c.yml:1:22: data_sharding holds more than one list; write it as [[data, fsdp]]";
-        QTest::newRow("cycle") << QByteArray("logical_axis_rules: &r\n- [embed, *r]\n")
-                               << "c.yml:2:11: the alias stands inside its own anchor, which never ends; write the values out";
+        dataRow("empty", QByteArray(), "c.yml:1:1: the file holds nothing; write mesh_axes and logical_axis_rules into it");
+        dataRow("comment only", QByteArray("# nothing\n"),
+                "c.yml:1:1: the file holds nothing; write mesh_axes and logical_axis_rules into it");
+        dataRow("a list", QByteArray("- a\n"),
+                "c.yml:1:1: a list stands where keys are expected; write mesh_axes: [...] and logical_axis_rules: [...]");
+        dataRow("other keys", QByteArray("a: 1\n"),
+                "c.yml:1:1: none of mesh_axes, logical_axis_rules and data_sharding is here; check that this is the right file");
+        dataRow("no pair", QByteArray("logical_axis_rules:\n- [embed, fsdp]\n- [mlp]\n"),
+                "c.yml:3:3: a rule is a pair of a logical name and mesh axes, this list has 1 entry" + pair);
+        dataRow("three", QByteArray("logical_axis_rules:\n- [embed, fsdp, tensor]\n"),
+                "c.yml:2:3: a rule is a pair of a logical name and mesh axes, this list has 3 entries" + pair);
+        dataRow("a word", QByteArray("logical_axis_rules: [embed, fsdp]\n"),
+                "c.yml:1:22: a rule is a pair of a logical name and mesh axes, this is 'embed'" + pair);
+        dataRow("a map", QByteArray("logical_axis_rules:\n  - embed: fsdp\n"),
+                "c.yml:2:5: a rule is a pair of a logical name and mesh axes, this is a map" + pair);
+        dataRow("rules are a word", QByteArray("logical_axis_rules: yes\n"),
+                "c.yml:1:21: true stands where a list of rules is expected" + pair);
+        dataRow("list in a list", QByteArray("logical_axis_rules:\n- [embed, [fsdp, [tensor]]]\n"),
+                "c.yml:2:18: a list stands where a mesh axis is expected; a list of names cannot hold another list");
+        dataRow("axes are a number", QByteArray("logical_axis_rules:\n- [embed, 4]\n"),
+                "c.yml:2:11: the number 4 stands where a mesh axis is expected; use a name, in "
+                "quotes if it looks like a number or a truth value");
+        dataRow("axes are a map", QByteArray("logical_axis_rules:\n- [embed, {fsdp: 2}]\n"),
+                "c.yml:2:11: a map stands where a mesh axis is expected; use a name, in quotes if it "
+                "looks like a number or a truth value");
+        dataRow("null among axes", QByteArray("logical_axis_rules:\n- [embed, [fsdp, ~]]\n"),
+                "c.yml:2:18: nothing stands where a mesh axis is expected; use a name, in quotes if it "
+                "looks like a number or a truth value");
+        dataRow("name is null", QByteArray("logical_axis_rules:\n- [null, fsdp]\n"),
+                "c.yml:2:4: nothing stands where a logical name is expected; use a name, in quotes if it "
+                "looks like a number or a truth value");
+        dataRow("mesh is a word", QByteArray("mesh_axes: fsdp\n"),
+                "c.yml:1:12: 'fsdp' stands where a list of names is expected; write it as [data, fsdp]");
+        dataRow("axis twice", QByteArray("mesh_axes: [fsdp, data,\n  fsdp]\n"),
+                "c.yml:2:3: mesh axis 'fsdp' appears twice; name each once");
+        dataRow("two data lists", QByteArray("data_sharding: [[a], [b]]\n"),
+                "c.yml:1:22: data_sharding holds more than one list; write it as [[data, fsdp]]");
+        dataRow("cycle", QByteArray("logical_axis_rules: &r\n- [embed, *r]\n"),
+                "c.yml:2:11: the alias stands inside its own anchor, which never ends; write the values out");
     }
     void badFiles()
     {
@@ -443,9 +435,8 @@ private Q_SLOTS:
 
     void textInAnEditor()
     {
-        const auto setup = rulesFromText("mesh_axes: [fsdp]\nlogical_axis_rules: [[embed, fsdp]]\n", "edited");
-        QVERIFY(setup.ok());
-        QCOMPARE(setup.value().rules[0].place, std::string("edited:2"));
+        const auto setup = sure(rulesFromText("mesh_axes: [fsdp]\nlogical_axis_rules: [[embed, fsdp]]\n", "edited"));
+        QCOMPARE(setup.rules[0].place, std::string("edited:2"));
         QCOMPARE(rulesFromText("x: [", "edited").error().where, std::string("edited:1:1"));
     }
 };

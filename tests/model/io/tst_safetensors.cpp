@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/safetensors/safetensors.h"
 #include "tests/model/io/checkpointmaker.h"
+#include "tests/support/datarow.h"
 #include "tests/support/runner.h"
+#include "tests/support/sure.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -50,14 +52,13 @@ class TestSafetensors : public QObject {
 private Q_SLOTS:
     void readsTwoTensors()
     {
-        const auto out = readBytes(safetensors(kTwo, 19));
-        QVERIFY2(out.ok(), out.ok() ? "" : out.error().text().c_str());
-        QCOMPARE(out.value().size(), std::size_t { 2 });
-        QCOMPARE(out.value()[0].name, std::string("w"));
-        QCOMPARE(out.value()[0].shape, (Shape { 2, 2 }));
-        QVERIFY(out.value()[0].dtype == DType::F32);
-        QCOMPARE(out.value()[1].begin, 16);
-        QCOMPARE(out.value()[1].end, 19);
+        const auto out = sure(readBytes(safetensors(kTwo, 19)));
+        QCOMPARE(out.size(), std::size_t { 2 });
+        QCOMPARE(out[0].name, std::string("w"));
+        QCOMPARE(out[0].shape, (Shape { 2, 2 }));
+        QVERIFY(out[0].dtype == DType::F32);
+        QCOMPARE(out[1].begin, 16);
+        QCOMPARE(out[1].end, 19);
     }
 
     void acceptsWhatTheFormatAllows_data()
@@ -69,11 +70,12 @@ private Q_SLOTS:
         QTest::newRow("no tensors") << safetensors("{}", 0);
         QTest::newRow("padded") << safetensors("{}" + QByteArray(100000, ' '), 0);
         QTest::newRow("long metadata") << safetensors("{\"__metadata__\":{\"a\":\"" + QByteArray(3 << 20, 'x') + "\\\"\"}}", 0);
-        QTest::newRow("unknown key in an entry")
-            << safetensors("{\"t\":{\"dtype\":\"U8\",\"more\":[{\"a\":[1.5,null]}],\"shape\":[1],\"data_offsets\":[0,1]}}", 1);
-        QTest::newRow("out of order") << safetensors("{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]},"
-                                                     "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
-                                                     2);
+        dataRow("unknown key in an entry",
+                safetensors("{\"t\":{\"dtype\":\"U8\",\"more\":[{\"a\":[1.5,null]}],\"shape\":[1],\"data_offsets\":[0,1]}}", 1));
+        dataRow("out of order",
+                safetensors("{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]},"
+                            "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+                            2));
     }
     void acceptsWhatTheFormatAllows()
     {

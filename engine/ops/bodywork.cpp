@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ops/bodywork.h"
+
+#include "engine/ops/expertwork.h"
+
+#include <cmath>
+
+namespace shardboard::engine {
+
+using namespace bodies;
+
+namespace {
+
+struct EachRule {
+    Each kind = Each::Copy;
+    int operands = each::Copy::kOperands;
+    int touched = each::Copy::kTouched;
+    double OpAttributes::*number = &OpAttributes::cap;
+};
+
+EachRule eachRuleOf(OpKind kind)
+{
+    switch (kind) {
+#define SHARDBOARD_EACH(Kind, attribute)                                                                                           \
+    case OpKind::Kind:                                                                                                             \
+        return { Each::Kind, each::Kind::kOperands, each::Kind::kTouched, &OpAttributes::attribute };
+        SHARDBOARD_ELEMENTWISE(SHARDBOARD_EACH)
+#undef SHARDBOARD_EACH
+    default:
+        return {};
+    }
+}
+
+/// How the second operand runs along the first: its distance for each dim of the first (0 where it is repeated).
+BoxMap broadcastMap(const Box& a, const Box& b)
+{
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> strides(a.size(), 0);
+    for (const Range& range : a)
+        sizes.push_back(range.size());
+    std::int64_t stride = 1;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+        const Range& range = b[b.size() - 1 - i];
+        strides[a.size() - 1 - i] = range.size() == 1 ? 0 : stride;
+        stride *= range.size();
+    }
+    return mapOf(sizes, strides, 0);
+}
+
+/// A table of what `entryOf(device)` makes, with its items.
+template <class Body, class EntryOf>
+BodyWork<Body> workOf(const Body& body, const Sharded& result, std::int64_t elementsOfItem, EntryOf entryOf)
+{
+    BodyWork<Body> work { body, {}, elementsOfItem };
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        typename Body::Entry entry;
+        const std::int64_t items = entryOf(device, entry);
+        work.table.add(entry, items);
+        work.table.endDevice();
+    }
+    return work;
+}
+
+Move moveOf(OpKind kind)
+{
+    switch (kind) {
+    case OpKind::SliceLast:
+        return Move::Slice;
+    case OpKind::EveryOther:
+        return Move::EveryOther;
+    case OpKind::JoinLast:
+        return Move::Join;
+    case OpKind::JoinKeys:
+        return Move::JoinKeys;
+    case OpKind::PadLast:
+        return Move::Pad;
+    case OpKind::SpreadOther:
+        return Move::Spread;
+    default:
+        return Move::SumHeads;
+    }
+}
+
+Route routeOf(OpKind kind)
+{
+    switch (kind) {
+    case OpKind::Dispatch:
+        return Route::Dispatch;
+    case OpKind::CombineGradY:
+        return Route::CombineGradient;
+    case OpKind::Combine:
+        return Route::Combine;
+    default:
+        return Route::DispatchGradient;
+    }
+}
+
+Loss lossOf(OpKind kind)
+{
+    switch (kind) {
+    case OpKind::LogitMax:
+        return Loss::Highest;
+    case OpKind::SumExp:
+        return Loss::Sum;
+    case OpKind::TargetLogit:
+        return Loss::Target;
+    case OpKind::TokenLoss:
+        return Loss::Token;
+    default:
+        return Loss::Gradient;
+    }
+}
+
+} // namespace
+
+int touchedBy(OpKind kind) { return eachRuleOf(kind).touched; }
+
+BodyWork<EachBody> elementwiseWork(const OpCall& call, const Sharded& result)
+{
+    const EachRule rule = eachRuleOf(call.kind);
+    EachBody body;
+    body.kind = rule.kind;
+    body.number = static_cast<float>(call.attributes.*rule.number);
+    return workOf(body, result, kTile, [&](std::int64_t device, EachBody::Entry& entry) {
+        entry.count = result.elements(device);
+        entry.a = elementsOf(*call.operands[0], device);
+        entry.out = elementsOf(result, device);
+        if (rule.operands > 1) {
+            const Box& b = call.operands[1]->box(device);
+            entry.b = elementsOf(*call.operands[1], device);
+            if (b != result.box(device)) {
+                entry.mapped = 1;
+                entry.map = broadcastMap(result.box(device), b);
+            }
+        }
+        if (rule.operands > 2)
+            entry.c = elementsOf(*call.operands[2], device);
+        return tilesOf(entry.count);
+    });
+}
+
+BodyWork<MoveBody> moveWork(const OpCall& call, const Sharded& result)
+{
+    MoveBody body;
+    body.kind = moveOf(call.kind);
+    body.first = call.attributes.first;
+    const Sharded& a = *call.operands[0];
+    return workOf(body, result, kTile, [&](std::int64_t device, MoveBody::Entry& entry) {
+        const Box& box = result.box(device);
+        entry.a = elementsOf(a, device);
+        entry.out = elementsOf(result, device);
+        entry.n = std::max<std::int64_t>(1, box.back().size());
+        entry.widthA = a.box(device).back().size();
+        if (body.kind == Move::Join || body.kind == Move::JoinKeys) {
+            entry.b = elementsOf(*call.operands[1], device);
+            entry.widthB = call.operands[1]->box(device).back().size();
+        }
+        entry.heads = body.kind == Move::JoinKeys ? std::max<std::int64_t>(1, box[2].size())
+            : body.kind == Move::SumHeads         ? a.box(device)[2].size()
+                                                  : 1;
+        entry.count = volumeOf(box);
+        return tilesOf(entry.count);
+    });
+}
+
+NormRule normRuleOf(const OpCall& call, std::int64_t n)
+{
+    NormRule rule;
+    rule.epsilon = call.attributes.epsilon;
+    rule.centred =
+        call.kind == OpKind::LayerNorm || call.kind == OpKind::LayerNormGradX || call.kind == OpKind::LayerNormGradW ? 1 : 0;
+    rule.offset = rule.centred != 0 ? 0.0f : static_cast<float>(call.attributes.offset);
+    rule.n = n;
+    return rule;
+}
+
+BodyWork<NormBody> normWork(const OpCall& call, const Sharded& result)
+{
+    NormBody body;
+    body.rule = normRuleOf(call, result.shape().back());
+    return workOf(body, result, body.rule.n, [&](std::int64_t device, NormBody::Entry& entry) {
+        entry.x = elementsOf(*call.operands[0], device);
+        entry.weight = elementsOf(*call.operands[1], device);
+        if (call.operands.size() > 2)
+            entry.bias = elementsOf(*call.operands[2], device);
+        entry.out = elementsOf(result, device);
+        entry.rows = result.elements(device) == 0 ? 0 : rowsOf(result.box(device));
+        return entry.rows;
+    });
+}
+
+BodyWork<NormGradientBody> normGradientWork(const OpCall& call, const Sharded& result)
+{
+    NormGradientBody body;
+    body.rule = normRuleOf(call, result.shape().back());
+    return workOf(body, result, body.rule.n, [&](std::int64_t device, NormGradientBody::Entry& entry) {
+        entry.dy = elementsOf(*call.operands[0], device);
+        entry.x = elementsOf(*call.operands[1], device);
+        entry.weight = elementsOf(*call.operands[2], device);
+        entry.out = elementsOf(result, device);
+        entry.rows = result.elements(device) == 0 ? 0 : rowsOf(result.box(device));
+        return entry.rows;
+    });
+}
+
+BodyWork<LossBody> lossWork(const OpCall& call, const Sharded& result)
+{
+    LossBody body;
+    body.kind = lossOf(call.kind);
+    const bool ofTokens = body.kind == Loss::Token;
+    const Sharded& logits = *call.operands[0]; // of TokenLoss: the largest logits
+    const Sharded& tokens = body.kind == Loss::Gradient ? *call.operands[1] : result;
+    // The mean over the tokens of all micro-batches: what makes their gradients add up to that of the whole batch.
+    double count = static_cast<double>(call.microBatches);
+    for (const std::int64_t size : tokens.shape())
+        count *= static_cast<double>(size);
+    body.scale = static_cast<float>(1.0 / count);
+    std::int64_t widest = 1;
+    for (std::int64_t device = 0; device < result.deviceCount() && !ofTokens; ++device)
+        widest = std::max(widest, logits.box(device).back().size());
+    return workOf(body, result, widest, [&](std::int64_t device, LossBody::Entry& entry) {
+        const auto operand = [&](std::size_t i) {
+            return i < call.operands.size() ? elementsOf(*call.operands[i], device) : Elements {};
+        };
+        entry.logits = operand(0);
+        entry.first = operand(ofTokens ? 0 : 1);
+        entry.second = operand(ofTokens ? 1 : 2);
+        entry.third = operand(ofTokens ? 2 : 3);
+        entry.out = elementsOf(result, device);
+        entry.rows = tokens.elements(device);
+        if (!ofTokens) {
+            entry.n = logits.box(device).back().size();
+            entry.firstColumn = logits.box(device).back().lo;
+        }
+        return entry.rows;
+    });
+}
+
+BodyWork<RouteBody> routeWork(const OpCall& call, const Sharded& result)
+{
+    RouteBody body;
+    body.kind = routeOf(call.kind);
+    const bool spreads = body.kind == Route::Dispatch || body.kind == Route::CombineGradient;
+    return workOf(body, result, kTile, [&](std::int64_t device, RouteBody::Entry& entry) {
+        const Box& box = spreads ? result.box(device) : call.operands[0]->box(device); // [experts, batch, sequence, n]
+        entry.x = elementsOf(*call.operands[0], device);
+        entry.gates = elementsOf(*call.operands[1], device);
+        entry.out = elementsOf(result, device);
+        entry.experts = box[0].size();
+        entry.rows = tokensOf(box);
+        entry.n = box[3].size();
+        entry.count = result.elements(device);
+        return tilesOf(entry.count);
+    });
+}
+
+BodyWork<GateDotBody> gateDotWork(const OpCall& call, const Sharded& result)
+{
+    return workOf(GateDotBody {}, result, call.operands[1]->shape().back(), [&](std::int64_t device, GateDotBody::Entry& entry) {
+        const Box& box = call.operands[1]->box(device);
+        entry.dy = elementsOf(*call.operands[0], device);
+        entry.y = elementsOf(*call.operands[1], device);
+        entry.out = elementsOf(result, device);
+        entry.experts = box[0].size();
+        entry.rows = tokensOf(box);
+        entry.n = box[3].size();
+        return result.elements(device);
+    });
+}
+
+BodyWork<ExpertBiasBody> expertBiasWork(const OpCall& call, const Sharded& result)
+{
+    return workOf(ExpertBiasBody {}, result, result.shape().back(), [&](std::int64_t device, ExpertBiasBody::Entry& entry) {
+        const Box& box = result.box(device);
+        entry.x = elementsOf(*call.operands[0], device);
+        entry.bias = elementsOf(*call.operands[1], device);
+        entry.out = elementsOf(result, device);
+        entry.experts = box[0].size();
+        entry.rows = tokensOf(box);
+        entry.n = box[3].size();
+        return entry.rows * entry.experts;
+    });
+}
+
+AdamBody adamBody()
+{
+    AdamBody body;
+    body.newM = static_cast<float>(1 - kAdam.beta1);
+    body.newV = static_cast<float>(1 - kAdam.beta2);
+    body.correctV = static_cast<float>(1 / std::sqrt(1 - kAdam.beta2));
+    body.epsilon = static_cast<float>(kAdam.epsilon);
+    body.rate = static_cast<float>(kAdam.rate * (1 / (1 - kAdam.beta1)));
+    body.keepW = static_cast<float>(1 - kAdam.rate * kAdam.weightDecay);
+    return body;
+}
+
+} // namespace shardboard::engine
