@@ -68,7 +68,7 @@ void addUp(const CpuLanes&, std::int64_t n, bool, double* sums, Addends addends)
         float one[engine::kLanes] = {};
         float other[engine::kLanes] = {};
         const auto add = [&](std::int64_t i, std::int64_t j) {
-            Floats<1> values[Count];
+            Floats<1> values[static_cast<unsigned>(Count)];
             addends(i + j, Width<1>(), values);
             one[j] += values[0][0];
             if constexpr (Count > 1)
