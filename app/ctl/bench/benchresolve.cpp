@@ -111,7 +111,7 @@ std::int64_t resolveAll(const Design& design, Weights& weights)
     return elements;
 }
 
-struct Row {
+struct Measured {
     std::string by;
     std::int64_t devices = 0;
     std::size_t weights = 0;
@@ -120,7 +120,7 @@ struct Row {
     double evaluateSeconds = 0;
 };
 
-Result<Row> measure(const std::string& by, const ModelSpec& model, const Devices& on, std::int64_t peakBefore)
+Result<Measured> measure(const std::string& by, const ModelSpec& model, const Devices& on, std::int64_t peakBefore)
 {
     const auto design = by == "rules" ? ruledDesign(model, on) : namedDesign(model, on);
     if (!design.ok())
@@ -129,7 +129,7 @@ Result<Row> measure(const std::string& by, const ModelSpec& model, const Devices
     if (!weights.ok())
         return weights.error();
     std::int64_t elements = 0;
-    Row row { by, design.value().mesh.deviceCount(), weights.value().layouts.size(), 0, 0, 0 };
+    Measured row { by, design.value().mesh.deviceCount(), weights.value().layouts.size(), 0, 0, 0 };
     row.seconds = medianSeconds(kRounds, [&] { elements = resolveAll(design.value(), weights.value()); });
     row.grew = peakBytes() - peakBefore;
     bool good = elements > 0;
@@ -149,7 +149,7 @@ Result<BenchmarkReport> benchResolve()
     // The large mesh comes first, so that what a small one has already claimed does not hide its memory.
     const Devices meshes[] = { { 8, 128, 128 }, { 2, 2, 2 } };
     const std::int64_t before = peakBytes();
-    std::vector<Row> rows;
+    std::vector<Measured> rows;
     std::map<std::string, double> onFew; // the last mesh is the small one
     for (const Devices& mesh : meshes)
         for (const char* by : { "rules", "strategies" }) {
@@ -163,7 +163,7 @@ Result<BenchmarkReport> benchResolve()
     BenchmarkReport report;
     Table table({ "resolve every weight", "by", ">devices", ">weights", ">all", ">a weight", ">of 8 devices", ">peak memory grew",
                   ">evaluate", ">of a 16 ms frame" });
-    for (const Row& row : rows) {
+    for (const Measured& row : rows) {
         const double each = row.seconds / static_cast<double>(row.weights);
         const double ratio = row.seconds / onFew[row.by];
         table.add({ model.value().name, row.by, countText(row.devices), countText(static_cast<std::int64_t>(row.weights)),
