@@ -72,7 +72,7 @@ public:
         const DType dtype = rounded || element == Element::BF16 ? DType::BF16 : DType::F32;
         Graph graph;
         PlannedOp planned;
-        planned.op = 0;
+        planned.op = OpId(0);
         Op described { "op", op, {}, TensorId(operands.size()), {} };
         for (std::size_t i = 0; i <= operands.size(); ++i) {
             const Shape& shape = i < operands.size() ? operands[i] : result;

@@ -173,7 +173,7 @@ struct Segment {
     TensorId carryOut = kNoTensor; ///< what goes to the next layer or segment
     std::vector<OpId> ops; ///< in program order
     Phase phase = Phase::Forward;
-    SegmentId of; ///< Backward, Update: the forward segment that it belongs to; its layers run from the last to the first
+    SegmentId of {}; ///< Backward, Update: the forward segment that it belongs to; its layers run from the last to the first
 };
 
 /// How a tensor is filled when a layout is run with made-up data: uniform values of this mean and standard deviation.
@@ -186,7 +186,7 @@ struct Fill {
 struct GraphTensor {
     TensorSpec spec;
     Fill fill;
-    SegmentId segment {0}; ///< segment it belongs to; a weight used by several belongs to the first
+    SegmentId segment { 0 }; ///< segment it belongs to; a weight used by several belongs to the first
     std::int64_t copies = 1; ///< how many of it the model has (layers of its segment), for weights
     /// Tensors of a checkpoint that it is made of, one for each index of dim 0 (the experts); their number takes the place of
     /// the last `*` of its name.

@@ -41,7 +41,7 @@ struct Collective {
     std::string algorithm; ///< with which it is so fast: `ring`, `NVLS`, …
     std::string link; ///< ids of the links it goes over, inner first: `nvlink4 + ib-ndr`
     PlannedSegmentId plannedSegment { 0 };
-    OpId op; ///< the operation that wanted it
+    OpId op {}; ///< the operation that wanted it
     int operand = 0;
     std::string cause; ///< in a few words, `o_proj [dim 1 = model], partial sums`
     std::string reason; ///< in a sentence
@@ -61,7 +61,7 @@ struct OperandUse {
 };
 
 struct PlannedOp {
-    OpId op;
+    OpId op {};
     std::vector<OperandUse> operands;
     Layout result;
     std::int64_t count = 1;

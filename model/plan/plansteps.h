@@ -10,9 +10,9 @@
 namespace shardboard {
 
 struct PlanStep {
-    PlannedSegmentId segment; ///< index into Plan::segments
-    PlannedOpId operation; ///< index into PlannedSegment::ops; of a collective the operation that waits for it
-    CollectiveId collective; ///< index into Plan::collectives; -1: the operation itself
+    PlannedSegmentId segment {}; ///< index into Plan::segments
+    PlannedOpId operation {}; ///< index into PlannedSegment::ops; of a collective the operation that waits for it
+    CollectiveId collective {}; ///< index into Plan::collectives; -1: the operation itself
     friend bool operator==(const PlanStep&, const PlanStep&) = default;
 };
 

@@ -24,7 +24,7 @@ public:
     struct Key {
         TensorId tensor = kNoTensor;
         std::int64_t layer = 0;
-        int keptBy = -1; ///< the forward segment that kept it: two can keep the residual stream under one name
+        SegmentId keptBy {}; ///< the forward segment that kept it: two can keep the residual stream under one name
         friend bool operator<(const Key& a, const Key& b)
         {
             return std::tie(a.keptBy, a.layer, a.tensor) < std::tie(b.keptBy, b.layer, b.tensor);

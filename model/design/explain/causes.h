@@ -26,7 +26,7 @@ private:
     /// How a tensor lies over an axis, as a planned segment finds it.
     struct Traced {
         TensorId tensor;
-        PlannedSegmentId segment;
+        PlannedSegmentId segment {};
         int axis;
         Placement placement;
         int depth = 0; ///< links before it

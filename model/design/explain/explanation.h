@@ -18,9 +18,9 @@ struct ExplainTarget {
     enum class Kind { Collective, Operation, Weight, Activation };
     Kind kind = Kind::Operation;
     std::string name; ///< collective id, `block/self_attn.q_proj`, or the tensor's name
-    CollectiveId collective; ///< of Collective: index into Plan::collectives
-    PlannedSegmentId segment; ///< index into Plan::segments; -1 for a weight
-    PlannedOpId op; ///< of Operation and Activation (the one that makes it): index into PlannedSegment::ops; -1 for an input
+    CollectiveId collective {}; ///< of Collective: index into Plan::collectives
+    PlannedSegmentId segment {}; ///< index into Plan::segments; -1 for a weight
+    PlannedOpId op {}; ///< of Operation and Activation (the one that makes it): index into PlannedSegment::ops; -1 for an input
     int weight = -1; ///< of Weight: index into Evaluation::weights
     TensorId tensor = kNoTensor; ///< of Weight and Activation
     std::int64_t layer = -1; ///< the layer that was asked for, -1 for all
@@ -42,7 +42,7 @@ struct CauseLink {
     std::string text; ///< a sentence without its end
     std::string detail; ///< which entry, rule or pin; may be empty
     TensorId tensor = kNoTensor; ///< what it speaks of, for links to it
-    OpId op;
+    OpId op {};
     int weight = -1; ///< index into Evaluation::weights
     int pin = -1; ///< index into Design::pins
 };
@@ -108,8 +108,8 @@ struct LayoutChoice {
 struct Explanation {
     ExplainTarget target;
     std::vector<CauseLink> causes; ///< root first
-    PlannedSegmentId segment; ///< the operation whose rows are listed: what wanted a collective, what makes an activation
-    PlannedOpId op;
+    PlannedSegmentId segment {}; ///< the operation whose rows are listed: what wanted a collective, what makes an activation
+    PlannedOpId op {};
     std::vector<AxisExplanation> axes;
     std::string notPicked; ///< why there are no rows: gradients are summed where their weight lies
     std::vector<CollectiveId> collectives; ///< of the operation, or that the tensor causes

@@ -13,7 +13,7 @@ namespace shardboard {
 /// grows or falls by the same amount from layer to layer.
 struct MemoryMoment {
     PlannedSegmentId plannedSegment { 0 }; ///< index into Plan::segments
-    OpId op;
+    OpId op {};
     std::int64_t layer = -1; ///< number of the layer; -1: embedding, head
     std::int64_t layers = 1; ///< how many are alike here
     MemoryBytes bytes;

@@ -14,7 +14,7 @@ namespace shardboard {
 /// An operation with the collectives that bring its operands; seconds of all its occurrences in a step.
 struct OperationCost {
     PlannedOpId index { 0 }; ///< into PlannedSegment::ops
-    OpId op;
+    OpId op {};
     double compute = 0;
     double collectives = 0;
     std::vector<CollectiveId> moves; ///< indices into Plan::collectives
