@@ -482,7 +482,7 @@ void TestWidgetsPure::flowGroupsOperationsOfEveryFamily()
     });
     QVERIFY(block != segments.end());
     QStringList titles;
-    for (const FlowItem& item : makeFlowScene(*evaluation.value(), static_cast<int>(block - segments.begin())).items)
+    for (const FlowItem& item : makeFlowScene(*evaluation.value(), PlannedSegmentId(block - segments.begin())).items)
         if (item.kind != FlowItem::CollectivePill)
             titles << item.title;
     QTEST(titles.join(QLatin1Char('|')), "titles");
