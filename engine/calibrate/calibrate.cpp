@@ -72,8 +72,8 @@ public:
         const DType dtype = rounded || element == Element::BF16 ? DType::BF16 : DType::F32;
         Graph graph;
         PlannedOp planned;
-        planned.op = 0;
-        Op described { "op", op, {}, static_cast<TensorId>(operands.size()), {} };
+        planned.op = OpId(0);
+        Op described { "op", op, {}, TensorId(operands.size()), {} };
         for (std::size_t i = 0; i <= operands.size(); ++i) {
             const Shape& shape = i < operands.size() ? operands[i] : result;
             GraphTensor tensor;
@@ -82,9 +82,9 @@ public:
             graph.tensors.push_back(std::move(tensor));
             if (i == operands.size())
                 break;
-            described.operands.push_back(static_cast<TensorId>(i));
+            described.operands.push_back(TensorId(i));
             OperandUse use;
-            use.tensor = static_cast<TensorId>(i);
+            use.tensor = TensorId(i);
             use.before = use.layout = Layout::replicated(shape.size());
             planned.operands.push_back(std::move(use));
             m_operands.emplace_back(shape, Layout::replicated(shape.size()), m_mesh);

@@ -30,7 +30,7 @@ void addCases(const OpDefinition& definition, std::int64_t most, std::vector<Gra
         const auto found = std::find(operands.begin(), operands.end(), tensor);
         return tensor == dy ? kGradient : static_cast<int>(found - operands.begin());
     };
-    for (const Op& op : GradientBuilder(graph).gradientsOf(0, dy)) {
+    for (const Op& op : GradientBuilder(graph).gradientsOf(OpId(0), dy)) {
         if (definitionOf(op.kind).gradient != nullptr)
             continue; // an operation of the forward pass as well
         GradientCase one;

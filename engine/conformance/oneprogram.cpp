@@ -69,7 +69,7 @@ private:
         else
             use.before = randomLayout(m_random, m_program.plan.mesh, wanted.dims.size(), false);
         m_layouts[tensor] = use.before;
-        m_program.plan.layouts[at(tensor)] = use.before;
+        m_program.plan.layouts[tensor] = use.before;
         const auto& presets = hardwarePresets(); // links of all sorts, so that the ways differ
         const auto steps =
             reshardSteps(use.before, wanted, { m_program.graph.tensor(tensor).shape, m_program.graph.tensor(tensor).dtype, 1 },
@@ -77,7 +77,7 @@ private:
         if (!steps.ok())
             return std::nullopt;
         for (const ReshardStep& step : steps.value())
-            addCollective(step, static_cast<OpId>(&op - m_program.graph.ops.data()), index, use);
+            addCollective(step, OpId(&op - m_program.graph.ops.data()), index, use);
         return use;
     }
 
@@ -95,7 +95,7 @@ private:
         collective.bytes = stepBytes(step, spec.shape, spec.dtype, plan.mesh);
         collective.op = op;
         collective.operand = static_cast<int>(operand);
-        use.collectives.push_back(static_cast<int>(plan.collectives.size()));
+        use.collectives.push_back(nextId(plan.collectives));
         plan.collectives.push_back(std::move(collective));
     }
 
@@ -135,8 +135,8 @@ Layout randomLayout(std::mt19937& random, const Mesh& mesh, std::size_t rank, bo
 std::optional<Program> programOf(const OpCase& of, const Mesh& mesh, const RowChoice& choice, DType dtype, std::mt19937& random)
 {
     Planner planner(of.graph, mesh, dtype, random);
-    const auto last = static_cast<OpId>(of.graph.ops.size()) - 1;
-    for (OpId id = 0; id < last; ++id) {
+    const auto last = lastId(of.graph.ops);
+    for (OpId id { 0 }; id < last; ++id) {
         const Op& op = of.graph.op(id);
         if (!planner.add(id, wholeOperands(of.graph, op), Layout::replicated(of.graph.tensor(op.result).shape.size()), {}))
             return std::nullopt;
@@ -165,7 +165,7 @@ std::optional<Program> reshardProgram(const Shape& shape, const Mesh& mesh, cons
     weight.dims[0] = from.dims.back();
     weight.dims[1] = from.partial;
     Planner planner(made.graph, mesh, dtype, random);
-    if (!planner.add(0, { x, weight }, from, {}) || !planner.add(1, { to }, to, {}))
+    if (!planner.add(OpId(0), { x, weight }, from, {}) || !planner.add(OpId(1), { to }, to, {}))
         return std::nullopt;
     return planner.take();
 }

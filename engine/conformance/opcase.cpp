@@ -192,7 +192,7 @@ TensorId GraphMaker::add(Shape shape, TensorRole role, Fill fill)
     tensor.spec.role = role;
     tensor.fill = fill;
     m_graph.tensors.push_back(std::move(tensor));
-    return static_cast<TensorId>(m_graph.tensors.size()) - 1;
+    return lastId(m_graph.tensors);
 }
 
 TensorId GraphMaker::tokens(Shape shape)
@@ -215,7 +215,7 @@ OpCase GraphMaker::done(std::string name)
     Segment segment;
     segment.name = "case";
     for (std::size_t i = 0; i < graph.ops.size(); ++i)
-        segment.ops.push_back(static_cast<OpId>(i));
+        segment.ops.push_back(OpId(i));
     graph.segments.push_back(std::move(segment));
     return { std::move(name), std::move(graph) };
 }

@@ -34,7 +34,7 @@ std::vector<std::int64_t> splitPoints(const Design& design, const EntryIndex& en
         for (std::int64_t layer = segment.firstLayer; segment.isLayer && layer < segment.firstLayer + segment.count; ++layer) {
             std::vector<int> now;
             for (const GraphTensor& tensor : graph.tensors)
-                if (tensor.spec.role == TensorRole::Weight && tensor.segment == static_cast<int>(index))
+                if (tensor.spec.role == TensorRole::Weight && tensor.segment == SegmentId(index))
                     now.push_back(entries.deciding(concreteName(tensor.spec.name, layer)));
             if (layer > segment.firstLayer && now != before)
                 points.push_back(layer);
@@ -85,7 +85,7 @@ private:
         for (const TensorRole role : { TensorRole::Weight, TensorRole::Input })
             for (std::size_t id = 0; id < layouts.size(); ++id)
                 if (m_out->graph.tensors[id].spec.role == role) {
-                    if (auto status = addTensor(static_cast<TensorId>(id)); !status.ok())
+                    if (auto status = addTensor(TensorId(id)); !status.ok())
                         return status;
                     layouts[id] = plannedLayout(m_out->weights.back());
                 }

@@ -32,10 +32,10 @@ TensorId GraphBuilder::add(const std::string& name, TensorRole role, Shape shape
     GraphTensor tensor;
     tensor.spec = { name, std::move(shape), dtype, role, std::move(labels), {}, {} };
     tensor.fill = fill;
-    tensor.segment = static_cast<int>(m_graph.segments.size()) - 1;
+    tensor.segment = lastId(m_graph.segments);
     tensor.copies = role == TensorRole::Weight ? m_graph.segments.back().count : 1;
     m_graph.tensors.push_back(std::move(tensor));
-    return static_cast<TensorId>(m_graph.tensors.size()) - 1;
+    return lastId(m_graph.tensors);
 }
 
 TensorId GraphBuilder::weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical)
@@ -55,7 +55,7 @@ TensorId GraphBuilder::op(const std::string& name, OpKind kind, std::vector<Tens
 {
     const TensorId id = add(result.name, TensorRole::Activation, std::move(result.shape), std::move(result.labels), m_dtype);
     m_graph.ops.push_back({ name, kind, std::move(operands), id, attributes });
-    m_graph.segments.back().ops.push_back(static_cast<OpId>(m_graph.ops.size()) - 1);
+    m_graph.segments.back().ops.push_back(lastId(m_graph.ops));
     return id;
 }
 

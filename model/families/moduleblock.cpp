@@ -49,7 +49,7 @@ private:
         tensor.spec = { name, std::move(shape), dtype, role, std::move(labels), {}, {} };
         tensor.fill = fill;
         m_graph.tensors.push_back(std::move(tensor));
-        return static_cast<TensorId>(m_graph.tensors.size()) - 1;
+        return lastId(m_graph.tensors);
     }
 
     TensorId weight(const std::string& name, Shape shape, Names labels, Names logical, Fill fill)
@@ -67,7 +67,7 @@ private:
         shape.push_back(last);
         const TensorId id = add(result, TensorRole::Activation, std::move(shape), { "batch", "sequence", label }, m_dtype);
         m_graph.ops.push_back({ name, kind, std::move(operands), id, {} });
-        m_graph.segments.back().ops.push_back(static_cast<OpId>(m_graph.ops.size()) - 1);
+        m_graph.segments.back().ops.push_back(lastId(m_graph.ops));
         return id;
     }
 

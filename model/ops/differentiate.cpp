@@ -9,14 +9,14 @@ namespace shardboard {
 
 GradientBuilder::GradientBuilder(Graph& graph)
     : m_graph(graph)
-    , m_producer(graph.tensors.size(), -1)
+    , m_producer(graph.tensors.size())
     , m_weights(graph.segments.size())
 {
     for (std::size_t i = 0; i < graph.ops.size(); ++i)
-        m_producer[static_cast<std::size_t>(graph.ops[i].result)] = static_cast<OpId>(i);
+        m_producer[graph.ops[i].result] = OpId(i);
     for (std::size_t id = 0; id < graph.tensors.size(); ++id)
         if (graph.tensors[id].spec.role == TensorRole::Weight)
-            m_weights[static_cast<std::size_t>(graph.tensors[id].segment)].push_back(static_cast<TensorId>(id));
+            m_weights[graph.tensors[id].segment].push_back(TensorId(id));
 }
 
 bool GradientBuilder::wants(std::size_t operand) const { return m_graph.tensor(m_op->operands[operand]).role != TensorRole::Input; }
@@ -25,7 +25,7 @@ OpId GradientBuilder::append(const std::string& name, OpKind kind, std::vector<T
                              const OpAttributes& attributes)
 {
     m_graph.ops.push_back({ name, kind, std::move(operands), result, attributes });
-    m_ops.push_back(static_cast<OpId>(m_graph.ops.size()) - 1);
+    m_ops.push_back(lastId(m_graph.ops));
     return m_ops.back();
 }
 
@@ -34,14 +34,14 @@ TensorId GradientBuilder::make(const std::string& name, TensorId like, bool grad
     GraphTensor tensor = m_graph.entry(like);
     tensor.spec.name = name;
     tensor.spec.role = TensorRole::Activation;
-    tensor.segment = static_cast<int>(m_graph.segments.size()) - 1;
+    tensor.segment = lastId(m_graph.segments);
     tensor.copies = tensor.pieces = 1;
     tensor.cached = false;
     tensor.fill = {};
     tensor.gradientOf = gradient ? like : kNoTensor;
     tensor.addendOf = kNoTensor;
     m_graph.tensors.push_back(std::move(tensor));
-    return static_cast<TensorId>(m_graph.tensors.size()) - 1;
+    return lastId(m_graph.tensors);
 }
 
 TensorId GradientBuilder::add(OpKind kind, const std::string& suffix, std::vector<TensorId> operands, TensorId like,
@@ -138,9 +138,9 @@ void GradientBuilder::differentiate(OpId id)
 }
 
 /// The gradients of the weights of a segment: summed, and brought into the layout of the weight.
-void GradientBuilder::reduceWeights(int segment)
+void GradientBuilder::reduceWeights(SegmentId segment)
 {
-    for (const TensorId weight : m_weights[static_cast<std::size_t>(segment)]) {
+    for (const TensorId weight : m_weights[segment]) {
         const auto addends = m_addends.find(weight);
         if (addends == m_addends.end())
             continue;
@@ -169,7 +169,7 @@ bool GradientBuilder::readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, 
 }
 
 /// The operations of a forward segment to do again for what the backward pass needs of it, in their order.
-std::vector<OpId> GradientBuilder::repeated(int forward, const Segment& segment, Recompute recompute) const
+std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& segment, Recompute recompute) const
 {
     std::set<TensorId> needed;
     for (const OpId id : segment.ops)
@@ -204,7 +204,7 @@ std::vector<OpId> GradientBuilder::repeated(int forward, const Segment& segment,
 }
 
 /// Puts the operations that make what the gradients need, and that is not kept, in front of them.
-void GradientBuilder::computeAgain(int forward, Segment& segment, Recompute recompute)
+void GradientBuilder::computeAgain(SegmentId forward, Segment& segment, Recompute recompute)
 {
     const std::vector<OpId> chosen = repeated(forward, segment, recompute);
     std::map<TensorId, TensorId> again;
@@ -221,13 +221,13 @@ void GradientBuilder::computeAgain(int forward, Segment& segment, Recompute reco
         again[op.result] = result;
     }
     for (const OpId id : segment.ops)
-        for (TensorId& operand : m_graph.ops[static_cast<std::size_t>(id)].operands)
+        for (TensorId& operand : m_graph.ops[id].operands)
             if (const auto found = again.find(operand); found != again.end())
                 operand = found->second;
     segment.ops.insert(segment.ops.begin(), m_ops.begin(), m_ops.end());
 }
 
-void GradientBuilder::backward(int index, Recompute recompute)
+void GradientBuilder::backward(SegmentId index, Recompute recompute)
 {
     const Segment forward = m_graph.segment(index);
     Segment segment;
@@ -255,7 +255,7 @@ void GradientBuilder::backward(int index, Recompute recompute)
     m_graph.segments.back() = std::move(segment);
 }
 
-void GradientBuilder::update(int index, bool gather)
+void GradientBuilder::update(SegmentId index, bool gather)
 {
     const Segment forward = m_graph.segment(index);
     Segment segment;
@@ -267,7 +267,7 @@ void GradientBuilder::update(int index, bool gather)
     segment.of = index;
     m_graph.segments.push_back(segment);
     m_ops.clear();
-    for (const TensorId weight : m_weights[static_cast<std::size_t>(index)]) {
+    for (const TensorId weight : m_weights[index]) {
         const auto gradient = m_totals.find(weight);
         if (gradient == m_totals.end())
             continue;
@@ -292,11 +292,11 @@ std::vector<Op> GradientBuilder::gradientsOf(OpId id, TensorId dy)
 
 Graph differentiated(Graph graph, Recompute recompute, bool gather)
 {
-    const int segments = static_cast<int>(graph.segments.size());
+    const std::size_t segments = graph.segments.size();
     GradientBuilder builder(graph);
-    for (int segment = segments; segment-- > 0;)
-        builder.backward(segment, recompute);
-    for (int segment = 0; segment < segments; ++segment)
+    for (std::size_t segment = segments; segment-- > 0;)
+        builder.backward(SegmentId(segment), recompute);
+    for (SegmentId segment { 0 }; segment < segments; ++segment)
         builder.update(segment, gather);
     return graph;
 }

@@ -40,14 +40,14 @@ public:
     void give(std::size_t operand, TensorId gradient);
     void giveTo(TensorId tensor, TensorId gradient);
     /// The operation that wrote a tensor.
-    const Op& producer(TensorId tensor) const { return m_graph.op(m_producer[static_cast<std::size_t>(tensor)]); }
+    const Op& producer(TensorId tensor) const { return m_graph.op(m_producer[tensor]); }
     const Graph& graph() const { return m_graph; }
 
     /// Of a graph with one segment: the operations for the gradients of the operands of one operation, of whose result `dy` is
     /// the gradient. GraphTensor::addendOf tells of which operand each result is.
     std::vector<Op> gradientsOf(OpId id, TensorId dy);
-    void backward(int segment, Recompute recompute);
-    void update(int segment, bool gather);
+    void backward(SegmentId segment, Recompute recompute);
+    void update(SegmentId segment, bool gather);
 
 private:
     struct Addend {
@@ -63,11 +63,11 @@ private:
     bool isStream(TensorId tensor) const;
     TensorId total(TensorId of);
     TensorId sum(TensorId of, std::vector<Addend>& addends);
-    void reduceWeights(int segment);
+    void reduceWeights(SegmentId segment);
     template <class Reads>
     bool readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, Reads reads) const;
-    std::vector<OpId> repeated(int forward, const Segment& segment, Recompute recompute) const;
-    void computeAgain(int forward, Segment& segment, Recompute recompute);
+    std::vector<OpId> repeated(SegmentId forward, const Segment& segment, Recompute recompute) const;
+    void computeAgain(SegmentId forward, Segment& segment, Recompute recompute);
 
     Graph& m_graph;
     std::vector<OpId> m_producer; ///< by TensorId, of the forward pass

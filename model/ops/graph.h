@@ -2,6 +2,7 @@
 // Operations over tensors. Layers that repeat are stored once, in a segment with a count. A value type.
 #pragma once
 
+#include "model/core/id.h"
 #include "model/core/tensor.h"
 
 #include <cstdint>
@@ -11,9 +12,13 @@
 
 namespace shardboard {
 
-using TensorId = int; ///< index into Graph::tensors
-using OpId = int; ///< index into Graph::ops
-inline constexpr TensorId kNoTensor = -1;
+struct GraphTensor;
+struct Op;
+struct Segment;
+using TensorId = Id<GraphTensor>; ///< index into Graph::tensors
+using OpId = Id<Op>; ///< index into Graph::ops
+using SegmentId = Id<Segment>; ///< index into Graph::segments
+inline constexpr TensorId kNoTensor {};
 
 /// Each has its definition (model/ops/opdefinition.h), which says what it is and what shapes it has. The first operand of a
 /// gradient is the gradient of the result, dy.
@@ -168,7 +173,7 @@ struct Segment {
     TensorId carryOut = kNoTensor; ///< what goes to the next layer or segment
     std::vector<OpId> ops; ///< in program order
     Phase phase = Phase::Forward;
-    int of = -1; ///< Backward, Update: index of the forward segment that it belongs to; its layers run from the last to the first
+    SegmentId of {}; ///< Backward, Update: the forward segment that it belongs to; its layers run from the last to the first
 };
 
 /// How a tensor is filled when a layout is run with made-up data: uniform values of this mean and standard deviation.
@@ -181,7 +186,7 @@ struct Fill {
 struct GraphTensor {
     TensorSpec spec;
     Fill fill;
-    int segment = 0; ///< segment it belongs to; a weight used by several belongs to the first
+    SegmentId segment { 0 }; ///< segment it belongs to; a weight used by several belongs to the first
     std::int64_t copies = 1; ///< how many of it the model has (layers of its segment), for weights
     /// Tensors of a checkpoint that it is made of, one for each index of dim 0 (the experts); their number takes the place of
     /// the last `*` of its name.
@@ -201,12 +206,12 @@ struct Graph {
     std::vector<Op> ops;
     std::vector<Segment> segments;
 
-    const GraphTensor& entry(TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
-    GraphTensor& entry(TensorId id) { return tensors[static_cast<std::size_t>(id)]; }
+    const GraphTensor& entry(TensorId id) const { return tensors[id]; }
+    GraphTensor& entry(TensorId id) { return tensors[id]; }
     const TensorSpec& tensor(TensorId id) const { return entry(id).spec; }
-    const Op& op(OpId id) const { return ops[static_cast<std::size_t>(id)]; }
-    const Segment& segment(int index) const { return segments[static_cast<std::size_t>(index)]; }
-    Segment& segment(int index) { return segments[static_cast<std::size_t>(index)]; }
+    const Op& op(OpId id) const { return ops[id]; }
+    const Segment& segment(SegmentId id) const { return segments[id]; }
+    Segment& segment(SegmentId id) { return segments[id]; }
     /// Parameters of the model: elements of all weights, each repeated layer counted, a tied weight once.
     std::int64_t parameterCount() const;
     /// Number of weight tensors in a checkpoint of this model.

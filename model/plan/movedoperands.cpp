@@ -14,7 +14,7 @@ bool saysItself(OpKind kind) { return kind == OpKind::GatherLast || kind == OpKi
 std::string howItMoves(const Plan& plan, const OperandUse& use, std::int64_t& bytes)
 {
     std::string text;
-    for (const int index : use.collectives) {
+    for (const CollectiveId index : use.collectives) {
         const Collective& collective = plan.collective(index);
         std::vector<std::string> names;
         for (const int axis : collective.axes)

@@ -49,14 +49,14 @@ void addSend(const Graph& graph, CollectivePrices& prices, const StageSend& what
     send.bytes = bytesOf(largestShard(spec.shape, use.before, plan.mesh), spec.dtype);
     send.count = count;
     priceSend(send, prices);
-    send.plannedSegment = static_cast<int>(segment);
+    send.plannedSegment = PlannedSegmentId(segment);
     send.op = op.op;
     send.operand = static_cast<int>(operand);
     send.id = plan.segments[segment].name + "/" + spec.name + "/to the " + target + " stage"
         + (plan.segments[segment].phase == Phase::Forward ? "" : ", " + phaseName(plan.segments[segment].phase));
     send.cause = spec.name + " goes to the " + target + " stage";
     send.reason = reason;
-    use.collectives.insert(use.collectives.begin(), static_cast<int>(plan.collectives.size()));
+    use.collectives.insert(use.collectives.begin(), nextId(plan.collectives));
     plan.collectives.push_back(std::move(send));
 }
 
@@ -98,7 +98,7 @@ std::vector<int> endsOf(const Graph& graph)
     for (std::size_t i = 0; i < graph.segments.size(); ++i) {
         if (graph.segments[i].phase == Phase::Forward && graph.segments[i].isLayer)
             end = 1;
-        ends[i] = graph.segments[i].of < 0 ? end : ends[static_cast<std::size_t>(graph.segments[i].of)];
+        ends[i] = graph.segments[i].of.valid() ? ends[graph.segments[i].of] : end;
     }
     return ends;
 }
@@ -107,22 +107,22 @@ std::vector<int> endsOf(const Graph& graph)
 void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& plan)
 {
     const std::vector<int> ends = endsOf(graph);
-    std::vector<int> madeIn(graph.tensors.size(), -1);
+    std::vector<SegmentId> madeIn(graph.tensors.size());
     for (std::size_t i = 0; i < graph.segments.size(); ++i)
         for (const OpId id : graph.segments[i].ops)
-            madeIn[static_cast<std::size_t>(graph.op(id).result)] = static_cast<int>(i);
+            madeIn[graph.op(id).result] = SegmentId(i);
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         const Segment& segment = segmentOf(graph, plan.segments[s]);
         if (segment.phase == Phase::Forward || segment.isLayer)
             continue;
-        const int end = ends[static_cast<std::size_t>(plan.segments[s].segment)];
+        const int end = ends[plan.segments[s].segment];
         std::set<TensorId> sent;
         for (PlannedOp& op : plan.segments[s].ops)
             for (std::size_t i = 0; i < op.operands.size(); ++i) {
                 const TensorId tensor = op.operands[i].tensor;
-                const int from = madeIn[static_cast<std::size_t>(tensor)];
-                if (from < 0 || tensor == segment.carryIn || graph.segment(from).isLayer
-                    || graph.segment(from).phase == Phase::Forward || ends[static_cast<std::size_t>(from)] == end
+                const SegmentId from = madeIn[tensor];
+                if (!from.valid() || tensor == segment.carryIn || graph.segment(from).isLayer
+                    || graph.segment(from).phase == Phase::Forward || ends[from] == end
                     || !sent.insert(tensor).second)
                     continue;
                 addSend(graph, prices,

@@ -21,6 +21,13 @@
 
 namespace shardboard {
 
+struct Collective;
+struct PlannedSegment;
+struct PlannedOp;
+using CollectiveId = Id<Collective>; ///< index into Plan::collectives
+using PlannedSegmentId = Id<PlannedSegment>; ///< index into Plan::segments
+using PlannedOpId = Id<PlannedOp>; ///< index into PlannedSegment::ops
+
 struct Collective {
     std::string id; ///< unique in the plan, stable under edits elsewhere: `block/self_attn.o_proj/…`
     CollectiveKind kind = CollectiveKind::AllReduce;
@@ -33,8 +40,8 @@ struct Collective {
     double seconds = 0; ///< predicted, per occurrence
     std::string algorithm; ///< with which it is so fast: `ring`, `NVLS`, …
     std::string link; ///< ids of the links it goes over, inner first: `nvlink4 + ib-ndr`
-    int plannedSegment = 0; ///< index into Plan::segments
-    OpId op = -1; ///< the operation that wanted it
+    PlannedSegmentId plannedSegment { 0 };
+    OpId op {}; ///< the operation that wanted it
     int operand = 0;
     std::string cause; ///< in a few words, `o_proj [dim 1 = model], partial sums`
     std::string reason; ///< in a sentence
@@ -46,7 +53,7 @@ struct OperandUse {
     Layout layout; ///< layout in which the operation takes it
     /// Indices into Plan::collectives, in order, from `before` to `layout`; then rings, of which one that an operation right
     /// before has started (its Collective::op) serves this one too.
-    std::vector<int> collectives;
+    std::vector<CollectiveId> collectives;
     /// The resharded value takes the place of the tensor for all later uses, so that nobody pays for the same reshard
     /// twice: activations whose reshard moves data, and weights that another operation of the segment takes too (they are
     /// stored as before, and what was gathered goes with the segment). A mere slice keeps the whole value.
@@ -54,7 +61,7 @@ struct OperandUse {
 };
 
 struct PlannedOp {
-    OpId op = -1;
+    OpId op {};
     std::vector<OperandUse> operands;
     Layout result;
     std::int64_t count = 1;
@@ -72,7 +79,7 @@ struct Kept {
 /// A segment of the graph under one set of layouts. The layers of one graph segment can need several, when the residual
 /// stream enters the first layer in another layout than the later ones.
 struct PlannedSegment {
-    int segment = 0; ///< index into Graph::segments
+    SegmentId segment { 0 };
     std::string name; ///< block, or `block (layer 0)` where layers differ
     std::int64_t firstLayer = 0;
     std::int64_t count = 1;
@@ -124,10 +131,10 @@ struct Plan {
     double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + exposedSeconds; }
     /// Sum of count x bytes.
     std::int64_t collectiveBytes() const;
-    const PlannedSegment& segment(int index) const { return segments[static_cast<std::size_t>(index)]; }
-    PlannedSegment& segment(int index) { return segments[static_cast<std::size_t>(index)]; }
-    const Collective& collective(int index) const { return collectives[static_cast<std::size_t>(index)]; }
-    Collective& collective(int index) { return collectives[static_cast<std::size_t>(index)]; }
+    const PlannedSegment& segment(PlannedSegmentId id) const { return segments[id]; }
+    PlannedSegment& segment(PlannedSegmentId id) { return segments[id]; }
+    const Collective& collective(CollectiveId id) const { return collectives[id]; }
+    Collective& collective(CollectiveId id) { return collectives[id]; }
 };
 
 /// Names of the activations that a backward segment computes again.

@@ -22,37 +22,36 @@ std::vector<PlanStep> planSteps(const Plan& plan)
     std::vector<bool> seen(plan.collectives.size(), false);
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         const auto& ops = plan.segments[s].ops;
-        const int segment = static_cast<int>(s);
+        const PlannedSegmentId segment(s);
         for (std::size_t i = 0; i < ops.size(); ++i) {
-            const int operation = static_cast<int>(i);
+            const PlannedOpId operation(i);
             for (const OperandUse& use : ops[i].operands)
-                for (const int collective : use.collectives) {
-                    const auto index = static_cast<std::size_t>(collective);
-                    if (index >= seen.size() || seen[index])
+                for (const CollectiveId collective : use.collectives) {
+                    if (collective >= seen.size() || seen[collective])
                         continue;
-                    seen[index] = true;
+                    seen[collective] = true;
                     out.push_back({ segment, operation, collective });
                 }
-            out.push_back({ segment, operation, -1 });
+            out.push_back({ segment, operation, {} });
         }
         for (std::size_t c = 0; c < seen.size(); ++c)
             if (!seen[c] && plan.collectives[c].plannedSegment == segment
                 && std::ranges::none_of(ops, [&](const PlannedOp& op) { return op.op == plan.collectives[c].op; })) {
                 seen[c] = true;
-                out.push_back({ segment, static_cast<int>(ops.size()) - 1, static_cast<int>(c) });
+                out.push_back({ segment, lastId(ops), CollectiveId(c) });
             }
     }
     return out;
 }
 
-int stepOfCollective(const std::vector<PlanStep>& steps, int collective)
+int stepOfCollective(const std::vector<PlanStep>& steps, CollectiveId collective)
 {
-    return collective < 0 ? -1 : indexOf(steps, { -1, -1, collective }, true);
+    return collective.valid() ? indexOf(steps, { {}, {}, collective }, true) : -1;
 }
 
-int stepOfOperation(const std::vector<PlanStep>& steps, int segment, int operation)
+int stepOfOperation(const std::vector<PlanStep>& steps, PlannedSegmentId segment, PlannedOpId operation)
 {
-    return indexOf(steps, { segment, operation, -1 }, false);
+    return indexOf(steps, { segment, operation, {} }, false);
 }
 
 } // namespace shardboard

@@ -10,9 +10,9 @@
 namespace shardboard {
 
 struct PlanStep {
-    int segment = -1; ///< index into Plan::segments
-    int operation = -1; ///< index into PlannedSegment::ops; of a collective the operation that waits for it
-    int collective = -1; ///< index into Plan::collectives; -1: the operation itself
+    PlannedSegmentId segment {}; ///< index into Plan::segments
+    PlannedOpId operation {}; ///< index into PlannedSegment::ops; of a collective the operation that waits for it
+    CollectiveId collective {}; ///< index into Plan::collectives; -1: the operation itself
     friend bool operator==(const PlanStep&, const PlanStep&) = default;
 };
 
@@ -20,7 +20,7 @@ struct PlanStep {
 /// a step before the first of them; one that no operation names comes at the end of its segment.
 std::vector<PlanStep> planSteps(const Plan& plan);
 /// Index of the step of a collective or of an operation (of the segment's), -1 where there is none.
-int stepOfCollective(const std::vector<PlanStep>& steps, int collective);
-int stepOfOperation(const std::vector<PlanStep>& steps, int segment, int operation);
+int stepOfCollective(const std::vector<PlanStep>& steps, CollectiveId collective);
+int stepOfOperation(const std::vector<PlanStep>& steps, PlannedSegmentId segment, PlannedOpId operation);
 
 } // namespace shardboard

@@ -55,12 +55,10 @@ NamedSelection namesOf(const Selection& selection, const Evaluation& evaluation)
         names.hovered = named(selection.hoveredWeight());
     for (const int weight : selection.weights())
         names.weights.push_back(named(weight));
-    const auto collective = static_cast<std::size_t>(selection.collective());
-    if (selection.collective() >= 0 && collective < evaluation.plan.collectives.size())
-        names.collective = evaluation.plan.collectives[collective].id;
+    if (selection.collective() < evaluation.plan.collectives.size())
+        names.collective = evaluation.plan.collective(selection.collective()).id;
     const auto& segments = evaluation.plan.segments;
-    if (const auto segment = static_cast<std::size_t>(selection.segment()); selection.operation() >= 0 && segment < segments.size()
-        && static_cast<std::size_t>(selection.operation()) < segments[segment].ops.size())
+    if (selection.segment() < segments.size() && selection.operation() < segments[selection.segment()].ops.size())
         names.operation = operationId(evaluation, selection.segment(), selection.operation());
     if (selection.meshAxis() >= 0 && selection.meshAxis() < evaluation.plan.mesh.axisCount())
         names.meshAxis = evaluation.plan.mesh.axis(selection.meshAxis()).name;
@@ -82,21 +80,21 @@ int findWeight(const Evaluation& evaluation, const NamedWeight& wanted)
     return found;
 }
 
-int findCollective(const Evaluation& evaluation, const std::string& id)
+CollectiveId findCollective(const Evaluation& evaluation, const std::string& id)
 {
     const auto& collectives = evaluation.plan.collectives;
     const auto it = std::ranges::find_if(collectives, [&](const Collective& c) { return c.id == id; });
-    return id.empty() || it == collectives.end() ? -1 : static_cast<int>(it - collectives.begin());
+    return id.empty() || it == collectives.end() ? CollectiveId {} : CollectiveId(it - collectives.begin());
 }
 
 /// The planned operation of that id; where layers of the segment are planned apart now, the last of them.
-std::pair<int, int> findOperation(const Evaluation& evaluation, const std::string& id)
+std::pair<PlannedSegmentId, PlannedOpId> findOperation(const Evaluation& evaluation, const std::string& id)
 {
     if (!id.empty())
         if (const auto found = explainTargets(evaluation, id);
             found.ok() && found.value().back().kind == ExplainTarget::Kind::Operation)
             return { found.value().back().segment, found.value().back().op };
-    return { -1, -1 };
+    return {};
 }
 
 std::string fileName(const QString& path) { return QFile::encodeName(path).toStdString(); }
@@ -283,7 +281,7 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     const Mesh& mesh = m_evaluation->plan.mesh;
     const std::vector<int> weights = m_selection->weights();
     const int weight = m_selection->weight();
-    const int collective = m_selection->collective();
+    const CollectiveId collective = m_selection->collective();
     const std::pair operation(m_selection->segment(), m_selection->operation());
     const int meshAxis = m_selection->meshAxis();
     const auto device = m_selection->device();

@@ -41,11 +41,11 @@ void Selection::setWeights(std::vector<int> weights, int current)
     if (current >= 0 && !contains(weights, current))
         weights.push_back(current);
     std::ranges::sort(weights);
-    const bool takesPlace = current >= 0 && (m_collective >= 0 || m_operation >= 0);
+    const bool takesPlace = current >= 0 && (m_collective.valid() || m_operation.valid());
     if (m_weight == current && m_weights == weights && !takesPlace)
         return;
     if (takesPlace)
-        m_collective = m_segment = m_operation = -1;
+        leave();
     m_weight = current;
     m_weights = std::move(weights);
     Q_EMIT changed();
@@ -60,30 +60,40 @@ void Selection::setDevice(std::int64_t position)
     Q_EMIT changed();
 }
 
-void Selection::setCollective(int collective)
+void Selection::setCollective(CollectiveId collective)
 {
-    if (!m_evaluation || !isIndex(collective, m_evaluation->plan.collectives.size()))
-        collective = -1;
+    if (!m_evaluation || collective >= m_evaluation->plan.collectives.size())
+        collective = {};
     if (m_collective == collective)
         return;
+    if (collective.valid())
+        leave();
     m_collective = collective;
-    if (collective >= 0)
-        m_segment = m_operation = -1;
     Q_EMIT changed();
 }
 
-void Selection::setOperation(int segment, int operation)
+void Selection::setOperation(PlannedSegmentId segment, PlannedOpId operation)
 {
-    if (!m_evaluation || !isIndex(segment, m_evaluation->plan.segments.size())
-        || !isIndex(operation, m_evaluation->plan.segment(segment).ops.size()))
-        segment = operation = -1;
+    if (!m_evaluation || segment >= m_evaluation->plan.segments.size()
+        || operation >= m_evaluation->plan.segment(segment).ops.size()) {
+        segment = {};
+        operation = {};
+    }
     if (m_segment == segment && m_operation == operation)
         return;
+    if (operation.valid())
+        leave();
     m_segment = segment;
     m_operation = operation;
-    if (operation >= 0)
-        m_collective = -1;
     Q_EMIT changed();
+}
+
+/// The collective and the operation.
+void Selection::leave()
+{
+    m_collective = {};
+    m_segment = {};
+    m_operation = {};
 }
 
 void Selection::setMeshAxis(int axis)
@@ -116,11 +126,11 @@ void Selection::setHoveredWeight(int weight)
 
 void Selection::clear()
 {
-    const bool any = m_weight >= 0 || m_device >= 0 || m_collective >= 0 || m_operation >= 0 || m_meshAxis >= 0;
+    const bool any = m_weight >= 0 || m_device >= 0 || m_collective.valid() || m_operation.valid() || m_meshAxis >= 0;
     m_weight = -1;
     m_weights.clear();
     m_device = -1;
-    m_collective = m_segment = m_operation = -1;
+    leave();
     m_meshAxis = -1;
     if (any)
         Q_EMIT changed();

@@ -4,6 +4,8 @@
 // there is not selected: a click may come from a picture of the evaluation before.
 #pragma once
 
+#include "model/plan/plan.h"
+
 #include <QObject>
 
 #include <cstdint>
@@ -23,11 +25,11 @@ public:
     /// All selected weights in their order, weight() among them; what an edit of "the selection" is about.
     const std::vector<int>& weights() const { return m_weights; }
     std::int64_t device() const { return m_device; } ///< mesh position, -1 for none
-    int collective() const { return m_collective; } ///< index into Plan::collectives, -1 for none
-    /// The selected operation: indices into Plan::segments and PlannedSegment::ops, -1 for none. Of a weight, a collective and an
+    CollectiveId collective() const { return m_collective; }
+    /// The selected operation of the planned segment. Of a weight, a collective and an
     /// operation the one that was selected last is what explanations are about.
-    int segment() const { return m_segment; }
-    int operation() const { return m_operation; }
+    PlannedSegmentId segment() const { return m_segment; }
+    PlannedOpId operation() const { return m_operation; }
     int meshAxis() const { return m_meshAxis; } ///< index into Mesh::axes, -1 for none
     std::int64_t hoveredDevice() const { return m_hoveredDevice; } ///< mesh position under the mouse in any view, -1
     int hoveredWeight() const
@@ -38,12 +40,12 @@ public:
     /// What the indices refer to from now on. Whoever says so sets all of them anew.
     void setEvaluation(std::shared_ptr<const Evaluation> evaluation);
 
-    /// An index that is not there is -1 to all of these.
+    /// What is not there is none to all of these.
     void setWeight(int weight); ///< and no other; one that is there takes the place of a collective and an operation
     void setWeights(std::vector<int> weights, int current);
     void setDevice(std::int64_t position);
-    void setCollective(int collective); ///< one that is there takes the place of an operation
-    void setOperation(int segment, int operation); ///< one that is there takes the place of a collective
+    void setCollective(CollectiveId collective); ///< one that is there takes the place of an operation
+    void setOperation(PlannedSegmentId segment, PlannedOpId operation); ///< one that is there takes the place of a collective
     void setMeshAxis(int axis);
     void setHoveredDevice(std::int64_t position);
     void setHoveredWeight(int weight);
@@ -55,15 +57,16 @@ Q_SIGNALS:
     void weightHoverChanged(); ///< another weight
 
 private:
+    void leave();
     bool hasWeight(int weight) const;
     bool hasDevice(std::int64_t position) const;
 
     std::shared_ptr<const Evaluation> m_evaluation;
     int m_weight = -1;
     std::vector<int> m_weights;
-    int m_collective = -1;
-    int m_segment = -1;
-    int m_operation = -1;
+    CollectiveId m_collective;
+    PlannedSegmentId m_segment;
+    PlannedOpId m_operation;
     int m_meshAxis = -1;
     std::int64_t m_device = -1;
     std::int64_t m_hoveredDevice = -1;

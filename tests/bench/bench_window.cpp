@@ -118,7 +118,7 @@ public:
         const Evaluation& evaluation = *m_window.document()->evaluation();
         out["motion"] = summary(frames(60,
                                        [&](int i) {
-                                           mesh->showTransfer(std::max(0, mesh->shownTransfer()), 0.1 + 0.01 * i,
+                                           mesh->showTransfer(std::max(CollectiveId(0), mesh->shownTransfer()), 0.1 + 0.01 * i,
                                                               stepTitle(evaluation, player->current()),
                                                               stepDetail(evaluation, player->current()));
                                        }),

@@ -128,9 +128,7 @@ private Q_SLOTS:
         const Program program = pipelined("stage=3", "pp-1f1b", 4, training(2));
         std::string id;
         for (const Collective& collective : program.plan.collectives)
-            if (phase == "any"
-                || phaseName(program.plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase)
-                    == phase.toStdString()) {
+            if (phase == "any" || phaseName(program.plan.segment(collective.plannedSegment).phase) == phase.toStdString()) {
                 id = collective.id;
                 break;
             }

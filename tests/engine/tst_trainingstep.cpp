@@ -272,7 +272,7 @@ private Q_SLOTS:
             for (const Collective& collective : program.plan.collectives) {
                 if (collective.kind == CollectiveKind::LocalSlice)
                     continue;
-                backward += program.plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase == Phase::Backward;
+                backward += program.plan.segment(collective.plannedSegment).phase == Phase::Backward;
                 RunOptions options = verifying();
                 options.breakCollective = collective.id;
                 const RunResult result = resultOf(program, options);
@@ -408,12 +408,12 @@ private Q_SLOTS:
                  "bad-plan");
         QCOMPARE(broken([&](Program& p) {
                      for (Segment& s : p.graph.segments)
-                         s.of = s.phase == Phase::Backward ? -1 : s.of;
+                         s.of = s.phase == Phase::Backward ? SegmentId {} : s.of;
                  }),
                  "bad-plan");
         QCOMPARE(broken([&](Program& p) {
                      for (Segment& s : p.graph.segments)
-                         s.of = s.phase == Phase::Update ? static_cast<int>(p.graph.segments.size()) - 1 : s.of;
+                         s.of = s.phase == Phase::Update ? lastId(p.graph.segments) : s.of;
                  }),
                  "bad-plan");
         QCOMPARE(broken([&](Program& p) { // the gradients of weights are not there for the update
@@ -425,7 +425,7 @@ private Q_SLOTS:
         for (const Op& op : good.graph.ops)
             for (const TensorId tensor : { op.operands.front(), op.operands.back(), op.result })
                 QCOMPARE(broken([&](Program& p) {
-                             Shape& shape = p.graph.tensors[static_cast<std::size_t>(tensor)].spec.shape;
+                             Shape& shape = p.graph.entry(tensor).spec.shape;
                              shape.back() = shape.back() * 2 + 1;
                          }),
                          "bad-plan");

@@ -130,8 +130,7 @@ private Q_SLOTS:
         const auto graph = sure(buildDecoder(test::familyModel(family.toStdString()), Workload {}));
         QStringList names;
         for (const GraphTensor& tensor : graph.tensors)
-            if (tensor.spec.role == TensorRole::Weight
-                && graph.segments[static_cast<std::size_t>(tensor.segment)].name == segment.toStdString())
+            if (tensor.spec.role == TensorRole::Weight && graph.segment(tensor.segment).name == segment.toStdString())
                 names << QString::fromStdString(tensor.spec.name);
         names.sort();
         wanted.sort();

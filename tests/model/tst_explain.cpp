@@ -42,7 +42,7 @@ struct Case {
     {
         for (const Collective& it : evaluation->plan.collectives)
             if (it.kind == kind && evaluation->graph.tensor(it.tensor).name == tensor
-                && evaluation->plan.segments[static_cast<std::size_t>(it.plannedSegment)].phase == phase)
+                && evaluation->plan.segment(it.plannedSegment).phase == phase)
                 return it.id;
         qFatal("no %s of %s", collectiveName(kind).c_str(), tensor.c_str());
     }
@@ -189,11 +189,10 @@ private Q_SLOTS:
         const Plan& plan = it.evaluation->plan;
         const Pinning pinning(it.evaluation->graph, plan.mesh, it.design.pins, picker.profile);
         int compared = 0;
-        for (std::size_t s = 0; s < plan.segments.size(); ++s)
-            for (std::size_t o = 0; o < plan.segments[s].ops.size(); ++o) {
+        for (PlannedSegmentId s { 0 }; s < plan.segments.size(); ++s)
+            for (PlannedOpId o { 0 }; o < plan.segments[s].ops.size(); ++o) {
                 const PlannedOp& planned = plan.segments[s].ops[o];
-                for (const AxisExplanation& axis :
-                     rankedRows(it.design, *it.evaluation, pinning, static_cast<int>(s), static_cast<int>(o)))
+                for (const AxisExplanation& axis : rankedRows(it.design, *it.evaluation, pinning, s, o))
                     for (const RankedRow& row : axis.rows) {
                         ++compared;
                         if (row.verdict != RankedRow::Verdict::Picked)

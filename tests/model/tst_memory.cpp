@@ -31,8 +31,7 @@ Design training(const char* mesh, const char* preset, std::int64_t batch, std::i
 MemoryBytes at(const Evaluation& evaluation, Phase phase, const char* op, std::int64_t stage = 0)
 {
     for (const MemoryMoment& moment : memoryTimeline(evaluation.graph, evaluation.plan, stage).moments)
-        if (evaluation.plan.segments[static_cast<std::size_t>(moment.plannedSegment)].phase == phase
-            && evaluation.graph.op(moment.op).name == op)
+        if (evaluation.plan.segment(moment.plannedSegment).phase == phase && evaluation.graph.op(moment.op).name == op)
             return moment.bytes;
     qFatal("no operation %s", op);
 }
@@ -183,7 +182,7 @@ private Q_SLOTS:
                 design.workload.optimizer = { { "data" }, gradients };
                 const auto evaluation = evaluated(design);
                 for (const Collective& collective : evaluation->plan.collectives) {
-                    const PlannedSegment& segment = evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+                    const PlannedSegment& segment = evaluation->plan.segment(collective.plannedSegment);
                     if (collective.kind == CollectiveKind::LocalSlice)
                         continue;
                     const bool sums = collective.kind == CollectiveKind::ReduceScatter;
@@ -208,7 +207,7 @@ private Q_SLOTS:
         const MemoryTimeline timeline = memoryTimeline(one->graph, one->plan);
         std::vector<MemoryBytes> firstAndLast;
         for (const MemoryMoment& moment : timeline.moments)
-            if (one->plan.segments[static_cast<std::size_t>(moment.plannedSegment)].phase == Phase::Backward
+            if (one->plan.segment(moment.plannedSegment).phase == Phase::Backward
                 && one->graph.op(moment.op).name == "mlp.down_proj.grad_w")
                 firstAndLast.push_back(moment.bytes);
         QCOMPARE(firstAndLast.size(), std::size_t { 2 });
@@ -279,8 +278,7 @@ private Q_SLOTS:
         const auto kept = [](const Evaluation& evaluation, std::int64_t stage) {
             std::int64_t most = 0;
             for (const MemoryMoment& moment : memoryTimeline(evaluation.graph, evaluation.plan, stage).moments)
-                if (evaluation.plan.segments[static_cast<std::size_t>(moment.plannedSegment)].phase == Phase::Backward
-                    && moment.layer >= 0)
+                if (evaluation.plan.segment(moment.plannedSegment).phase == Phase::Backward && moment.layer >= 0)
                     most = std::max(most, moment.bytes.kept);
             return static_cast<double>(most);
         };
@@ -314,9 +312,8 @@ private Q_SLOTS:
             std::int64_t layers = 0;
             for (std::int64_t stage = 0; stage < stageCount(evaluation->plan); ++stage)
                 for (const StagePart& part : stageParts(evaluation->graph, evaluation->plan, stage)) {
-                    const PlannedSegment& planned = evaluation->plan.segments[static_cast<std::size_t>(part.plannedSegment)];
-                    if (planned.phase == Phase::Forward
-                        && evaluation->graph.segments[static_cast<std::size_t>(planned.segment)].isLayer)
+                    const PlannedSegment& planned = evaluation->plan.segment(part.plannedSegment);
+                    if (planned.phase == Phase::Forward && evaluation->graph.segment(planned.segment).isLayer)
                         layers += part.layers;
                 }
             QCOMPARE(layers, 30);

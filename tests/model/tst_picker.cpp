@@ -50,7 +50,7 @@ struct Case {
 
 Case linear(const char* mesh, const char* x, const char* w)
 {
-    Case c { Mesh::parse(mesh).value(), {}, { "linear", OpKind::Linear, {}, 0, {} }, {} };
+    Case c { Mesh::parse(mesh).value(), {}, { "linear", OpKind::Linear, {}, TensorId(0), {} }, {} };
     c.operand({ 8, 8 }, x);
     c.operand({ 6, 8 }, w); // [out, in]
     return c;
@@ -83,7 +83,7 @@ private Q_SLOTS:
     /// lhs 4 x 8 P (128 B), rhs 8 x 6 P (192 B), n = 4: reducing the smaller one is cheapest, 192.
     void workedExample()
     {
-        Case c { Mesh::parse("tp=4").value(), {}, { "linear", OpKind::Linear, {}, 0, {} }, {} };
+        Case c { Mesh::parse("tp=4").value(), {}, { "linear", OpKind::Linear, {}, TensorId(0), {} }, {} };
         c.operand({ 4, 8 }, "P(unreduced={'tp'})");
         c.operand({ 6, 8 }, "P(unreduced={'tp'})");
         c.options.allowPartialToSharded = true;
@@ -95,7 +95,7 @@ private Q_SLOTS:
     /// Greedy does not reproduce FSDP's weight gather: it moves the activation instead.
     void greedyMovesTheActivation()
     {
-        Case c { Mesh::parse("dp=2,tp=4").value(), {}, { "linear", OpKind::Linear, {}, 0, {} }, {}, 3 };
+        Case c { Mesh::parse("dp=2,tp=4").value(), {}, { "linear", OpKind::Linear, {}, TensorId(0), {} }, {}, 3 };
         c.operand({ 8, 128, 4096 }, "P('dp')", DType::BF16);
         c.operand({ 11008, 4096 }, "P('tp', 'dp')", DType::BF16);
         QCOMPARE(c.taken(), QString("P(None, None, 'dp') P('tp', 'dp') -> P(None, None, 'tp', unreduced={'dp'})"));
@@ -104,7 +104,7 @@ private Q_SLOTS:
 
     void normSumsPartialValues()
     {
-        Case c { Mesh::parse("dp=2,tp=4").value(), {}, { "norm", OpKind::RmsNorm, {}, 0, {} }, {}, 3 };
+        Case c { Mesh::parse("dp=2,tp=4").value(), {}, { "norm", OpKind::RmsNorm, {}, TensorId(0), {} }, {}, 3 };
         c.operand({ 8, 16, 64 }, "P('dp', unreduced={'tp'})");
         c.operand({ 64 }, "P()");
         QCOMPARE(c.taken(), QString("P('dp') P() -> P('dp')"));
@@ -113,7 +113,7 @@ private Q_SLOTS:
 
     void reduceScatterNeedsTheFlag()
     {
-        Case c { Mesh::parse("tp=4").value(), {}, { "norm", OpKind::RmsNorm, {}, 0, {} }, {}, 3 };
+        Case c { Mesh::parse("tp=4").value(), {}, { "norm", OpKind::RmsNorm, {}, TensorId(0), {} }, {}, 3 };
         c.operand({ 8, 16, 64 }, "P(unreduced={'tp'})");
         c.operand({ 64 }, "P()");
         QCOMPARE(c.taken(), QString("P() P() -> P()"));
@@ -125,7 +125,7 @@ private Q_SLOTS:
 
     void vocabularyParallelEmbedding()
     {
-        Case c { Mesh::parse("tp=4").value(), {}, { "embed", OpKind::Embedding, {}, 0, {} }, {}, 3 };
+        Case c { Mesh::parse("tp=4").value(), {}, { "embed", OpKind::Embedding, {}, TensorId(0), {} }, {}, 3 };
         c.operand({ 2, 16 }, "P()", DType::I32);
         c.operand({ 64, 8 }, "P('tp')");
         QCOMPARE(c.taken(), QString("P() P('tp') -> P(unreduced={'tp'})"));
@@ -136,7 +136,7 @@ private Q_SLOTS:
 
     void headsMustDivide()
     {
-        Case c { Mesh::parse("tp=8").value(), {}, { "split", OpKind::SplitHeads, {}, 0, {} }, {}, 4 };
+        Case c { Mesh::parse("tp=8").value(), {}, { "split", OpKind::SplitHeads, {}, TensorId(0), {} }, {}, 4 };
         c.op.attributes.heads = 28;
         c.operand({ 2, 16, 28 * 128 }, "P(None, None, 'tp')");
         QCOMPARE(c.taken(), QString("P(None, None, 'tp', cut={2: 'grain-balanced:128'}) -> P(None, None, 'tp')"));
@@ -150,7 +150,7 @@ private Q_SLOTS:
 
     void headsMustDivideOverAllAxesTogether()
     {
-        Case c { Mesh::parse("a=2,b=4").value(), {}, { "split", OpKind::SplitHeads, {}, 0, {} }, {}, 4 };
+        Case c { Mesh::parse("a=2,b=4").value(), {}, { "split", OpKind::SplitHeads, {}, TensorId(0), {} }, {}, 4 };
         c.op.attributes.heads = 4; // divides by 2 and by 4, not by 8
         c.operand({ 2, 16, 4 * 64 }, "P(None, None, ('a', 'b'))");
         const Pick pick = c.pick().value();
@@ -159,7 +159,7 @@ private Q_SLOTS:
 
     void attention()
     {
-        Case c { Mesh::parse("data=2,tp=4").value(), {}, { "attention", OpKind::Attention, {}, 0, {} }, {}, 4 };
+        Case c { Mesh::parse("data=2,tp=4").value(), {}, { "attention", OpKind::Attention, {}, TensorId(0), {} }, {}, 4 };
         c.operand({ 2, 16, 32, 64 }, "P('data', None, 'tp')");
         c.operand({ 2, 16, 8, 64 }, "P('data', None, 'tp')");
         c.operand({ 2, 16, 8, 64 }, "P('data', None, 'tp')");
@@ -172,7 +172,7 @@ private Q_SLOTS:
     /// Operands whose parts must line up are brought to one order of the axes, the smaller one by moving.
     void ordersLineUp()
     {
-        Case c { Mesh::parse("a=2,b=2").value(), {}, { "linear", OpKind::Linear, {}, 0, {} }, {} };
+        Case c { Mesh::parse("a=2,b=2").value(), {}, { "linear", OpKind::Linear, {}, TensorId(0), {} }, {} };
         c.operand({ 8, 8 }, "P(None, ('a', 'b'))");
         c.operand({ 64, 8 }, "P(None, ('b', 'a'))");
         QCOMPARE(c.taken(), QString("P(None, ('b', 'a')) P(None, ('b', 'a')) -> P(unreduced={'a', 'b'})"));

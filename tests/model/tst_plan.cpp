@@ -270,7 +270,7 @@ private Q_SLOTS:
         const auto evaluation = evaluated(design);
         std::int64_t layers = 0;
         for (const PlannedSegment& segment : evaluation->plan.segments)
-            layers += evaluation->graph.segments[static_cast<std::size_t>(segment.segment)].isLayer ? segment.count : 0;
+            layers += evaluation->graph.segment(segment.segment).isLayer ? segment.count : 0;
         QCOMPARE(layers, 32);
         QCOMPARE(evaluation->parameters, 8030261248);
         std::int64_t gathers = 0;

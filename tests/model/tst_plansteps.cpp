@@ -29,6 +29,11 @@ std::shared_ptr<const Evaluation> evaluated(const Case& it)
     return evaluated(designOn(it.mesh, llama3Model(), { it.kind, 16, 4096, DType::BF16, microBatches }, it.preset));
 }
 
+PlanStep step(int segment, int operation, int collective = -1)
+{
+    return { PlannedSegmentId(segment), PlannedOpId(operation), CollectiveId(collective) };
+}
+
 } // namespace
 
 class TestPlanSteps : public QObject {
@@ -62,24 +67,23 @@ void TestPlanSteps::everyStepOnceAndInOrder()
         evaluated({ QTest::currentDataTag(), qPrintable(mesh), qPrintable(preset), static_cast<WorkloadKind>(kind) });
     const Plan& plan = evaluation->plan;
     const auto steps = planSteps(plan);
-    std::set<int> collectives;
-    std::map<std::pair<int, int>, int> operations; // to their place
-    std::pair<int, int> last { -1, -1 };
-    int lastCollective = -1;
+    std::set<CollectiveId> collectives;
+    std::map<std::pair<PlannedSegmentId, PlannedOpId>, int> operations; // to their place
+    std::pair<PlannedSegmentId, PlannedOpId> last;
+    CollectiveId lastCollective;
     for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
         const PlanStep& step = steps[static_cast<std::size_t>(i)];
-        if (step.collective < 0) {
+        if (!step.collective.valid()) {
             const std::pair place { step.segment, step.operation };
             QVERIFY(last < place); // program order
             last = place;
             operations[place] = i;
             continue;
         }
-        QVERIFY2(collectives.insert(step.collective).second, qPrintable(QString::number(step.collective)));
-        const Collective& collective = plan.collectives[static_cast<std::size_t>(step.collective)];
+        QVERIFY2(collectives.insert(step.collective).second, qPrintable(QString::number(step.collective.number())));
+        const Collective& collective = plan.collective(step.collective);
         QCOMPARE(step.segment, collective.plannedSegment);
-        QCOMPARE(plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)].op,
-                 collective.op);
+        QCOMPARE(plan.segment(step.segment).ops[step.operation].op, collective.op);
         if (!plan.pipeline) { // sends between stages are at the end of the plan's list
             QVERIFY(step.collective > lastCollective);
             lastCollective = step.collective;
@@ -92,10 +96,10 @@ void TestPlanSteps::everyStepOnceAndInOrder()
     QCOMPARE(operations.size(), all);
     // What an operation waits for comes before it, and after the one before it.
     for (int i = 0; i < static_cast<int>(steps.size()); ++i)
-        if (const PlanStep& step = steps[static_cast<std::size_t>(i)]; step.collective >= 0) {
+        if (const PlanStep& step = steps[static_cast<std::size_t>(i)]; step.collective.valid()) {
             QVERIFY(i < operations[(std::pair { step.segment, step.operation })]);
-            if (step.operation > 0)
-                QVERIFY(i > operations[(std::pair { step.segment, step.operation - 1 })]);
+            if (step.operation.number() > 0)
+                QVERIFY(i > operations[(std::pair { step.segment, PlannedOpId(step.operation - 1) })]);
         }
     if (QString::fromLatin1(QTest::currentDataTag()) != QLatin1String("replicated"))
         QVERIFY(!collectives.empty());
@@ -107,31 +111,31 @@ void TestPlanSteps::sharedAndUnnamedCollectives()
     Plan plan;
     plan.collectives.resize(3);
     for (Collective& collective : plan.collectives)
-        collective.op = 7;
-    plan.collectives[2].op = 99;
+        collective.op = OpId(7);
+    plan.collectives[2].op = OpId(99);
     PlannedSegment segment;
     segment.ops.resize(3);
-    const OpId ids[] = { 7, 8, 9 };
+    const OpId ids[] = { OpId(7), OpId(8), OpId(9) };
     for (std::size_t i = 0; i < 3; ++i) {
         segment.ops[i].op = ids[i];
         segment.ops[i].operands.resize(2);
     }
-    segment.ops[0].operands[1].collectives = { 0, 1 };
-    segment.ops[2].operands[0].collectives = { 1 };
+    segment.ops[0].operands[1].collectives = { CollectiveId(0), CollectiveId(1) };
+    segment.ops[2].operands[0].collectives = { CollectiveId(1) };
     plan.segments = { segment };
-    const std::vector<PlanStep> wanted { { 0, 0, 0 }, { 0, 0, 1 }, { 0, 0, -1 }, { 0, 1, -1 }, { 0, 2, -1 }, { 0, 2, 2 } };
+    const std::vector<PlanStep> wanted { step(0, 0, 0), step(0, 0, 1), step(0, 0), step(0, 1), step(0, 2), step(0, 2, 2) };
     QVERIFY(planSteps(plan) == wanted);
     QVERIFY(planSteps(Plan()).empty());
 }
 
 void TestPlanSteps::stepsAreFound()
 {
-    const std::vector<PlanStep> steps { { 0, 0, 4 }, { 0, 0, -1 }, { 1, 0, 2 }, { 1, 0, -1 } };
-    QCOMPARE(stepOfCollective(steps, 2), 2);
-    QCOMPARE(stepOfCollective(steps, 3), -1);
-    QCOMPARE(stepOfCollective(steps, -1), -1); // and not the first operation
-    QCOMPARE(stepOfOperation(steps, 1, 0), 3);
-    QCOMPARE(stepOfOperation(steps, 0, 1), -1);
+    const std::vector<PlanStep> steps { step(0, 0, 4), step(0, 0), step(1, 0, 2), step(1, 0) };
+    QCOMPARE(stepOfCollective(steps, CollectiveId(2)), 2);
+    QCOMPARE(stepOfCollective(steps, CollectiveId(3)), -1);
+    QCOMPARE(stepOfCollective(steps, {}), -1); // and not the first operation
+    QCOMPARE(stepOfOperation(steps, PlannedSegmentId(1), PlannedOpId(0)), 3);
+    QCOMPARE(stepOfOperation(steps, PlannedSegmentId(0), PlannedOpId(1)), -1);
 }
 
 SHARDBOARD_TEST(TestPlanSteps)

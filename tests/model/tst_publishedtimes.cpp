@@ -75,7 +75,7 @@ double endOfLayerAgain(const Evaluation& evaluation)
             if (segment.phase == Phase::Forward && evaluation.graph.op(op.op).name == "mlp.down_proj")
                 seconds += static_cast<double>(op.count) * op.seconds;
     for (const Collective& collective : plan.collectives)
-        if (plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase == Phase::Forward
+        if (plan.segment(collective.plannedSegment).phase == Phase::Forward
             && evaluation.graph.op(collective.op).name == "mlp.down_proj.bias")
             seconds += static_cast<double>(collective.count) * collective.seconds;
     return plan.pipeline ? seconds * stageShare(*plan.pipeline) * (1 + plan.pipeline->bubble) : seconds;

@@ -34,7 +34,7 @@ QStringList collectivesOf(const Evaluation& evaluation, Phase phase, const char*
     std::map<QString, int> count;
     const Plan& plan = evaluation.plan;
     for (const Collective& collective : plan.collectives) {
-        const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+        const PlannedSegment& segment = plan.segment(collective.plannedSegment);
         if (segment.phase != phase || segment.name != layer || collective.kind == CollectiveKind::LocalSlice)
             continue;
         if (!ofWeights && evaluation.graph.op(collective.op).kind == OpKind::ReduceGrad)
@@ -157,7 +157,7 @@ private Q_SLOTS:
                  (QStringList { "4 all-gather over model", "2 reduce-scatter over model" }));
         for (const auto& evaluation : { tensor, sequence })
             for (const Collective& collective : evaluation->plan.collectives)
-                if (evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].name == block
+                if (evaluation->plan.segment(collective.plannedSegment).name == block
                     && evaluation->graph.op(collective.op).kind != OpKind::ReduceGrad
                     && collective.kind != CollectiveKind::LocalSlice)
                     QCOMPARE(collective.bytes, stream); // not that of a token for every expert that it chose
@@ -235,7 +235,7 @@ private Q_SLOTS:
         design.workload.batch = 32;
         const auto evaluation = evaluate(design).value();
         for (const Collective& collective : evaluation->plan.collectives) {
-            const PlannedSegment& segment = evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+            const PlannedSegment& segment = evaluation->plan.segment(collective.plannedSegment);
             QCOMPARE(collective.count, segment.count * (segment.phase == Phase::Update ? 1 : 2));
             if (collective.kind == CollectiveKind::AllReduce)
                 QCOMPARE(segment.phase, Phase::Update);

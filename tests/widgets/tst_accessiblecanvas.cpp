@@ -238,7 +238,7 @@ void TestAccessibleCanvas::operationsAndCollectivesAreChildren()
     for (int i = 0; i < accessible->childCount(); ++i) {
         QVERIFY2(!nameOf(accessible->child(i)).isEmpty(), qPrintable(QString::number(i)));
         const FlowItem& item = canvas->scene().items[static_cast<std::size_t>(i)];
-        if (item.collective < 0)
+        if (!item.collective.valid())
             continue;
         ++collectives;
         QVERIFY(nameOf(accessible->child(i)).startsWith(item.title));

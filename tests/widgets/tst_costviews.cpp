@@ -142,14 +142,14 @@ void TestCostViews::operationsAreSelectedEverywhere()
     block->setExpanded(true);
     QVERIFY(block->childCount() > 5);
     tree->setCurrentItem(block->child(2));
-    QCOMPARE(document.selection()->segment(), 1);
-    const auto& planned = document.evaluation()->plan.segments[1].ops[static_cast<std::size_t>(document.selection()->operation())];
+    QCOMPARE(document.selection()->segment(), PlannedSegmentId(1));
+    const auto& planned = document.evaluation()->plan.segments[1].ops[document.selection()->operation()];
     QCOMPARE(qstr(document.evaluation()->graph.op(planned.op).name), block->child(2)->text(0));
     // And back: a collective that is chosen elsewhere shows its operation.
     const auto& collectives = document.evaluation()->plan.collectives;
-    for (std::size_t i = 0; i < collectives.size(); ++i)
-        if (collectives[i].plannedSegment == 1) {
-            document.selection()->setCollective(static_cast<int>(i));
+    for (CollectiveId i { 0 }; i < collectives.size(); ++i)
+        if (collectives[i].plannedSegment == PlannedSegmentId(1)) {
+            document.selection()->setCollective(i);
             QCOMPARE(tree->currentItem()->text(0), qstr(document.evaluation()->graph.op(collectives[i].op).name));
         }
     // What was unfolded stays so after an edit.
@@ -226,7 +226,7 @@ void TestCostViews::pointingTellsTheMoment()
     QTest::mouseMove(plot, { plot->width() / 2, plot->height() / 2 });
     QTRY_VERIFY(chart->current() > 0 && chart->current() < chart->count() - 1);
     QTest::mouseClick(plot, Qt::LeftButton, {}, { plot->width() / 2, plot->height() / 2 });
-    QVERIFY(document.selection()->operation() >= 0);
+    QVERIFY(document.selection()->operation().valid());
     chart->setCurrent(-1);
     QCOMPARE(moment->text(), peak);
 }

@@ -257,9 +257,8 @@ void TestDocument::selectionFollowsNames()
     selection->setDevice(7);
     const auto& collectives = document.evaluation()->plan.collectives;
     QVERIFY(!collectives.empty());
-    const int last = static_cast<int>(collectives.size()) - 1;
     const std::string id = collectives.back().id;
-    selection->setCollective(last);
+    selection->setCollective(lastId(collectives));
 
     Design edited = document.design();
     edited.mesh = Mesh::parse("model=4").value(); // axis 1 becomes axis 0, device 7 goes
@@ -268,9 +267,9 @@ void TestDocument::selectionFollowsNames()
     QCOMPARE(selection->weight(), weightNamed(document, "o_proj"));
     QCOMPARE(selection->meshAxis(), 0);
     QCOMPARE(selection->device(), std::int64_t { -1 });
-    const int collective = selection->collective();
-    if (collective >= 0)
-        QCOMPARE(document.evaluation()->plan.collectives[static_cast<std::size_t>(collective)].id, id);
+    const CollectiveId collective = selection->collective();
+    if (collective.valid())
+        QCOMPARE(document.evaluation()->plan.collective(collective).id, id);
     document.undoStack()->undo();
     QCOMPARE(selection->weight(), oProj);
     QCOMPARE(selection->meshAxis(), 1);
@@ -287,14 +286,14 @@ void TestDocument::selectionKeepsToWhatIsThere()
     const auto selectAll = [selection](int index) {
         selection->setWeights({ index, index + 1 }, index);
         selection->setDevice(index);
-        selection->setCollective(index);
+        selection->setCollective(CollectiveId(index));
         selection->setMeshAxis(index);
         selection->setHoveredDevice(index);
         selection->setHoveredWeight(index);
     };
     const auto nothing = [selection] {
         return selection->weight() == -1 && selection->weights().empty() && selection->device() == -1
-            && selection->collective() == -1 && selection->meshAxis() == -1 && selection->hoveredDevice() == -1
+            && !selection->collective().valid() && selection->meshAxis() == -1 && selection->hoveredDevice() == -1
             && selection->hoveredWeight() == -1;
     };
     selectAll(0);
@@ -309,12 +308,14 @@ void TestDocument::selectionKeepsToWhatIsThere()
     QCOMPARE(selection->device(), evaluation.plan.mesh.deviceCount() - 1);
     selectAll(1'000'000);
     QVERIFY(nothing());
-    selection->setOperation(0, static_cast<int>(evaluation.plan.segments[0].ops.size()) - 1);
-    QVERIFY(selection->operation() >= 0);
-    selection->setOperation(0, static_cast<int>(evaluation.plan.segments[0].ops.size()));
-    QCOMPARE(selection->operation(), -1);
-    selection->setOperation(static_cast<int>(evaluation.plan.segments.size()), 0);
-    QCOMPARE(selection->segment(), -1);
+    const PlannedSegmentId first(0);
+    const auto& ops = evaluation.plan.segment(first).ops;
+    selection->setOperation(first, lastId(ops));
+    QVERIFY(selection->operation().valid());
+    selection->setOperation(first, nextId(ops));
+    QVERIFY(!selection->operation().valid());
+    selection->setOperation(nextId(evaluation.plan.segments), PlannedOpId(0));
+    QVERIFY(!selection->segment().valid());
 }
 
 void TestDocument::axisMovesBetweenDims()

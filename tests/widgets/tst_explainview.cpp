@@ -34,14 +34,14 @@ using namespace shardboard;
 
 namespace {
 
-int collectiveOf(const Document& document, CollectiveKind kind, const std::string& tensor)
+CollectiveId collectiveOf(const Document& document, CollectiveKind kind, const std::string& tensor)
 {
     const auto evaluation = document.evaluation();
     const auto& all = evaluation->plan.collectives;
-    for (std::size_t i = 0; i < all.size(); ++i)
+    for (CollectiveId i { 0 }; i < all.size(); ++i)
         if (all[i].kind == kind && evaluation->graph.tensor(all[i].tensor).name == tensor)
-            return static_cast<int>(i);
-    return -1;
+            return i;
+    return {};
 }
 
 struct ShownExplanation : ShownView<ExplainView> {
@@ -112,8 +112,8 @@ void TestExplainView::collectiveShowsItsCausesAndRankedRows()
 {
     ShownExplanation shown(knownDesign());
     QVERIFY(shown.ready);
-    const int collective = collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out");
-    QVERIFY(collective >= 0);
+    const CollectiveId collective = collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out");
+    QVERIFY(collective.valid());
     shown.document.selection()->setCollective(collective);
     QTRY_VERIFY(shown.table()->isVisible());
     QCOMPARE(shown.view->findChild<ElidedLabel*>(QStringLiteral("explainTitle"))->text(),
@@ -171,16 +171,16 @@ void TestExplainView::pinThisIsOneStepAndUnpinTakesItBack()
     QCOMPARE(pin.axis, std::string("model"));
     QCOMPARE(pin.row, std::string("S1 S1 -> S1"));
     // The all-reduce has become a reduce-scatter to the sequence.
-    QCOMPARE(collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out"), -1);
-    QVERIFY(collectiveOf(shown.document, CollectiveKind::ReduceScatter, "attention out") >= 0);
+    QVERIFY(!collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out").valid());
+    QVERIFY(collectiveOf(shown.document, CollectiveKind::ReduceScatter, "attention out").valid());
     const Design pinned = shown.document.design();
 
     shown.document.undoStack()->undo();
     QVERIFY(shown.document.design() == before);
-    QVERIFY(collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out") >= 0);
+    QVERIFY(collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out").valid());
     shown.document.undoStack()->redo();
     QVERIFY(shown.document.design() == pinned);
-    QVERIFY(collectiveOf(shown.document, CollectiveKind::ReduceScatter, "attention out") >= 0);
+    QVERIFY(collectiveOf(shown.document, CollectiveKind::ReduceScatter, "attention out").valid());
 
     shown.selectOperation("block/self_attn.residual");
     QVERIFY(shown.button("unpin.model"));
@@ -189,7 +189,7 @@ void TestExplainView::pinThisIsOneStepAndUnpinTakesItBack()
     QTest::mouseClick(shown.button("unpin.model"), Qt::LeftButton);
     QTRY_VERIFY(shown.document.design() == before);
     QCOMPARE(shown.document.undoStack()->count(), 2);
-    QVERIFY(collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out") >= 0);
+    QVERIFY(collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out").valid());
     QTRY_VERIFY(!shown.button("unpin.model")); // the view follows
 }
 
@@ -211,7 +211,7 @@ void TestExplainView::pinOfTheInspectorIsTheSame()
     button->click();
     QTRY_COMPARE(document.design().pins.size(), std::size_t { 1 });
     QCOMPARE(document.design().pins.front().row, std::string("S1 S1 -> S1"));
-    QVERIFY(collectiveOf(document, CollectiveKind::ReduceScatter, "attention out") >= 0);
+    QVERIFY(collectiveOf(document, CollectiveKind::ReduceScatter, "attention out").valid());
     document.undoStack()->undo();
     QVERIFY(document.design() == knownDesign());
 }
@@ -221,9 +221,9 @@ void TestExplainView::effectsComeAfterwardsAndOfTheLatestOnly()
 {
     ShownExplanation shown(knownDesign());
     QVERIFY(shown.ready);
-    const int first = collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out");
-    const int second = collectiveOf(shown.document, CollectiveKind::AllReduce, "mlp out");
-    QVERIFY(first >= 0 && second >= 0);
+    const CollectiveId first = collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out");
+    const CollectiveId second = collectiveOf(shown.document, CollectiveKind::AllReduce, "mlp out");
+    QVERIFY(first.valid() && second.valid());
     const auto effects = [&](const AxisExplanation& axis, const std::string& row) -> std::optional<EditEffect> {
         for (const RankedRow& it : axis.rows)
             if (it.row == row)
@@ -231,7 +231,7 @@ void TestExplainView::effectsComeAfterwardsAndOfTheLatestOnly()
         return std::nullopt;
     };
     const auto evaluation = shown.document.evaluation();
-    for (const int collective : { second, first, second }) {
+    for (const CollectiveId collective : { second, first, second }) {
         shown.document.selection()->setCollective(collective == first ? second : first); // at once followed by the other
         QCoreApplication::processEvents();
         shown.document.selection()->setCollective(collective);
@@ -344,7 +344,7 @@ void TestExplainView::gradientsHaveCausesAndNoRows()
     const auto scatter =
         std::find_if(all.begin(), all.end(), [](const Collective& it) { return it.kind == CollectiveKind::ReduceScatter; });
     QVERIFY(scatter != all.end());
-    shown.document.selection()->setCollective(static_cast<int>(scatter - all.begin()));
+    shown.document.selection()->setCollective(CollectiveId(scatter - all.begin()));
     QTRY_VERIFY(!shown.causes().isEmpty());
     QVERIFY(!shown.table()->isVisible());
     QVERIFY(shown.label("explainNote").contains(QStringLiteral("nothing is picked here")));
@@ -365,7 +365,7 @@ void TestExplainView::causesLeadToWhatTheySpeakOf()
     QTRY_COMPARE(shown.causes().size(), 3);
     QTest::mouseClick(shown.causes()[0], Qt::LeftButton);
     QTRY_COMPARE(shown.document.selection()->weight(), weightNamed(shown.document, "o_proj"));
-    QCOMPARE(shown.document.selection()->collective(), -1);
+    QVERIFY(!shown.document.selection()->collective().valid());
     QTRY_VERIFY(shown.label("explainNote").contains(QStringLiteral("written, not picked")));
 }
 
@@ -384,8 +384,7 @@ void TestExplainView::operationIsChosenInTheBox()
     box->setCurrentIndex(index);
     Q_EMIT box->activated(index);
     const Selection& selection = *shown.document.selection();
-    const auto& planned = evaluation->plan.segments[static_cast<std::size_t>(selection.segment())]
-                              .ops[static_cast<std::size_t>(selection.operation())];
+    const auto& planned = evaluation->plan.segment(selection.segment()).ops[selection.operation()];
     QCOMPARE(evaluation->graph.op(planned.op).name, std::string("self_attn.attention"));
     QTRY_VERIFY(shown.view->rows().rowCount() > 0);
     QCOMPARE(box->currentIndex(), index);
@@ -426,7 +425,7 @@ void TestExplainView::everyColumnIsInSight()
     // The title gives way to the box beside it.
     auto* title = shown.view->findChild<ElidedLabel*>(QStringLiteral("explainTitle"));
     shown.view->resize(420, 260);
-    shown.document.selection()->setCollective(static_cast<int>(shown.document.evaluation()->plan.collectives.size()) - 1);
+    shown.document.selection()->setCollective(lastId(shown.document.evaluation()->plan.collectives));
     shown.view->buildNow();
     QTRY_VERIFY(title->shownText() != title->text());
     QVERIFY(title->geometry().right() < shown.view->findChild<ChoiceBox*>(QStringLiteral("explainOperation"))->geometry().left());
@@ -452,13 +451,13 @@ void TestExplainView::longNamesFitTheInspector()
                 return false;
         return true;
     };
-    int longest = -1;
+    CollectiveId longest;
     std::size_t most = 0;
     const auto evaluation = document.evaluation();
-    for (std::size_t i = 0; i < evaluation->plan.collectives.size(); ++i)
-        if (const std::size_t size = evaluation->graph.tensor(evaluation->plan.collectives[i].tensor).name.size(); size > most) {
+    for (CollectiveId i { 0 }; i < evaluation->plan.collectives.size(); ++i)
+        if (const std::size_t size = evaluation->graph.tensor(evaluation->plan.collective(i).tensor).name.size(); size > most) {
             most = size;
-            longest = static_cast<int>(i);
+            longest = i;
         }
     QVERIFY(most > 60);
     document.selection()->setCollective(longest);
@@ -504,9 +503,9 @@ void TestExplainView::rowsInWords()
     QCOMPARE(words("model", "S1 S1 -> S1"), QStringLiteral("reduce-scatter → sequence"));
     QCOMPARE(words("data", "S0 S0 -> S0"), QStringLiteral("nothing moves → batch"));
     RankedRow row;
-    row.moves = { { CollectiveKind::AllGather, 0, 0, 8, 1 },
-                  { CollectiveKind::AllGather, 1, 0, 8, 1 },
-                  { CollectiveKind::AllToAll, 2, 0, 8, 1 } };
+    row.moves = { { CollectiveKind::AllGather, 0, TensorId(0), 8, 1 },
+                  { CollectiveKind::AllGather, 1, TensorId(0), 8, 1 },
+                  { CollectiveKind::AllToAll, 2, TensorId(0), 8, 1 } };
     QCOMPARE(movesText(row), QStringLiteral("all-gather ×2, all-to-all"));
     row.moves.clear();
     QCOMPARE(movesText(row), QStringLiteral("nothing"));

@@ -325,7 +325,7 @@ void TestFindingsView::pinsMemoryAndOperationsAreLedTo()
     shown.list()->scrollToItem(shown.list()->topLevelItem(moved));
     shown.document.selection()->clear();
     QTest::mouseClick(shown.button(moved), Qt::LeftButton);
-    QTRY_VERIFY(shown.document.selection()->operation() >= 0 || shown.document.selection()->collective() >= 0);
+    QTRY_VERIFY(shown.document.selection()->operation().valid() || shown.document.selection()->collective().valid());
     QCOMPARE(chosen.count(), 2); // it is a selection, no other view
     // The inspector of the whole design leads there too, and to the memory.
     shown.document.selection()->clear();

@@ -76,7 +76,7 @@ void TestLegend::flowNamesItsColours()
     QVERIFY(shown.ready);
     const Mesh& mesh = shown.document.design().mesh;
     QSet<QString> wanted;
-    for (int segment = 0; segment < static_cast<int>(shown.document.evaluation()->plan.segments.size()); ++segment) {
+    for (PlannedSegmentId segment { 0 }; segment < shown.document.evaluation()->plan.segments.size(); ++segment) {
         shown.view->showSegment(segment);
         wanted.clear();
         for (const FlowItem& item : shown.view->canvas()->scene().items) {

@@ -36,9 +36,8 @@ ChoiceBox* boxOf(const QWidget& view, const char* name) { return view.findChild<
 int collectivesIn(const Document& document, Phase phase)
 {
     const Plan& plan = document.evaluation()->plan;
-    return static_cast<int>(std::count_if(plan.collectives.begin(), plan.collectives.end(), [&](const Collective& it) {
-        return plan.segments[static_cast<std::size_t>(it.plannedSegment)].phase == phase;
-    }));
+    return static_cast<int>(std::count_if(plan.collectives.begin(), plan.collectives.end(),
+                                          [&](const Collective& it) { return plan.segment(it.plannedSegment).phase == phase; }));
 }
 
 } // namespace
@@ -85,25 +84,25 @@ void TestPhases::flowShowsThePhaseThatIsChosen()
     QCOMPARE(phases, (QStringList { QStringLiteral("forward"), QStringLiteral("backward"), QStringLiteral("update") }));
     const auto evaluation = document.evaluation();
     const auto& segments = evaluation->plan.segments;
-    const std::string block = segments[static_cast<std::size_t>(flow.segment())].name;
+    const std::string block = segments[flow.segment()].name;
     for (const Phase phase : { Phase::Backward, Phase::Update, Phase::Forward }) {
         choose(box, phase);
-        const PlannedSegment& shown = segments[static_cast<std::size_t>(flow.segment())];
+        const PlannedSegment& shown = segments[flow.segment()];
         QCOMPARE(static_cast<int>(shown.phase), static_cast<int>(phase));
         QCOMPARE(shown.name, block); // the same layers
         // All operations of the segment, and no others; its collectives.
         std::set<OpId> wanted;
-        std::set<int> moved;
+        std::set<CollectiveId> moved;
         for (const PlannedOp& op : shown.ops) {
             wanted.insert(op.op);
             for (const OperandUse& use : op.operands)
                 moved.insert(use.collectives.begin(), use.collectives.end());
         }
         std::set<OpId> painted;
-        std::set<int> pills;
+        std::set<CollectiveId> pills;
         for (const FlowItem& item : flow.canvas()->scene().items) {
             painted.insert(item.ops.begin(), item.ops.end());
-            if (item.collective >= 0)
+            if (item.collective.valid())
                 pills.insert(item.collective);
         }
         QVERIFY(painted == wanted);
@@ -113,7 +112,7 @@ void TestPhases::flowShowsThePhaseThatIsChosen()
         for (int i = 0; i < choice->count(); ++i)
             QCOMPARE(static_cast<int>(segments[static_cast<std::size_t>(choice->itemData(i).toInt())].phase),
                      static_cast<int>(phase));
-        QCOMPARE(choice->currentData().toInt(), flow.segment());
+        QCOMPARE(choice->currentData().toInt(), flow.segment().number());
     }
 }
 
@@ -126,13 +125,13 @@ void TestPhases::flowFollowsTheSelection()
     flow.show();
     const Plan& plan = document.evaluation()->plan;
     for (const Phase phase : { Phase::Backward, Phase::Forward }) {
-        for (std::size_t i = 0; i < plan.collectives.size(); ++i)
-            if (plan.segments[static_cast<std::size_t>(plan.collectives[i].plannedSegment)].phase == phase) {
-                document.selection()->setCollective(static_cast<int>(i));
+        for (CollectiveId i { 0 }; i < plan.collectives.size(); ++i)
+            if (plan.segment(plan.collective(i).plannedSegment).phase == phase) {
+                document.selection()->setCollective(i);
                 break;
             }
         QCOMPARE(boxOf(flow, "flowPhase")->currentData().toInt(), static_cast<int>(phase));
-        QCOMPARE(flow.segment(), plan.collectives[static_cast<std::size_t>(document.selection()->collective())].plannedSegment);
+        QCOMPARE(flow.segment(), plan.collective(document.selection()->collective()).plannedSegment);
     }
 }
 
@@ -144,7 +143,7 @@ void TestPhases::updateHasABoxForEachWeight()
     flow.resize(900, 400);
     flow.show();
     choose(boxOf(flow, "flowPhase"), Phase::Update);
-    const PlannedSegment& segment = document.evaluation()->plan.segments[static_cast<std::size_t>(flow.segment())];
+    const PlannedSegment& segment = document.evaluation()->plan.segment(flow.segment());
     const auto& items = flow.canvas()->scene().items;
     const auto folded =
         std::count_if(items.begin(), items.end(), [](const FlowItem& item) { return item.kind == FlowItem::Folded; });
@@ -185,8 +184,7 @@ void TestPhases::collectivesAreFilteredByPhase()
     QVERIFY(scatters > 0 && scatters < collectivesIn(document, Phase::Backward));
     // A click on a row selects that collective, whatever is filtered.
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(table->model()->index(0, 0)).center());
-    const Collective& chosen =
-        document.evaluation()->plan.collectives[static_cast<std::size_t>(document.selection()->collective())];
+    const Collective& chosen = document.evaluation()->plan.collective(document.selection()->collective());
     QCOMPARE(static_cast<int>(chosen.kind), static_cast<int>(CollectiveKind::ReduceScatter));
     view.findChild<QLineEdit*>(QStringLiteral("collectivesFilter"))->clear();
     box->setCurrentIndex(0);

@@ -424,9 +424,9 @@ void TestWidgetsPure::flowHasTwoAllReducesInALayer()
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     const auto evaluation = document.evaluation();
-    int block = -1;
-    for (int i = 0; i < static_cast<int>(evaluation->plan.segments.size()); ++i)
-        if (evaluation->plan.segments[static_cast<std::size_t>(i)].count > 1)
+    PlannedSegmentId block;
+    for (PlannedSegmentId i { 0 }; i < evaluation->plan.segments.size(); ++i)
+        if (evaluation->plan.segment(i).count > 1)
             block = i;
     const FlowScene scene = makeFlowScene(*evaluation, block);
     QStringList titles;
@@ -436,11 +436,11 @@ void TestWidgetsPure::flowHasTwoAllReducesInALayer()
         ops += item.ops.size();
     }
     // Every operation of the layer is in exactly one box.
-    QCOMPARE(ops, evaluation->plan.segments[static_cast<std::size_t>(block)].ops.size());
+    QCOMPARE(ops, evaluation->plan.segment(block).ops.size());
     QCOMPARE(titles.join(QLatin1Char('|')),
              QStringLiteral("rms norm|q · k · v|attention|o_proj|all-reduce|add|rms norm|gate · up|silu · "
                             "mul|down_proj|all-reduce|add"));
-    QVERIFY(makeFlowScene(*evaluation, 99).items.empty());
+    QVERIFY(makeFlowScene(*evaluation, PlannedSegmentId(99)).items.empty());
 }
 
 void TestWidgetsPure::flowGroupsOperationsOfEveryFamily_data()
@@ -482,7 +482,7 @@ void TestWidgetsPure::flowGroupsOperationsOfEveryFamily()
     });
     QVERIFY(block != segments.end());
     QStringList titles;
-    for (const FlowItem& item : makeFlowScene(*evaluation.value(), static_cast<int>(block - segments.begin())).items)
+    for (const FlowItem& item : makeFlowScene(*evaluation.value(), PlannedSegmentId(block - segments.begin())).items)
         if (item.kind != FlowItem::CollectivePill)
             titles << item.title;
     QTEST(titles.join(QLatin1Char('|')), "titles");

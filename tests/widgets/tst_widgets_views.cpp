@@ -456,11 +456,11 @@ void TestWidgetsViews::collectivesAreLinkedAndCopied()
     const auto view = shownView<CollectivesView>(document, { 900, 240 });
     auto* table = view->findChild<QTableView*>(QStringLiteral("collectivesTable"));
     QCOMPARE(table->model()->rowCount(), static_cast<int>(document.evaluation()->plan.collectives.size()));
-    document.selection()->setCollective(1);
+    document.selection()->setCollective(CollectiveId(1));
     QCOMPARE(table->selectionModel()->selectedRows().size(), 1);
     table->setFocus();
     QTest::keyClick(table, Qt::Key_Down);
-    QCOMPARE(document.selection()->collective(), 2);
+    QCOMPARE(document.selection()->collective(), CollectiveId(2));
     table->selectAll();
     QTest::keySequence(table, QKeySequence::Copy);
     const QStringList lines = QApplication::clipboard()->text().split(QLatin1Char('\n'));
@@ -494,17 +494,17 @@ void TestWidgetsViews::flowSelects()
         canvas->reveal(i);
         QVERIFY(QRectF(canvas->rect()).contains(canvas->itemRect(i).center()));
         QTest::mouseClick(canvas, Qt::LeftButton, {}, canvas->itemRect(i).center().toPoint());
-        if (item.collective >= 0)
+        if (item.collective.valid())
             QCOMPARE(document.selection()->collective(), item.collective);
         else if (!item.weights.empty())
             QVERIFY(std::find(item.weights.begin(), item.weights.end(), document.selection()->weight()) != item.weights.end());
     }
-    const int block = view->segment();
+    const PlannedSegmentId block = view->segment();
     document.selection()->clear();
     document.selection()->setWeight(weightNamed(document, "embed_tokens"));
     QVERIFY(view->segment() != block);
     view->stepCollective(1);
-    QCOMPARE(document.selection()->collective(), 0);
+    QCOMPARE(document.selection()->collective(), CollectiveId(0));
 }
 
 void TestWidgetsViews::chipEditsTheMesh()
@@ -627,12 +627,12 @@ void TestWidgetsViews::inspectorPageTakenAgainIsLikeANewOne()
         document.selection()->setWeight(i);
         QVERIFY(likeNew());
     }
-    for (int i = 0; i < static_cast<int>(document.evaluation()->plan.collectives.size()); ++i) {
+    for (CollectiveId i { 0 }; i < document.evaluation()->plan.collectives.size(); ++i) {
         document.selection()->setCollective(i);
         QVERIFY(likeNew());
     }
-    for (int i = 0; i < static_cast<int>(document.evaluation()->plan.segments.front().ops.size()); ++i) {
-        document.selection()->setOperation(0, i);
+    for (PlannedOpId i { 0 }; i < document.evaluation()->plan.segments.front().ops.size(); ++i) {
+        document.selection()->setOperation(PlannedSegmentId(0), i);
         QVERIFY(likeNew());
     }
     document.selection()->clear();

@@ -97,7 +97,7 @@ void pictures(Document& document, const QString& directory, const QString& theme
     place(workbench, { 1600, 1000 }, file("workbench"));
     place(workbench, { 1280, 800 }, file("workbench-small"));
     if (!document.evaluation()->plan.collectives.empty())
-        document.selection()->setCollective(0);
+        document.selection()->setCollective(CollectiveId(0));
     place(workbench, { 1600, 1000 }, file("workbench-collective"));
     document.selection()->clear();
     document.selection()->setWeight(0);

@@ -68,7 +68,7 @@ bool CollectivesModel::saysTheSame(const Evaluation& before, int row) const
         return evaluation.graph.tensor(it.tensor).name;
     };
     const auto phaseOf = [](const Evaluation& evaluation, const Collective& it) {
-        return evaluation.plan.segments[static_cast<std::size_t>(it.plannedSegment)].phase;
+        return evaluation.plan.segment(it.plannedSegment).phase;
     };
     return a.kind == b.kind && a.axes == b.axes && a.groupSize == b.groupSize && a.bytes == b.bytes && a.count == b.count
         && a.seconds == b.seconds && a.cause == b.cause && a.reason == b.reason && a.algorithm == b.algorithm && a.link == b.link
@@ -88,7 +88,7 @@ QString CollectivesModel::text(const Collective& collective, int column) const
     case KindColumn:
         return qstr(collectiveName(collective.kind));
     case PhaseColumn:
-        return qstr(phaseName(plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase));
+        return qstr(phaseName(plan.segment(collective.plannedSegment).phase));
     case AxisColumn:
         return axesText(plan.mesh, collective.axes);
     case GroupColumn:
@@ -152,7 +152,7 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
     case kSortRole:
         return column == PhaseColumn ? data(index, kPhaseRole) : exact(collective, column);
     case kPhaseRole:
-        return static_cast<int>(m_evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase);
+        return static_cast<int>(m_evaluation->plan.segment(collective.plannedSegment).phase);
     case Qt::ToolTipRole:
         return toolTip(collective);
     case Qt::TextAlignmentRole:

@@ -160,7 +160,7 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
         if (m_following || !current.isValid() || !m_table->selectionModel()->isSelected(m_table->currentIndex()))
             return;
         m_following = true;
-        selection()->setCollective(current.row());
+        selection()->setCollective(CollectiveId(current.row()));
         m_following = false;
     });
     start();
@@ -303,8 +303,8 @@ void CollectivesView::selectionChanged()
     if (m_following)
         return;
     m_following = true;
-    const int row = selection()->collective();
-    const QModelIndex index = row < 0 ? QModelIndex() : m_filter->mapFromSource(m_model->index(row, 0));
+    const CollectiveId row = selection()->collective();
+    const QModelIndex index = row.valid() ? m_filter->mapFromSource(m_model->index(row.number(), 0)) : QModelIndex();
     if (!index.isValid()) {
         m_table->selectionModel()->clear();
     } else if (!m_table->selectionModel()->isSelected(index)) {

@@ -149,13 +149,12 @@ CostView::CostView(Document* document, QWidget* parent)
     new WeightHover(m_tree, selection(), [this](const QModelIndex& index) {
         const auto evaluation = this->document()->evaluation();
         const QModelIndex name = index.siblingAtColumn(NameColumn);
-        const int segment = name.data(kSegment).toInt();
-        const int operation = name.data(kOperation).toInt();
-        if (!evaluation || operation < 0 || segment < 0 || segment >= static_cast<int>(evaluation->plan.segments.size()))
+        const PlannedSegmentId segment(name.data(kSegment).toInt());
+        const PlannedOpId operation(name.data(kOperation).toInt());
+        if (!evaluation || segment >= evaluation->plan.segments.size())
             return std::vector<int>();
-        const auto& ops = evaluation->plan.segments[static_cast<std::size_t>(segment)].ops;
-        const int weight =
-            operation < static_cast<int>(ops.size()) ? weightOfOp(*evaluation, ops[static_cast<std::size_t>(operation)].op) : -1;
+        const auto& ops = evaluation->plan.segment(segment).ops;
+        const int weight = operation < ops.size() ? weightOfOp(*evaluation, ops[operation].op) : -1;
         return weight < 0 ? std::vector<int>() : std::vector<int> { weight };
     });
     auto* top = new QHBoxLayout;
@@ -259,12 +258,12 @@ void CostView::addPart(const PartCost& part, double step)
     QString name = qstr(part.name);
     if (part.layers > 1)
         name += QStringLiteral(" × %1").arg(part.layers);
-    if (phases && part.plannedSegment >= 0)
+    if (phases && part.plannedSegment.valid())
         name += QStringLiteral(" · ") + qstr(phaseName(part.phase));
     item->setText(NameColumn, name);
     item->setToolTip(NameColumn, name);
     item->setData(NameColumn, Qt::AccessibleTextRole, name);
-    item->setData(NameColumn, kSegment, part.plannedSegment);
+    item->setData(NameColumn, kSegment, part.plannedSegment.number());
     item->setData(NameColumn, kOperation, -1);
     item->setFont(NameColumn, uiFont(this, 0, true));
     const double share = step > 0 ? 1 / step : 0;
@@ -303,9 +302,9 @@ void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const
     const std::string& name = evaluation->graph.op(operation.op).name;
     item->setText(NameColumn, qstr(name));
     item->setToolTip(NameColumn, qstr(name));
-    item->setData(NameColumn, kSegment, part.plannedSegment);
-    item->setData(NameColumn, kOperation, operation.index);
-    item->setData(NameColumn, kCollective, operation.moves.empty() ? -1 : operation.moves.front());
+    item->setData(NameColumn, kSegment, part.plannedSegment.number());
+    item->setData(NameColumn, kOperation, operation.index.number());
+    item->setData(NameColumn, kCollective, operation.moves.empty() ? -1 : operation.moves.front().number());
     const double share = step > 0 ? 1 / step : 0;
     item->setData(ShareColumn, kComputeShare, operation.compute * share);
     item->setData(ShareColumn, kExposedShare, operation.collectives * share);
@@ -314,8 +313,8 @@ void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const
     item->setText(ComputeColumn, orDash(operation.compute));
     item->setText(CollectivesColumn, orDash(operation.collectives));
     QStringList moves;
-    for (const int index : operation.moves) {
-        const Collective& collective = evaluation->plan.collectives[static_cast<std::size_t>(index)];
+    for (const CollectiveId move : operation.moves) {
+        const Collective& collective = evaluation->plan.collective(move);
         moves << tr("%1, %2: %3")
                      .arg(qstr(collectiveName(collective.kind)), bytesText(collective.bytes),
                           secondsText(collective.seconds * static_cast<double>(collective.count)));
@@ -335,7 +334,8 @@ void CostView::choose(const QTreeWidgetItem* item)
     if (m_following || !item || item->data(NameColumn, kOperation).toInt() < 0)
         return;
     m_following = true;
-    selection()->setOperation(item->data(NameColumn, kSegment).toInt(), item->data(NameColumn, kOperation).toInt());
+    selection()->setOperation(PlannedSegmentId(item->data(NameColumn, kSegment).toInt()),
+                              PlannedOpId(item->data(NameColumn, kOperation).toInt()));
     m_following = false;
 }
 
@@ -344,19 +344,20 @@ void CostView::selectionChanged()
     if (m_following)
         return;
     m_following = true;
-    int segment = selection()->segment();
-    int operation = selection()->operation();
+    PlannedSegmentId segment = selection()->segment();
+    PlannedOpId operation = selection()->operation();
     if (const Collective* collective = selectedCollective(*document())) {
         segment = collective->plannedSegment;
-        const auto& ops = document()->evaluation()->plan.segments[static_cast<std::size_t>(segment)].ops;
+        const auto& ops = document()->evaluation()->plan.segment(segment).ops;
         const auto op = std::find_if(ops.begin(), ops.end(), [&](const PlannedOp& it) { return it.op == collective->op; });
-        operation = op == ops.end() ? -1 : static_cast<int>(op - ops.begin());
+        operation = op == ops.end() ? PlannedOpId {} : PlannedOpId(op - ops.begin());
     }
     QTreeWidgetItem* found = nullptr;
-    for (int i = 0; i < m_tree->topLevelItemCount() && operation >= 0; ++i)
+    for (int i = 0; i < m_tree->topLevelItemCount() && operation.valid(); ++i)
         for (int k = 0; k < m_tree->topLevelItem(i)->childCount(); ++k) {
             QTreeWidgetItem* item = m_tree->topLevelItem(i)->child(k);
-            if (item->data(NameColumn, kSegment).toInt() == segment && item->data(NameColumn, kOperation).toInt() == operation)
+            if (item->data(NameColumn, kSegment).toInt() == segment.number()
+                && item->data(NameColumn, kOperation).toInt() == operation.number())
                 found = item;
         }
     if (found && found->parent()->isExpanded()) {

@@ -101,10 +101,10 @@ const WeightLayout* selectedWeight(const Document& document)
 const Collective* selectedCollective(const Document& document)
 {
     const auto evaluation = document.evaluation();
-    const int index = document.selection()->collective();
-    if (!evaluation || index < 0 || index >= static_cast<int>(evaluation->plan.collectives.size()))
+    const CollectiveId id = document.selection()->collective();
+    if (!evaluation || id >= evaluation->plan.collectives.size())
         return nullptr;
-    return &evaluation->plan.collectives[static_cast<std::size_t>(index)];
+    return &evaluation->plan.collective(id);
 }
 
 int weightOfTensor(const Evaluation& evaluation, TensorId tensor)
@@ -119,7 +119,7 @@ int weightOfTensor(const Evaluation& evaluation, TensorId tensor)
 
 int weightOfOp(const Evaluation& evaluation, OpId op)
 {
-    if (op < 0 || op >= static_cast<OpId>(evaluation.graph.ops.size()))
+    if (op >= evaluation.graph.ops.size())
         return -1;
     for (const TensorId tensor : evaluation.graph.op(op).operands)
         if (evaluation.graph.tensor(tensor).role == TensorRole::Weight)

@@ -16,14 +16,14 @@ namespace {
 
 using Kind = FindingPlace::Kind;
 
-bool isNamed(const Evaluation& evaluation, std::size_t segment, std::size_t op, const std::string& where)
+bool isNamed(const Evaluation& evaluation, PlannedSegmentId segment, PlannedOpId op, const std::string& where)
 {
-    const PlannedSegment& planned = evaluation.plan.segments[segment];
+    const PlannedSegment& planned = evaluation.plan.segment(segment);
     const std::string& name = evaluation.graph.op(planned.ops[op].op).name;
     if (name == where || planned.name + "/" + name == where)
         return true;
     // Refusals are told of the graph's segment, which the plan may have in several variants.
-    return evaluation.graph.segments[static_cast<std::size_t>(planned.segment)].name + "/" + name == where;
+    return evaluation.graph.segment(planned.segment).name + "/" + name == where;
 }
 
 } // namespace
@@ -35,18 +35,18 @@ FindingPlace placeNamed(const Document& document, const std::string& where)
         return {};
     for (std::size_t i = 0; i < evaluation->weights.size(); ++i)
         if (evaluation->weights[i].spec.name == where)
-            return { Kind::Weight, static_cast<int>(i), -1, {} };
+            return { Kind::Weight, static_cast<int>(i) };
     if (const int axis = document.design().mesh.find(where); axis >= 0)
-        return { Kind::MeshAxis, axis, -1, {} };
+        return { Kind::MeshAxis, axis };
     const auto& collectives = evaluation->plan.collectives;
-    for (std::size_t i = 0; i < collectives.size(); ++i)
-        if (collectives[i].op >= 0 && evaluation->graph.op(collectives[i].op).name == where)
-            return { Kind::Collective, static_cast<int>(i), -1, {} };
+    for (CollectiveId i { 0 }; i < collectives.size(); ++i)
+        if (collectives[i].op.valid() && evaluation->graph.op(collectives[i].op).name == where)
+            return { .kind = Kind::Collective, .collective = i };
     const auto& segments = evaluation->plan.segments;
-    for (std::size_t s = 0; s < segments.size(); ++s)
-        for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
+    for (PlannedSegmentId s { 0 }; s < segments.size(); ++s)
+        for (PlannedOpId o { 0 }; o < segments[s].ops.size(); ++o)
             if (isNamed(*evaluation, s, o, where))
-                return { Kind::Operation, static_cast<int>(s), static_cast<int>(o), {} };
+                return { .kind = Kind::Operation, .segment = s, .op = o };
     return {};
 }
 
@@ -58,18 +58,18 @@ FindingPlace placeOf(const Document& document, const Finding& finding)
     if (finding.kind == "dead-pin" || finding.kind == "pin-unmet") {
         for (std::size_t i = 0; i < design.pins.size(); ++i)
             if (pinText(design.pins[i]) == finding.where)
-                return { Kind::Pin, static_cast<int>(i), -1, {} };
+                return { Kind::Pin, static_cast<int>(i) };
         return {};
     }
     if (finding.kind == "unknown-pins")
-        return { Kind::Pin, 0, -1, {} };
+        return { Kind::Pin, 0 };
     if (finding.kind == "over-memory")
-        return { Kind::Memory, -1, -1, {} };
+        return { Kind::Memory };
     if (const FindingPlace place = placeNamed(document, finding.where); place.kind != Kind::None)
         return place;
     const auto& rules = design.rules.rules;
     if (std::any_of(rules.begin(), rules.end(), [&](const LogicalRule& rule) { return rule.name == finding.where; }))
-        return { Kind::Rules, -1, -1, qstr(finding.where) };
+        return { .kind = Kind::Rules, .name = qstr(finding.where) };
     return {};
 }
 
@@ -107,10 +107,10 @@ bool selectPlace(const Document& document, const FindingPlace& place)
         selection->setMeshAxis(place.index);
         return true;
     case Kind::Collective:
-        selection->setCollective(place.index);
+        selection->setCollective(place.collective);
         return true;
     case Kind::Operation:
-        selection->setOperation(place.index, place.op);
+        selection->setOperation(place.segment, place.op);
         return true;
     default:
         return false;

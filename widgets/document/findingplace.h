@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/core/finding.h"
+#include "model/plan/plan.h"
 
 #include <QString>
 
@@ -17,16 +18,18 @@ struct FindingPlace {
         None, ///< nowhere: it is about the model's file, or about what is not there
         Weight, ///< `index` into Evaluation::weights
         MeshAxis, ///< `index` into Mesh::axes
-        Collective, ///< `index` into Plan::collectives
-        Operation, ///< `index` into Plan::segments and `op` into its ops
+        Collective, ///< `collective`
+        Operation, ///< `segment` and `op` in it
         Pin, ///< `index` into Design::pins
         Rules, ///< those for the logical name `name`
         Memory,
     };
     Kind kind = Kind::None;
     int index = -1;
-    int op = -1;
-    QString name;
+    CollectiveId collective {};
+    PlannedSegmentId segment {};
+    PlannedOpId op {};
+    QString name {};
 };
 
 FindingPlace placeOf(const Document& document, const Finding& finding);

@@ -43,13 +43,13 @@ void PlanPlayer::adopt(int index)
     Q_EMIT stepChanged();
 }
 
-int PlanPlayer::duration() const { return current().collective >= 0 ? kCollectiveMilliseconds : kOperationMilliseconds; }
+int PlanPlayer::duration() const { return current().collective.valid() ? kCollectiveMilliseconds : kOperationMilliseconds; }
 
 void PlanPlayer::show(int index)
 {
     m_index = std::clamp(index, 0, count() - 1);
     m_shown = true;
-    const bool moves = current().collective >= 0 && !m_reduced;
+    const bool moves = current().collective.valid() && !m_reduced;
     m_progress = moves ? 0 : 1;
     m_clock.start();
     if (moves)
@@ -74,7 +74,7 @@ void PlanPlayer::toCollective(int by)
     int index = m_index < 0 && by < 0 ? count() : m_index;
     do
         index += by;
-    while (index >= 0 && index < count() && m_steps[static_cast<std::size_t>(index)].collective < 0);
+    while (index >= 0 && index < count() && !m_steps[static_cast<std::size_t>(index)].collective.valid());
     if (index >= 0 && index < count())
         goTo(index);
 }

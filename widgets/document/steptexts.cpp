@@ -12,24 +12,18 @@ namespace {
 
 const PlannedSegment* segmentOf(const Evaluation& evaluation, const PlanStep& step)
 {
-    return step.segment >= 0 && step.segment < static_cast<int>(evaluation.plan.segments.size())
-        ? &evaluation.plan.segments[static_cast<std::size_t>(step.segment)]
-        : nullptr;
+    return step.segment < evaluation.plan.segments.size() ? &evaluation.plan.segment(step.segment) : nullptr;
 }
 
 const Collective* collectiveOf(const Evaluation& evaluation, const PlanStep& step)
 {
-    return step.collective >= 0 && step.collective < static_cast<int>(evaluation.plan.collectives.size())
-        ? &evaluation.plan.collectives[static_cast<std::size_t>(step.collective)]
-        : nullptr;
+    return step.collective < evaluation.plan.collectives.size() ? &evaluation.plan.collective(step.collective) : nullptr;
 }
 
 const PlannedOp* operationOf(const Evaluation& evaluation, const PlanStep& step)
 {
     const PlannedSegment* segment = segmentOf(evaluation, step);
-    return segment && step.operation >= 0 && step.operation < static_cast<int>(segment->ops.size())
-        ? &segment->ops[static_cast<std::size_t>(step.operation)]
-        : nullptr;
+    return segment && step.operation < segment->ops.size() ? &segment->ops[step.operation] : nullptr;
 }
 
 } // namespace

@@ -45,8 +45,7 @@ std::optional<ExplainTarget> selectedTarget(const Document& document)
     const auto& segments = evaluation->plan.segments;
     if (selectedCollective(document) != nullptr)
         return collectiveTarget(*evaluation, selection->collective());
-    if (const auto segment = static_cast<std::size_t>(selection->segment()); selection->operation() >= 0
-        && segment < segments.size() && static_cast<std::size_t>(selection->operation()) < segments[segment].ops.size())
+    if (selection->segment() < segments.size() && selection->operation() < segments[selection->segment()].ops.size())
         return operationTarget(*evaluation, selection->segment(), selection->operation());
     if (selectedWeight(document) != nullptr)
         return weightTarget(*evaluation, selection->weight());
@@ -62,20 +61,19 @@ bool selectCause(const Document& document, const CauseLink& link)
         document.selection()->setWeight(link.weight);
         return true;
     }
-    if (link.op < 0)
+    if (!link.op.valid())
         return false;
     const auto& segments = evaluation->plan.segments;
-    int found = -1;
-    int at = -1;
-    for (std::size_t s = 0; s < segments.size(); ++s)
-        for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
-            if (segments[s].ops[o].op == link.op
-                && (found < 0 || segments[s].count > segments[static_cast<std::size_t>(found)].count)) {
-                found = static_cast<int>(s);
-                at = static_cast<int>(o);
+    PlannedSegmentId found;
+    PlannedOpId at;
+    for (PlannedSegmentId s { 0 }; s < segments.size(); ++s)
+        for (PlannedOpId o { 0 }; o < segments[s].ops.size(); ++o)
+            if (segments[s].ops[o].op == link.op && (!found.valid() || segments[s].count > segments[found].count)) {
+                found = s;
+                at = o;
             }
     document.selection()->setOperation(found, at);
-    return found >= 0;
+    return found.valid();
 }
 
 void addCauseCards(InspectorPage& page, const Explanation& explanation, const std::function<void(const CauseLink&)>& clicked)
@@ -85,7 +83,7 @@ void addCauseCards(InspectorPage& page, const Explanation& explanation, const st
         Card* card =
             page.card(QStringLiteral("%1  %2").arg(++number).arg(qstr(link.text)), QString(), qstr(link.detail), Card::Look::Plain);
         card->setObjectName(QStringLiteral("cause.%1").arg(number));
-        if (link.pin < 0 && link.weight < 0 && link.op < 0)
+        if (link.pin < 0 && link.weight < 0 && !link.op.valid())
             continue;
         card->setActionable(link.pin >= 0                              ? QObject::tr("Show this pin")
                                 : link.kind == CauseLink::Kind::Layout ? QObject::tr("Select this weight")
@@ -165,7 +163,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this] { showDetail(); });
     connect(m_operations, &ChoiceBox::activated, this, [this](int index) {
         const QPoint place = m_operations->itemData(index).toPoint();
-        selection()->setOperation(place.x(), place.y());
+        selection()->setOperation(PlannedSegmentId(place.x()), PlannedOpId(place.y()));
     });
     start();
 }
@@ -208,11 +206,10 @@ void ExplainView::fillOperations()
     if (!evaluation)
         return;
     const auto& segments = evaluation->plan.segments;
-    for (std::size_t s = 0; s < segments.size(); ++s)
-        for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
-            m_operations->addItem(
-                qstr(operationId(*evaluation, static_cast<int>(s), static_cast<int>(o))).remove(QStringLiteral("model.layers.*.")),
-                QPoint(static_cast<int>(s), static_cast<int>(o)));
+    for (PlannedSegmentId s { 0 }; s < segments.size(); ++s)
+        for (PlannedOpId o { 0 }; o < segments[s].ops.size(); ++o)
+            m_operations->addItem(qstr(operationId(*evaluation, s, o)).remove(QStringLiteral("model.layers.*.")),
+                                  QPoint(s.number(), o.number()));
 }
 
 void ExplainView::build(bool wait)
@@ -246,18 +243,18 @@ void ExplainView::build(bool wait)
     Explanation explanation = explain(document()->design(), *evaluation, *target, options);
     QString title = qstr(target->name);
     if (target->kind == ExplainTarget::Kind::Collective) {
-        const Collective& it = evaluation->plan.collectives[static_cast<std::size_t>(target->collective)];
+        const Collective& it = evaluation->plan.collective(target->collective);
         title = tr("%1 of %2").arg(qstr(collectiveName(it.kind)), qstr(evaluation->graph.tensor(it.tensor).name));
-        if (target->op >= 0)
+        if (target->op.valid())
             title += tr(", before %1").arg(qstr(operationId(*evaluation, target->segment, target->op)));
     }
     m_title->setText(title);
     {
         const QSignalBlocker blocker(m_operations);
-        m_operations->setCurrentIndex(m_operations->findData(QPoint(target->segment, target->op)));
+        m_operations->setCurrentIndex(m_operations->findData(QPoint(target->segment.number(), target->op.number())));
     }
     if (target->kind == ExplainTarget::Kind::Collective) { // its own mesh axes first
-        const auto& own = evaluation->plan.collectives[static_cast<std::size_t>(target->collective)].axes;
+        const auto& own = evaluation->plan.collective(target->collective).axes;
         std::stable_partition(explanation.axes.begin(), explanation.axes.end(), [&](const AxisExplanation& axis) {
             return std::find(own.begin(), own.end(), axis.axis) != own.end();
         });

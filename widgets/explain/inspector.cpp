@@ -39,7 +39,8 @@ constexpr double kQuick = 0.5; ///< seconds that an evaluation may take for the 
 /// Tells targets of one evaluation apart.
 std::string keyOf(const ExplainTarget& target)
 {
-    return targetKindName(target.kind) + ' ' + target.name + ' ' + std::to_string(target.segment) + '/' + std::to_string(target.op);
+    return targetKindName(target.kind) + ' ' + target.name + ' ' + std::to_string(target.segment.number()) + '/'
+        + std::to_string(target.op.number());
 }
 
 Card::Look lookOf(Severity severity)
@@ -50,12 +51,11 @@ Card::Look lookOf(Severity severity)
 }
 
 /// How findings name an operation: some with the segment of the plan or of the graph.
-std::vector<std::string> operationNames(const Evaluation& evaluation, int plannedSegment, OpId op)
+std::vector<std::string> operationNames(const Evaluation& evaluation, PlannedSegmentId plannedSegment, OpId op)
 {
-    const PlannedSegment& segment = evaluation.plan.segments[static_cast<std::size_t>(plannedSegment)];
+    const PlannedSegment& segment = evaluation.plan.segment(plannedSegment);
     const std::string& name = evaluation.graph.op(op).name;
-    return { name, segment.name + "/" + name,
-             evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].name + "/" + name };
+    return { name, segment.name + "/" + name, evaluation.graph.segment(segment.segment).name + "/" + name };
 }
 
 } // namespace
@@ -158,9 +158,8 @@ void InspectorPanel::build(bool wait)
         page = pageOf(PageKind::Collective);
         collectivePage(*page, *collective, wait);
     } else if (const auto target = selectedTarget(*document()); target && target->kind == ExplainTarget::Kind::Operation) {
-        const auto& segments = document()->evaluation()->plan.segments;
         page = pageOf(PageKind::Operation);
-        operationPage(*page, segments[static_cast<std::size_t>(target->segment)].ops[static_cast<std::size_t>(target->op)], wait);
+        operationPage(*page, document()->evaluation()->plan.segment(target->segment).ops[target->op], wait);
     } else if (const WeightLayout* weight = selectedWeight(*document())) {
         page = pageOf(PageKind::Weight);
         weightPage(*page, *weight, wait);
@@ -259,7 +258,7 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
     const auto& collectives = evaluation->plan.collectives;
     const int self = selection()->weight();
     const bool train = document()->design().workload.kind == WorkloadKind::Train;
-    for (std::size_t i = 0; i < collectives.size(); ++i) {
+    for (CollectiveId i { 0 }; i < collectives.size(); ++i) {
         const Collective& collective = collectives[i];
         bool caused = collective.tensor == weight.tensor && weight.tensor != kNoTensor;
         for (const Op& op : evaluation->graph.ops) {
@@ -272,12 +271,11 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
             continue;
         QString title = qstr(collectiveName(collective.kind)) + tr(" over ") + axesText(evaluation->plan.mesh, collective.axes);
         if (train)
-            title += QStringLiteral(" · ")
-                + qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase));
+            title += QStringLiteral(" · ") + qstr(phaseName(evaluation->plan.segment(collective.plannedSegment).phase));
         Card* card = page.card(title, secondsText(collective.seconds * static_cast<double>(collective.count)),
                                qstr(collective.reason), Card::Look::Plain);
         card->setActionable(tr("Select this collective"));
-        connect(card, &Card::activated, this, [this, i] { selection()->setCollective(static_cast<int>(i)); });
+        connect(card, &Card::activated, this, [this, i] { selection()->setCollective(i); });
     }
 }
 
@@ -401,7 +399,7 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
 {
     const auto evaluation = document()->evaluation();
     const Plan& plan = evaluation->plan;
-    const QString op = collective.op >= 0 ? shortName(evaluation->graph.op(collective.op).name) : QString();
+    const QString op = collective.op.valid() ? shortName(evaluation->graph.op(collective.op).name) : QString();
     m_header->setTitle(tr("%1 before %2").arg(qstr(collectiveName(collective.kind)), op));
     m_header->setDetail(QString());
     page.section(tr("What"));
@@ -423,7 +421,7 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
     page.fact(tr("from"), shownSpec(*document(), collective.step.before, true), collective.step.before, plan.mesh);
     page.fact(tr("to"), shownSpec(*document(), collective.step.after, true), collective.step.after, plan.mesh);
     explanation(page, collectiveTarget(*evaluation, selection()->collective()), wait);
-    if (collective.op >= 0)
+    if (collective.op.valid())
         findings(page, operationNames(*evaluation, collective.plannedSegment, collective.op), wait);
 }
 
@@ -432,7 +430,7 @@ void InspectorPanel::operationPage(InspectorPage& page, const PlannedOp& planned
     const auto evaluation = document()->evaluation();
     const Plan& plan = evaluation->plan;
     const Op& op = evaluation->graph.op(planned.op);
-    const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(selection()->segment())];
+    const PlannedSegment& segment = plan.segment(selection()->segment());
     m_header->setTitle(qstr(op.name));
     m_header->setDetail(qstr(phaseName(segment.phase)));
     page.section(tr("What"));
@@ -503,7 +501,7 @@ void InspectorPanel::explanation(InspectorPage& page, const ExplainTarget& targe
     page.section(tr("Alternatives"));
     std::vector<int> wanted; // a collective is about its own mesh axes
     if (target.kind == ExplainTarget::Kind::Collective)
-        wanted = document()->evaluation()->plan.collectives[static_cast<std::size_t>(target.collective)].axes;
+        wanted = document()->evaluation()->plan.collective(target.collective).axes;
     for (const AxisExplanation& axis : why.axes)
         if (wanted.empty() || std::find(wanted.begin(), wanted.end(), axis.axis) != wanted.end())
             rows(page, why, axis);

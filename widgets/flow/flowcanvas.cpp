@@ -228,7 +228,7 @@ void FlowCanvas::activate(int index)
         Q_EMIT unfoldRequested(item.segment);
         return;
     }
-    if (item.collective >= 0) {
+    if (item.collective.valid()) {
         selection()->setCollective(item.collective);
         return;
     }
@@ -246,19 +246,19 @@ void FlowCanvas::activate(int index)
 void FlowCanvas::selectOperation(const FlowItem& item) const
 {
     const auto evaluation = document()->evaluation();
-    if (!evaluation || item.segment < 0 || item.segment >= static_cast<int>(evaluation->plan.segments.size()))
+    if (!evaluation || item.segment >= evaluation->plan.segments.size())
         return;
-    const auto& ops = evaluation->plan.segments[static_cast<std::size_t>(item.segment)].ops;
-    int best = -1;
+    const auto& ops = evaluation->plan.segment(item.segment).ops;
+    PlannedOpId best;
     int bestRank = -1;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (PlannedOpId i { 0 }; i < ops.size(); ++i) {
         if (std::find(item.ops.begin(), item.ops.end(), ops[i].op) == item.ops.end())
             continue;
         const bool ofWeight = !item.weights.empty() && weightOfOp(*evaluation, ops[i].op) == selection()->weight();
         const int rank = (ofWeight ? 2 : 0) + (ops[i].work.flops > 0 ? 1 : 0);
         if (rank > bestRank) {
             bestRank = rank;
-            best = static_cast<int>(i);
+            best = i;
         }
     }
     selection()->setOperation(item.segment, best);
@@ -268,15 +268,15 @@ bool FlowCanvas::isSelected(const FlowItem& item) const
 {
     if (item.kind == FlowItem::Folded)
         return false;
-    if (item.collective >= 0)
+    if (item.collective.valid())
         return item.collective == selection()->collective();
-    if (item.weights.empty() && item.segment == selection()->segment() && selection()->operation() >= 0) {
+    if (item.weights.empty() && item.segment == selection()->segment() && selection()->operation().valid()) {
         const auto& segments = document()->evaluation()->plan.segments;
-        if (item.segment >= static_cast<int>(segments.size()))
+        if (item.segment >= segments.size())
             return false;
-        const auto& ops = segments[static_cast<std::size_t>(item.segment)].ops;
-        const auto index = static_cast<std::size_t>(selection()->operation());
-        return index < ops.size() && std::find(item.ops.begin(), item.ops.end(), ops[index].op) != item.ops.end();
+        const auto& ops = segments[item.segment].ops;
+        const PlannedOpId operation = selection()->operation();
+        return operation < ops.size() && std::find(item.ops.begin(), item.ops.end(), ops[operation].op) != item.ops.end();
     }
     return std::find(item.weights.begin(), item.weights.end(), selection()->weight()) != item.weights.end();
 }
@@ -481,8 +481,8 @@ void FlowCanvas::hoverAt(const QPointF& point)
         const auto evaluation = document()->evaluation();
         if (!item.weights.empty()) // of several the one that is selected
             weight = isAbout(item, selection()->weight()) ? selection()->weight() : item.weights.front();
-        else if (evaluation && item.collective >= 0 && item.collective < static_cast<int>(evaluation->plan.collectives.size()))
-            weight = weightOfTensor(*evaluation, evaluation->plan.collectives[static_cast<std::size_t>(item.collective)].tensor);
+        else if (evaluation && item.collective < evaluation->plan.collectives.size())
+            weight = weightOfTensor(*evaluation, evaluation->plan.collective(item.collective).tensor);
     }
     selection()->setHoveredWeight(weight);
 }
@@ -497,11 +497,11 @@ bool FlowCanvas::isAbout(const FlowItem& item, int weight) const
     if (std::find(item.weights.begin(), item.weights.end(), weight) != item.weights.end())
         return true;
     const auto evaluation = document()->evaluation();
-    if (!evaluation || item.collective < 0 || item.collective >= static_cast<int>(evaluation->plan.collectives.size())
+    if (!evaluation || item.collective >= evaluation->plan.collectives.size()
         || weight >= static_cast<int>(evaluation->weights.size()))
         return false;
     const TensorId tensor = evaluation->weights[static_cast<std::size_t>(weight)].tensor;
-    return tensor != kNoTensor && evaluation->plan.collectives[static_cast<std::size_t>(item.collective)].tensor == tensor;
+    return tensor != kNoTensor && evaluation->plan.collective(item.collective).tensor == tensor;
 }
 
 void FlowCanvas::updateHover()

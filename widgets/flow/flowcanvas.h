@@ -50,7 +50,7 @@ public:
     QSize minimumSizeHint() const override;
 
 Q_SIGNALS:
-    void unfoldRequested(int segment);
+    void unfoldRequested(PlannedSegmentId segment);
     void playRequested(); ///< by Space
     void stepRequested(int by, bool collective); ///< by , and . with Shift for collectives
     void endRequested(bool last); ///< by Home and End

@@ -37,17 +37,17 @@ std::string withoutEnd(const std::string& name) { return name.substr(0, name.rfi
 
 class Builder {
 public:
-    Builder(const Evaluation& evaluation, int segment, Notation notation)
+    Builder(const Evaluation& evaluation, PlannedSegmentId segment, Notation notation)
         : m_evaluation(evaluation)
-        , m_index(segment)
-        , m_segment(evaluation.plan.segments[static_cast<std::size_t>(segment)])
+        , m_id(segment)
+        , m_segment(evaluation.plan.segment(segment))
         , m_notation(notation)
     {
     }
 
     FlowScene build()
     {
-        const Segment& source = m_evaluation.graph.segments[static_cast<std::size_t>(m_segment.segment)];
+        const Segment& source = m_evaluation.graph.segment(m_segment.segment);
         m_scene.name = qstr(m_segment.name);
         if (m_segment.count > 1)
             m_scene.name += QStringLiteral(" × %1").arg(m_segment.count);
@@ -104,8 +104,8 @@ private:
             close();
         m_group = group;
         for (const OperandUse& use : planned.operands)
-            for (const int index : use.collectives)
-                m_collectives.push_back({ index, m_evaluation.graph.tensor(use.tensor).role == TensorRole::Weight });
+            for (const CollectiveId id : use.collectives)
+                m_collectives.push_back({ id, m_evaluation.graph.tensor(use.tensor).role == TensorRole::Weight });
         m_ops.push_back(&planned);
     }
 
@@ -115,16 +115,16 @@ private:
             return;
         std::stable_sort(m_collectives.begin(), m_collectives.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-        for (const auto& [index, hanging] : m_collectives)
-            m_scene.items.push_back(pill(index, hanging));
+        for (const auto& [id, hanging] : m_collectives)
+            m_scene.items.push_back(pill(id, hanging));
         m_scene.items.push_back(box());
         m_ops.clear();
         m_collectives.clear();
     }
 
-    FlowItem pill(int index, bool hanging) const
+    FlowItem pill(CollectiveId id, bool hanging) const
     {
-        const Collective& collective = m_evaluation.plan.collectives[static_cast<std::size_t>(index)];
+        const Collective& collective = m_evaluation.plan.collective(id);
         FlowItem out;
         out.kind = FlowItem::CollectivePill;
         out.title = qstr(collectiveName(collective.kind));
@@ -133,7 +133,7 @@ private:
             : QStringLiteral("%1 · %2").arg(bytesText(collective.bytes), secondsText(collective.seconds));
         out.toolTip = QStringLiteral("%1 over %2\n%3")
                           .arg(out.title, axesText(m_evaluation.plan.mesh, collective.axes), qstr(collective.reason));
-        out.collective = index;
+        out.collective = id;
         out.bytes = collective.bytes;
         out.seconds = collective.seconds;
         out.ink = inkOf(collective.step.after);
@@ -202,7 +202,7 @@ private:
         FlowItem out;
         out.kind = m_group == OpGroup::Small ? FlowItem::Small : FlowItem::Operation;
         out.title = title();
-        out.segment = m_index;
+        out.segment = m_id;
         if (m_group != OpGroup::Reduction)
             out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_group == OpGroup::Update ? Layout() : m_base);
         QStringList tip;
@@ -225,14 +225,14 @@ private:
     }
 
     const Evaluation& m_evaluation;
-    int m_index;
+    PlannedSegmentId m_id;
     const PlannedSegment& m_segment;
     Notation m_notation;
     FlowScene m_scene;
     Layout m_base;
     OpGroup m_group = OpGroup::Single;
     std::vector<const PlannedOp*> m_ops;
-    std::vector<std::pair<int, bool>> m_collectives;
+    std::vector<std::pair<CollectiveId, bool>> m_collectives;
 };
 
 } // namespace
@@ -265,28 +265,27 @@ QString shortLayout(const Layout& layout, const Mesh& mesh, const Layout& base)
     return out.isEmpty() ? QStringLiteral("R") : out.join(QStringLiteral(" "));
 }
 
-FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment, Notation notation)
+FlowScene makeFlowScene(const Evaluation& evaluation, PlannedSegmentId plannedSegment, Notation notation)
 {
-    const auto index = static_cast<std::size_t>(plannedSegment);
-    if (plannedSegment < 0 || index >= evaluation.plan.segments.size())
+    if (plannedSegment >= evaluation.plan.segments.size())
         return {};
     return Builder(evaluation, plannedSegment, notation).build();
 }
 
 namespace {
 
-FlowItem foldedItem(const Evaluation& evaluation, int index)
+FlowItem foldedItem(const Evaluation& evaluation, PlannedSegmentId id)
 {
-    const PlannedSegment& segment = evaluation.plan.segments[static_cast<std::size_t>(index)];
+    const PlannedSegment& segment = evaluation.plan.segment(id);
     FlowItem out;
     out.kind = FlowItem::Folded;
-    out.segment = index;
+    out.segment = id;
     out.title = qstr(segment.name);
     if (segment.count > 1)
         out.title += QStringLiteral(" × %1").arg(segment.count);
     std::int64_t collectives = 0;
     for (const Collective& collective : evaluation.plan.collectives)
-        if (collective.plannedSegment == index) {
+        if (collective.plannedSegment == id) {
             ++collectives;
             out.bytes += collective.bytes * collective.count;
             out.seconds += collective.seconds * static_cast<double>(collective.count);
@@ -307,15 +306,15 @@ FlowItem foldedItem(const Evaluation& evaluation, int index)
 
 } // namespace
 
-FlowScene makeFoldedScene(const Evaluation& evaluation, int plannedSegment, Notation notation)
+FlowScene makeFoldedScene(const Evaluation& evaluation, PlannedSegmentId plannedSegment, Notation notation)
 {
     FlowScene out = makeFlowScene(evaluation, plannedSegment, notation);
     const auto& segments = evaluation.plan.segments;
-    if (plannedSegment < 0 || plannedSegment >= static_cast<int>(segments.size()))
+    if (plannedSegment >= segments.size())
         return out;
     std::vector<FlowItem> items;
-    for (int i = 0; i < static_cast<int>(segments.size()); ++i) {
-        if (segments[static_cast<std::size_t>(i)].phase != segments[static_cast<std::size_t>(plannedSegment)].phase)
+    for (PlannedSegmentId i { 0 }; i < segments.size(); ++i) {
+        if (segments[i].phase != segments[plannedSegment].phase)
             continue;
         if (i == plannedSegment)
             std::move(out.items.begin(), out.items.end(), std::back_inserter(items));

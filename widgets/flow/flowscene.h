@@ -28,8 +28,8 @@ struct FlowItem {
     QString toolTip;
     std::vector<int> weights; ///< that its operations take, indices into Evaluation::weights
     std::vector<OpId> ops;
-    int segment = -1; ///< index into Plan::segments that its operations belong to
-    int collective = -1; ///< index into Plan::collectives
+    PlannedSegmentId segment {}; ///< that its operations belong to
+    CollectiveId collective {};
     std::int64_t bytes = 0; ///< of a collective, once
     double seconds = 0; ///< of a collective, once; of a folded segment, all its layers
     FlowInk ink; ///< of the value that leaves it
@@ -44,9 +44,9 @@ struct FlowScene {
 };
 
 /// Layouts are written in `notation`.
-FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment, Notation notation = Notation::Jax);
+FlowScene makeFlowScene(const Evaluation& evaluation, PlannedSegmentId plannedSegment, Notation notation = Notation::Jax);
 /// The same segment among the others of its phase, which are folded. Bytes and seconds of a folded one are those of all its layers.
-FlowScene makeFoldedScene(const Evaluation& evaluation, int plannedSegment, Notation notation = Notation::Jax);
+FlowScene makeFoldedScene(const Evaluation& evaluation, PlannedSegmentId plannedSegment, Notation notation = Notation::Jax);
 
 /// `R`, `S(2) model`, `P(model)`: the layout in placement words, without the dims that are cut as in `base`.
 QString shortLayout(const Layout& layout, const Mesh& mesh, const Layout& base);

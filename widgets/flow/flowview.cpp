@@ -76,7 +76,8 @@ FlowView::FlowView(Document* document, QWidget* parent)
     column->addWidget(m_foot);
     column->addWidget(m_transport);
     column->addWidget(m_empty, 1);
-    connect(m_choice, &ChoiceBox::activated, this, [this](int index) { showSegment(m_choice->itemData(index).toInt()); });
+    connect(m_choice, &ChoiceBox::activated, this,
+            [this](int index) { showSegment(PlannedSegmentId(m_choice->itemData(index).toInt())); });
     connect(m_phase, &ChoiceBox::activated, this, [this](int index) { showPhase(m_phase->itemData(index).toInt()); });
     connect(m_thickness, &ChoiceBox::activated, this, [this](int index) {
         m_canvas->setThickness(static_cast<FlowCanvas::Thickness>(m_thickness->itemData(index).toInt()));
@@ -125,7 +126,7 @@ void FlowView::refresh()
     if (!shown) {
         m_empty->setText(evaluation ? tr("This model is open as weights only, so there is no flow of operations.")
                                     : tr("No design is open."));
-        m_segment = -1;
+        m_segment = {};
         m_name.clear();
         m_canvas->setScene({});
         showHeader();
@@ -134,32 +135,31 @@ void FlowView::refresh()
     const auto& segments = evaluation->plan.segments;
     const QSignalBlocker phaseBlocker(m_phase);
     m_phase->clear();
-    int largest = 0;
-    for (std::size_t i = 0; i < segments.size(); ++i) {
+    PlannedSegmentId largest { 0 };
+    for (PlannedSegmentId i { 0 }; i < segments.size(); ++i) {
         if (m_phase->findData(static_cast<int>(segments[i].phase)) < 0)
             m_phase->addItem(qstr(phaseName(segments[i].phase)), static_cast<int>(segments[i].phase));
-        if (segments[i].count > segments[static_cast<std::size_t>(largest)].count)
-            largest = static_cast<int>(i);
+        if (segments[i].count > segments[largest].count)
+            largest = i;
     }
     m_phase->setFixedWidth(m_phase->widestEntry());
     m_thickness->setFixedWidth(m_thickness->widestEntry()); // in the text of now
     m_phase->setVisible(m_phase->count() > 1);
-    int segment = segmentOfSelection();
-    if (segment < 0)
-        segment = m_segment >= 0 && m_segment < static_cast<int>(segments.size()) ? m_segment : largest;
+    PlannedSegmentId segment = segmentOfSelection();
+    if (!segment.valid())
+        segment = m_segment < segments.size() ? m_segment : largest;
     showSegment(segment);
 }
 
-void FlowView::showSegment(int plannedSegment)
+void FlowView::showSegment(PlannedSegmentId plannedSegment)
 {
     const auto evaluation = document()->evaluation();
-    if (!evaluation || plannedSegment < 0 || plannedSegment >= static_cast<int>(evaluation->plan.segments.size()))
+    if (!evaluation || plannedSegment >= evaluation->plan.segments.size())
         return;
     m_segment = plannedSegment;
     fillSegments();
     FlowScene scene = makeFoldedScene(*evaluation, plannedSegment, document()->notation());
-    m_name =
-        tr("%1 · %2").arg(scene.name, qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(plannedSegment)].phase)));
+    m_name = tr("%1 · %2").arg(scene.name, qstr(phaseName(evaluation->plan.segment(plannedSegment).phase)));
     m_residual->setText(scene.residual);
     m_legend->setEntries(flowLegend(scene, evaluation->plan.mesh));
     m_canvas->setScene(std::move(scene));
@@ -189,16 +189,16 @@ void FlowView::fillSegments()
 {
     const auto evaluation = document()->evaluation();
     const auto& segments = evaluation->plan.segments;
-    const Phase phase = segments[static_cast<std::size_t>(m_segment)].phase;
+    const Phase phase = segments[m_segment].phase;
     const QSignalBlocker blocker(m_choice);
     m_choice->clear();
-    for (std::size_t i = 0; i < segments.size(); ++i)
+    for (PlannedSegmentId i { 0 }; i < segments.size(); ++i)
         if (segments[i].phase == phase)
             m_choice->addItem(segments[i].count > 1 ? QStringLiteral("%1 × %2").arg(qstr(segments[i].name)).arg(segments[i].count)
                                                     : qstr(segments[i].name),
-                              static_cast<int>(i));
+                              i.number());
     m_choice->setFixedWidth(std::min(240, m_choice->widestEntry()));
-    m_choice->setCurrentIndex(m_choice->findData(m_segment));
+    m_choice->setCurrentIndex(m_choice->findData(m_segment.number()));
     const QSignalBlocker phaseBlocker(m_phase);
     m_phase->setCurrentIndex(m_phase->findData(static_cast<int>(phase)));
 }
@@ -210,47 +210,43 @@ void FlowView::showPhase(int phase)
     if (!evaluation)
         return;
     const auto& segments = evaluation->plan.segments;
-    const std::string name = m_segment >= 0 ? segments[static_cast<std::size_t>(m_segment)].name : std::string();
-    int best = -1;
-    for (std::size_t i = 0; i < segments.size(); ++i) {
+    const std::string name = m_segment.valid() ? segments[m_segment].name : std::string();
+    PlannedSegmentId best;
+    for (PlannedSegmentId i { 0 }; i < segments.size(); ++i) {
         if (static_cast<int>(segments[i].phase) != phase)
             continue;
-        const bool better = best < 0 || segments[i].name == name
-            || (segments[static_cast<std::size_t>(best)].name != name
-                && segments[i].count > segments[static_cast<std::size_t>(best)].count);
+        const bool better =
+            !best.valid() || segments[i].name == name || (segments[best].name != name && segments[i].count > segments[best].count);
         if (better)
-            best = static_cast<int>(i);
+            best = i;
     }
     showSegment(best);
 }
 
-int FlowView::segmentOfSelection() const
+PlannedSegmentId FlowView::segmentOfSelection() const
 {
     const auto evaluation = document()->evaluation();
     if (!evaluation)
-        return -1;
+        return {};
     if (const Collective* collective = selectedCollective(*document()))
         return collective->plannedSegment;
-    if (selection()->operation() >= 0 && selection()->segment() < static_cast<int>(evaluation->plan.segments.size()))
+    if (selection()->operation().valid() && selection()->segment() < evaluation->plan.segments.size())
         return selection()->segment();
     const WeightLayout* weight = selectedWeight(*document());
     if (!weight || weight->tensor == kNoTensor)
-        return -1;
-    const auto uses = [&](int segment) {
-        for (const PlannedOp& op : evaluation->plan.segments[static_cast<std::size_t>(segment)].ops)
+        return {};
+    const auto uses = [&](PlannedSegmentId segment) {
+        for (const PlannedOp& op : evaluation->plan.segment(segment).ops)
             for (const TensorId tensor : evaluation->graph.op(op.op).operands)
                 if (tensor == weight->tensor)
                     return true;
         return false;
     };
-    if (m_segment >= 0 && m_segment < static_cast<int>(evaluation->plan.segments.size()) && uses(m_segment))
+    if (m_segment < evaluation->plan.segments.size() && uses(m_segment))
         return m_segment;
-    int found = -1;
-    for (int i = 0; i < static_cast<int>(evaluation->plan.segments.size()); ++i)
-        if (uses(i)
-            && (found < 0
-                || evaluation->plan.segments[static_cast<std::size_t>(i)].count
-                    > evaluation->plan.segments[static_cast<std::size_t>(found)].count))
+    PlannedSegmentId found;
+    for (PlannedSegmentId i { 0 }; i < evaluation->plan.segments.size(); ++i)
+        if (uses(i) && (!found.valid() || evaluation->plan.segment(i).count > evaluation->plan.segment(found).count))
             found = i;
     return found;
 }
@@ -259,11 +255,11 @@ void FlowView::selectionChanged()
 {
     if (m_stepping)
         return; // showStep() does what there is to do
-    const int segment = segmentOfSelection();
-    if (segment >= 0 && segment != m_segment)
+    const PlannedSegmentId segment = segmentOfSelection();
+    if (segment.valid() && segment != m_segment)
         showSegment(segment);
     // From what was selected elsewhere the walk goes on; it ends where nothing of the plan is selected any more.
-    const int step = selection()->collective() >= 0
+    const int step = selection()->collective().valid()
         ? stepOfCollective(m_player->steps(), selection()->collective())
         : stepOfOperation(m_player->steps(), selection()->segment(), selection()->operation());
     if (step >= 0 && step != m_player->index())
@@ -280,11 +276,11 @@ void FlowView::revealSelection()
     m_canvas->update();
     if (m_canvas->step() >= 0)
         return;
-    const int now = selection()->collective();
+    const CollectiveId now = selection()->collective();
     const auto& items = m_canvas->scene().items;
     for (int i = 0; i < static_cast<int>(items.size()); ++i) {
         const FlowItem& item = items[static_cast<std::size_t>(i)];
-        const bool hit = now >= 0
+        const bool hit = now.valid()
             ? item.collective == now
             : std::find(item.weights.begin(), item.weights.end(), selection()->weight()) != item.weights.end();
         if (hit) {
@@ -302,11 +298,9 @@ int FlowView::itemOf(const PlanStep& step) const
         const FlowItem& item = items[static_cast<std::size_t>(i)];
         if (item.kind == FlowItem::Folded)
             continue;
-        if (step.collective >= 0 ? item.collective == step.collective
-                                 : item.segment == step.segment && item.collective < 0
-                    && std::find(item.ops.begin(), item.ops.end(),
-                                 segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)].op)
-                        != item.ops.end())
+        if (step.collective.valid() ? item.collective == step.collective
+                                    : item.segment == step.segment && !item.collective.valid()
+                    && std::find(item.ops.begin(), item.ops.end(), segments[step.segment].ops[step.operation].op) != item.ops.end())
             return i;
     }
     return -1;
@@ -315,7 +309,7 @@ int FlowView::itemOf(const PlanStep& step) const
 int FlowView::stepOfItem(const FlowItem& item) const
 {
     const auto& steps = m_player->steps();
-    if (item.collective >= 0)
+    if (item.collective.valid())
         return stepOfCollective(steps, item.collective);
     for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
         const PlanStep& step = steps[static_cast<std::size_t>(i)];
@@ -323,9 +317,8 @@ int FlowView::stepOfItem(const FlowItem& item) const
             continue;
         if (item.kind == FlowItem::Folded)
             return i;
-        const auto& ops = m_evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops;
-        if (step.collective < 0
-            && std::find(item.ops.begin(), item.ops.end(), ops[static_cast<std::size_t>(step.operation)].op) != item.ops.end())
+        const auto& ops = m_evaluation->plan.segment(step.segment).ops;
+        if (!step.collective.valid() && std::find(item.ops.begin(), item.ops.end(), ops[step.operation].op) != item.ops.end())
             return i;
     }
     return -1;
@@ -349,19 +342,18 @@ void FlowView::showStep()
 void FlowView::selectStep(const PlanStep& step)
 {
     m_stepping = true;
-    const PlannedOp& op =
-        m_evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)];
-    const int weight = step.collective >= 0
-        ? weightOfTensor(*m_evaluation, m_evaluation->plan.collectives[static_cast<std::size_t>(step.collective)].tensor)
+    const PlannedOp& op = m_evaluation->plan.segment(step.segment).ops[step.operation];
+    const int weight = step.collective.valid()
+        ? weightOfTensor(*m_evaluation, m_evaluation->plan.collective(step.collective).tensor)
         : weightOfOp(*m_evaluation, op.op);
     {
         const QSignalBlocker blocker(selection());
         if (weight >= 0)
             selection()->setWeight(weight);
-        if (step.collective >= 0 && selection()->collective() == step.collective)
-            selection()->setCollective(-1);
+        if (step.collective.valid() && selection()->collective() == step.collective)
+            selection()->setCollective({});
     }
-    if (step.collective >= 0)
+    if (step.collective.valid())
         selection()->setCollective(step.collective);
     else
         selection()->setOperation(step.segment, step.operation);
@@ -420,7 +412,7 @@ void FlowView::fillMenu(QMenu* menu, int index)
         connect(menu->addAction(tr("Copy as Text")), &QAction::triggered, this,
                 [item] { QGuiApplication::clipboard()->setText(item.title + QLatin1Char('\n') + item.toolTip); });
         if (!item.ops.empty())
-            for (const PlannedOp& op : m_evaluation->plan.segments[static_cast<std::size_t>(item.segment)].ops)
+            for (const PlannedOp& op : m_evaluation->plan.segment(item.segment).ops)
                 if (op.op == item.ops.back())
                     addCopyMenu(menu, op.result, m_evaluation->plan.mesh);
         menu->addSeparator();

@@ -29,12 +29,12 @@ public:
     FlowCanvas* canvas() const { return m_canvas; }
     Legend* legend() const { return m_legend; }
     PlanPlayer* player() const { return m_player; }
-    int segment() const { return m_segment; } ///< index into Plan::segments
+    PlannedSegmentId segment() const { return m_segment; }
     /// What can be done with an item of the canvas, -1: with none of them.
     void fillMenu(QMenu* menu, int item);
 
 public Q_SLOTS:
-    void showSegment(int plannedSegment); ///< unfolds it
+    void showSegment(PlannedSegmentId plannedSegment); ///< unfolds it
     void stepCollective(int by); ///< walks to the collective before or after the selected one
     void focusFilter();
     /// The next step, or the one before, that has what is searched for; whichever segment it is in.
@@ -47,7 +47,7 @@ protected:
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
-    int segmentOfSelection() const;
+    PlannedSegmentId segmentOfSelection() const;
     void revealSelection();
     void fillSegments();
     void showPhase(int phase);
@@ -73,7 +73,7 @@ private:
     QLabel* m_empty;
     std::shared_ptr<const Evaluation> m_evaluation; ///< whose steps the player has
     QString m_name; ///< of the unfolded segment, with its phase
-    int m_segment = -1;
+    PlannedSegmentId m_segment;
     bool m_stepping = false; ///< the selection is being made by a step
 };
 

@@ -257,7 +257,7 @@ void MemoryView::showTimeline()
     std::vector<TimelineMark> marks;
     int before = -1;
     for (std::size_t i = 0; i < m_timeline.moments.size(); ++i) {
-        const auto phase = plan.segments[static_cast<std::size_t>(m_timeline.moments[i].plannedSegment)].phase;
+        const auto phase = plan.segment(m_timeline.moments[i].plannedSegment).phase;
         if (static_cast<int>(phase) != before)
             marks.push_back({ static_cast<int>(i), qstr(phaseName(phase)) });
         before = static_cast<int>(phase);
@@ -399,10 +399,10 @@ void MemoryView::hoverChanged()
 QString MemoryView::momentName(const MemoryMoment& moment) const
 {
     const auto evaluation = document()->evaluation();
-    const PlannedSegment& segment = evaluation->plan.segments[static_cast<std::size_t>(moment.plannedSegment)];
+    const PlannedSegment& segment = evaluation->plan.segment(moment.plannedSegment);
     QString where = segment.phase == Phase::Forward ? QString() : qstr(phaseName(segment.phase)) + QStringLiteral(" · ");
     where += moment.layer >= 0 ? tr("layer %1").arg(moment.layer) : qstr(segment.name);
-    if (moment.op >= 0)
+    if (moment.op.valid())
         where += QStringLiteral(" · ") + qstr(evaluation->graph.op(moment.op).name);
     return where;
 }
@@ -434,10 +434,10 @@ void MemoryView::chooseMoment(int moment)
     if (!evaluation || moment < 0 || moment >= static_cast<int>(m_timeline.moments.size()))
         return;
     const MemoryMoment& chosen = m_timeline.moments[static_cast<std::size_t>(moment)];
-    const auto& ops = evaluation->plan.segments[static_cast<std::size_t>(chosen.plannedSegment)].ops;
+    const auto& ops = evaluation->plan.segment(chosen.plannedSegment).ops;
     const auto op = std::find_if(ops.begin(), ops.end(), [&](const PlannedOp& it) { return it.op == chosen.op; });
     if (op != ops.end())
-        selection()->setOperation(chosen.plannedSegment, static_cast<int>(op - ops.begin()));
+        selection()->setOperation(chosen.plannedSegment, PlannedOpId(op - ops.begin()));
 }
 
 } // namespace shardboard

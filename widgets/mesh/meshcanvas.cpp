@@ -37,7 +37,7 @@ void MeshCanvas::refresh()
 {
     const auto evaluation = document()->evaluation();
     if (m_evaluation != evaluation.get()) { // what was shown is of the plan before
-        m_transfer = -1;
+        m_transfer = {};
         m_transferTitle.clear();
     }
     m_evaluation = evaluation.get();
@@ -169,14 +169,14 @@ std::vector<int> MeshCanvas::groupAxes() const
     return {};
 }
 
-void MeshCanvas::showTransfer(int collective, double progress, const QString& title, const QString& words)
+void MeshCanvas::showTransfer(CollectiveId collective, double progress, const QString& title, const QString& words)
 {
     const auto evaluation = document()->evaluation();
-    if (!evaluation || collective >= static_cast<int>(evaluation->plan.collectives.size()))
-        collective = -1;
+    if (!evaluation || collective >= evaluation->plan.collectives.size())
+        collective = {};
     m_progress = progress;
     if (collective == m_transfer && title == m_transferTitle && words == m_transferWords) {
-        if (collective >= 0)
+        if (collective.valid())
             update();
         return;
     }
@@ -194,9 +194,9 @@ void MeshCanvas::showTransfer(int collective, double progress, const QString& ti
 const Collective* MeshCanvas::transferCollective() const
 {
     const auto evaluation = document()->evaluation();
-    if (m_transfer < 0 || !evaluation || m_transfer >= static_cast<int>(evaluation->plan.collectives.size()))
+    if (!evaluation || m_transfer >= evaluation->plan.collectives.size())
         return nullptr;
-    return &evaluation->plan.collectives[static_cast<std::size_t>(m_transfer)]; // owned by the document
+    return &evaluation->plan.collective(m_transfer); // owned by the document
 }
 
 /// Which arrows there are follows from the collective and from what is in sight; not from one frame to the next.

@@ -40,8 +40,8 @@ public:
     /// Data on its way: what a collective moves in the device groups that are in sight. At a progress from 0 to 1 dots run along
     /// the arrows; at 1 they are plain arrows. -1: nothing moves. A step of a plan is named below, in two lines, also where nothing
     /// moves, so that the picture does not change its size from step to step.
-    void showTransfer(int collective, double progress, const QString& title = {}, const QString& words = {});
-    int shownTransfer() const { return m_transfer; }
+    void showTransfer(CollectiveId collective, double progress, const QString& title = {}, const QString& words = {});
+    CollectiveId shownTransfer() const { return m_transfer; }
     /// The arrows that are drawn, from cell to cell, in pixels of this widget.
     const std::vector<Arrow>& arrows() const { return m_arrows; }
     QString transferText() const; ///< the words as they are shown, with the groups that are drawn
@@ -104,7 +104,7 @@ private:
     QString m_foundText;
     int m_hoveredAxis = -1;
     const void* m_evaluation = nullptr; ///< that was prepared, to be compared alone
-    int m_transfer = -1; ///< index into Plan::collectives
+    CollectiveId m_transfer;
     double m_progress = 1;
     QString m_transferTitle;
     QString m_transferWords;

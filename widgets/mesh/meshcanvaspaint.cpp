@@ -189,7 +189,7 @@ void MeshCanvas::paintTransferWords(QPainter& painter) const
         painter.drawText(QRectF(band.left(), top, band.width(), words / 2), Qt::AlignLeft | Qt::AlignVCenter,
                          painter.fontMetrics().elidedText(said, Qt::ElideRight, static_cast<int>(band.width())));
     };
-    line(band.top(), uiFont(this, -0.5, true), m_transfer >= 0 ? theme.attention : theme.text, m_transferTitle);
+    line(band.top(), uiFont(this, -0.5, true), m_transfer.valid() ? theme.attention : theme.text, m_transferTitle);
     line(band.top() + words / 2, uiFont(this, -1.5), theme.text, transferText());
 }
 

@@ -107,7 +107,7 @@ void MeshView::showStep()
         m_canvas->showTransfer(m_player->current().collective, m_player->progress(), stepTitle(*evaluation, m_player->current()),
                                stepDetail(*evaluation, m_player->current()));
     else
-        m_canvas->showTransfer(-1, 1);
+        m_canvas->showTransfer({}, 1);
 }
 
 void MeshView::focusFind() { m_find->begin(); }

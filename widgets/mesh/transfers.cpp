@@ -43,7 +43,7 @@ std::vector<Transfer> sends(const Collective& collective, const Plan& plan, cons
     }
     if (!plan.pipeline || collective.axes != std::vector { plan.pipeline->axis })
         return ring(members, false);
-    const bool back = plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase == Phase::Backward;
+    const bool back = plan.segment(collective.plannedSegment).phase == Phase::Backward;
     for (std::size_t i = 0; i + 1 < members.size(); ++i)
         out.push_back(back ? Transfer { members[i + 1], members[i], false } : Transfer { members[i], members[i + 1], false });
     return out;

@@ -13,9 +13,8 @@ std::int64_t copiesIn(const std::vector<StagePart>& parts, const Evaluation& eva
 {
     std::int64_t copies = 0;
     for (const StagePart& part : parts) {
-        const PlannedSegment& planned = evaluation.plan.segments[static_cast<std::size_t>(part.plannedSegment)];
-        if (planned.phase != Phase::Forward
-            || evaluation.graph.segments[static_cast<std::size_t>(planned.segment)].name != weight.segment)
+        const PlannedSegment& planned = evaluation.plan.segment(part.plannedSegment);
+        if (planned.phase != Phase::Forward || evaluation.graph.segment(planned.segment).name != weight.segment)
             continue;
         if (weight.firstLayer < 0)
             copies = std::max<std::int64_t>(copies, 1);

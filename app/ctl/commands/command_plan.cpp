@@ -79,7 +79,7 @@ std::string perLayer(const Plan& plan)
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         std::map<std::string, int> counts;
         for (const Collective& collective : plan.collectives)
-            if (collective.plannedSegment == static_cast<int>(i) && collective.kind != CollectiveKind::LocalSlice
+            if (collective.plannedSegment == PlannedSegmentId(i) && collective.kind != CollectiveKind::LocalSlice
                 && !isBetweenStages(collective, plan))
                 ++counts[collectiveName(collective.kind) + " over " + axesText(collective, plan.mesh)];
         if (counts.empty())

@@ -68,7 +68,7 @@ private:
     }
 
     /// `forward, block, layers 0-31`
-    std::string place(int plannedSegment) const
+    std::string place(PlannedSegmentId plannedSegment) const
     {
         const PlannedSegment& segment = plan().segments[static_cast<std::size_t>(plannedSegment)];
         std::string out = phaseName(segment.phase) + ", " + segment.name;
@@ -161,7 +161,7 @@ private:
         }
         line(std::string("\ncollectives because of it"));
         Table table({ "collective", "over", "tensor", ">bytes", ">time", ">count", "wanted by", "phase" });
-        for (const int index : m_it.collectives) {
+        for (const CollectiveId index : m_it.collectives) {
             const Collective& c = plan().collectives[static_cast<std::size_t>(index)];
             const PlannedSegment& segment = plan().segments[static_cast<std::size_t>(c.plannedSegment)];
             table.add({ collectiveName(c.kind), names(c.axes), graph().tensor(c.tensor).name, bytesText(c.bytes),

@@ -17,7 +17,7 @@ std::string partsText(const Graph& graph, const Plan& plan)
     const double whole = plan.computeSeconds + plan.exposedSeconds;
     for (const PartCost& part : partCosts(graph, plan)) {
         const double seconds = part.seconds();
-        table.add({ part.name, part.plannedSegment < 0 ? std::string("all") : phaseName(part.phase), std::to_string(part.layers),
+        table.add({ part.name, part.plannedSegment.valid() ? phaseName(part.phase) : std::string("all"), std::to_string(part.layers),
                     secondsText(part.compute), secondsText(part.collectives), secondsText(part.exposed), secondsText(seconds),
                     formatted("%.1f %%", whole > 0 ? 100 * seconds / whole : 0),
                     secondsText(seconds / static_cast<double>(part.layers)), bytesText(part.moved), bytesText(part.kept) });
@@ -37,7 +37,7 @@ nlohmann::json partsJson(const Graph& graph, const Plan& plan)
                                    { "compute_seconds", operation.compute },
                                    { "collective_seconds", operation.collectives } });
         out.push_back({ { "name", part.name },
-                        { "phase", part.plannedSegment < 0 ? std::string("all") : phaseName(part.phase) },
+                        { "phase", part.plannedSegment.valid() ? phaseName(part.phase) : std::string("all") },
                         { "layers", part.layers },
                         { "compute_seconds", part.compute },
                         { "collective_seconds", part.collectives },

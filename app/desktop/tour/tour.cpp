@@ -328,7 +328,7 @@ void Tour::takeExplanations()
         all.begin(), all.end(), [&](const Collective& one, const Collective& other) { return costs(one) < costs(other); });
     view("explain");
     if (costliest != all.end()) {
-        document()->selection()->setCollective(static_cast<int>(costliest - all.begin()));
+        document()->selection()->setCollective(CollectiveId(costliest - all.begin()));
         take("explain");
     }
     if (const auto targets = explainTargets(*evaluation, "self_attn.attention"); targets.ok()) {

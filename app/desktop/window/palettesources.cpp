@@ -95,17 +95,17 @@ std::vector<PaletteEntry> designEntries(Document* document)
         out.push_back(std::move(entry));
     }
     const Plan& plan = evaluation->plan;
-    for (std::size_t s = 0; s < plan.segments.size(); ++s)
-        for (std::size_t o = 0; o < plan.segments[s].ops.size(); ++o)
-            out.push_back(place(qstr(operationId(*evaluation, static_cast<int>(s), static_cast<int>(o))), QObject::tr("operation"),
+    for (PlannedSegmentId s { 0 }; s < plan.segments.size(); ++s)
+        for (PlannedOpId o { 0 }; o < plan.segments[s].ops.size(); ++o)
+            out.push_back(place(qstr(operationId(*evaluation, s, o)), QObject::tr("operation"),
                                 secondsText(plan.segments[s].ops[o].seconds),
-                                [selection, s, o] { selection->setOperation(static_cast<int>(s), static_cast<int>(o)); }));
-    for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
+                                [selection, s, o] { selection->setOperation(s, o); }));
+    for (CollectiveId i { 0 }; i < plan.collectives.size(); ++i) {
         const Collective& collective = plan.collectives[i];
         out.push_back(place(QStringLiteral("%1 %2").arg(qstr(collectiveName(collective.kind)),
                                                         qstr(evaluation->graph.tensor(collective.tensor).name)),
                             QObject::tr("collective"), secondsText(collective.seconds * static_cast<double>(collective.count)),
-                            [selection, i] { selection->setCollective(static_cast<int>(i)); }));
+                            [selection, i] { selection->setCollective(i); }));
     }
     for (int axis = 0; axis < plan.mesh.axisCount(); ++axis)
         out.push_back(place(qstr(plan.mesh.axis(axis).name), QObject::tr("mesh axis"), QString::number(plan.mesh.axis(axis).size),

@@ -73,10 +73,10 @@ private:
     void checkSegment(const Segment& segment)
     {
         m_where = segment.name;
-        const auto of = static_cast<std::size_t>(segment.of);
+        const SegmentId of = segment.of;
         if (segment.phase == Phase::Forward)
-            return require(segment.of < 0, "a forward segment belongs to no other one");
-        require(segment.of >= 0 && of < m_graph.segments.size() && m_graph.segments[of].phase == Phase::Forward,
+            return require(!of.valid(), "a forward segment belongs to no other one");
+        require(of.valid() && of < m_graph.segments.size() && m_graph.segments[of].phase == Phase::Forward,
                 "a segment of the backward pass or the update belongs to a forward segment");
         require(segment.isLayer == m_graph.segments[of].isLayer, "it and its forward segment are not both layers");
     }

@@ -63,7 +63,7 @@ private:
     /// In the order in which they run forward.
     void divideAmongStages()
     {
-        std::vector<std::pair<int, std::int64_t>> layers;
+        std::vector<std::pair<SegmentId, std::int64_t>> layers;
         const std::int64_t stages = Stages::virtualStageCount(m_program.plan);
         for (const PlannedSegment& planned : m_program.plan.segments) {
             const auto chosen = m_layers.find(planned.segment);
@@ -109,8 +109,8 @@ private:
     const Program& m_program;
     const RunOptions& m_options;
     bool m_hasLayers = false;
-    std::map<int, std::set<std::int64_t>> m_layers;
-    std::map<std::pair<int, std::int64_t>, std::int64_t> m_virtualStages; ///< by forward segment of the graph and layer
+    std::map<SegmentId, std::set<std::int64_t>> m_layers;
+    std::map<std::pair<SegmentId, std::int64_t>, std::int64_t> m_virtualStages; ///< by forward segment of the graph and layer
     std::vector<SegmentPass> m_passes;
 };
 

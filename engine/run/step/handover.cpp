@@ -121,7 +121,7 @@ Sharded HandOver::sent(const SegmentPass& pass, const Collective& collective, co
 /// What brings an operand from the stage on which another segment left it.
 const Collective& HandOver::sendOf(const SegmentPass& pass, const OperandUse& use) const
 {
-    for (const int number : use.collectives)
+    for (const CollectiveId number : use.collectives)
         if (const Collective& collective = m_state.program.plan.collective(number); m_state.stages.isSend(collective))
             return collective;
     failPlan("'" + m_state.graph.tensor(use.tensor).name + "' lies on another stage, and nothing sends it here",

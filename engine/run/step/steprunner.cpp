@@ -144,7 +144,7 @@ StepRunner::Operand StepRunner::fetch(const SegmentPass& pass, const PlannedOp& 
     } else if (&operand.value->mesh() != &m_state.mesh(pass)) {
         failPlan("'" + m_state.graph.tensor(use.tensor).name + "' lies on the devices of another stage", m_times.idOf(pass, op));
     }
-    for (const int number : use.collectives) {
+    for (const CollectiveId number : use.collectives) {
         const Collective& collective = m_state.program.plan.collective(number);
         if (collective.tensor != use.tensor)
             failPlan("it is of another tensor than the operand that it is for", collective.id);
@@ -163,7 +163,7 @@ std::vector<RingTransfer> StepRunner::ringsOf(const PlannedOp& planned)
 {
     std::vector<RingTransfer> rings;
     for (std::size_t i = 0; i < planned.operands.size(); ++i)
-        for (const int number : planned.operands[i].collectives) {
+        for (const CollectiveId number : planned.operands[i].collectives) {
             const Collective& collective = m_state.program.plan.collective(number);
             if (!isRing(collective) || m_state.stages.isSend(collective))
                 continue;
@@ -183,7 +183,7 @@ void StepRunner::recordRings(const SegmentPass& pass, const PlannedOp& planned, 
     for (const RingTransfer& ring : rings) {
         std::vector<const Collective*> collectives;
         double bytes = 0;
-        for (const int number : planned.operands[ring.operand].collectives) {
+        for (const CollectiveId number : planned.operands[ring.operand].collectives) {
             const Collective& collective = m_state.program.plan.collective(number);
             if (!isRing(collective) || ring.shared || m_state.stages.isSend(collective))
                 continue;

@@ -17,7 +17,7 @@ std::optional<Handed> WaitingValues::take(const Key& key)
     return node.empty() ? std::nullopt : std::optional<Handed>(std::move(node.mapped()));
 }
 
-std::vector<std::pair<TensorId, Handed>> WaitingValues::takeKept(int segment, std::int64_t layer)
+std::vector<std::pair<TensorId, Handed>> WaitingValues::takeKept(SegmentId segment, std::int64_t layer)
 {
     std::vector<std::pair<TensorId, Handed>> out;
     auto next = m_values.lower_bound({ kNoTensor, layer, segment });

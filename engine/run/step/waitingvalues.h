@@ -24,7 +24,7 @@ public:
     struct Key {
         TensorId tensor = kNoTensor;
         std::int64_t layer = 0;
-        int keptBy = -1; ///< the forward segment that kept it: two can keep the residual stream under one name
+        SegmentId keptBy {}; ///< the forward segment that kept it: two can keep the residual stream under one name
         friend bool operator<(const Key& a, const Key& b)
         {
             return std::tie(a.keptBy, a.layer, a.tensor) < std::tie(b.keptBy, b.layer, b.tensor);
@@ -36,7 +36,7 @@ public:
     Handed* find(const Key& key);
     std::optional<Handed> take(const Key& key);
     /// Everything that a forward segment kept of a layer.
-    std::vector<std::pair<TensorId, Handed>> takeKept(int segment, std::int64_t layer);
+    std::vector<std::pair<TensorId, Handed>> takeKept(SegmentId segment, std::int64_t layer);
     void clear() { m_values.clear(); }
 
 private:

@@ -53,10 +53,10 @@ CauseFinder::CauseFinder(const Design& design, const Evaluation& evaluation, con
     , m_evaluation(evaluation)
     , m_pinning(pinning)
     , m_origin(originOfEntries(design))
-    , m_producers(evaluation.graph.tensors.size(), -1)
+    , m_producers(evaluation.graph.tensors.size())
 {
     for (std::size_t i = 0; i < evaluation.graph.ops.size(); ++i)
-        m_producers[static_cast<std::size_t>(evaluation.graph.ops[i].result)] = static_cast<OpId>(i);
+        m_producers[evaluation.graph.ops[i].result] = OpId(i);
 }
 
 int CauseFinder::weightOf(TensorId tensor) const
@@ -126,27 +126,27 @@ CauseLink CauseFinder::layoutLink(int weight, const Placement& placement) const
     return link;
 }
 
-const PlannedOp* CauseFinder::producer(TensorId tensor, int segment, int& madeIn) const
+const PlannedOp* CauseFinder::producer(TensorId tensor, PlannedSegmentId segment, PlannedSegmentId& madeIn) const
 {
     const auto& segments = m_evaluation.plan.segments;
-    const PlannedSegment& here = segments[static_cast<std::size_t>(segment)];
+    const PlannedSegment& here = segments[segment];
     const Segment& source = m_evaluation.graph.segment(here.segment);
     // Backward segments run from the last layer to the first.
     const bool later = here.phase == Phase::Backward ? here.firstLayer + here.count < source.firstLayer + source.count
                                                      : here.firstLayer > source.firstLayer;
     const TensorId written = later && tensor == source.carryIn && source.carryOut != kNoTensor ? source.carryOut : tensor;
-    const OpId id = m_producers[static_cast<std::size_t>(written)];
-    if (id < 0)
+    const OpId id = m_producers[written];
+    if (!id.valid())
         return nullptr;
-    const auto in = [&](int s) -> const PlannedOp* {
-        for (const PlannedOp& op : segments[static_cast<std::size_t>(s)].ops)
+    const auto in = [&](std::size_t s) -> const PlannedOp* {
+        for (const PlannedOp& op : segments[s].ops)
             if (op.op == id)
                 return &op;
         return nullptr;
     };
-    for (int s = segment; s >= 0; --s)
+    for (std::size_t s = segment + 1; s-- > 0;)
         if (const PlannedOp* found = in(s)) {
-            madeIn = s;
+            madeIn = PlannedSegmentId(s);
             return found;
         }
     return nullptr;
@@ -161,13 +161,13 @@ void CauseFinder::trace(Chain& chain, const Traced& at)
         chain.push_back(layoutLink(weight, placement));
         return;
     }
-    int madeIn = -1;
+    PlannedSegmentId madeIn;
     const PlannedOp* made = producer(tensor, segment, madeIn);
     if (made == nullptr)
         return;
     if (placementOn(made->result, axis) != placement) {
         // An operation in between had it moved, and it stayed there.
-        for (int s = madeIn; s <= segment; ++s)
+        for (PlannedSegmentId s = madeIn; s <= segment; ++s)
             for (const PlannedOp& op : m_evaluation.plan.segment(s).ops)
                 for (const OperandUse& use : op.operands)
                     if (use.tensor == tensor && use.replaces && placementOn(use.layout, axis) == placement) {
@@ -236,7 +236,7 @@ void CauseFinder::traceProduct(Chain& chain, const Traced& at, const PlannedOp& 
                 continue;
             trace(chain, { use.tensor, segment, axis, before, depth + 1 });
             const auto& ops = m_evaluation.plan.segment(segment).ops;
-            const auto rows = rankedRows(m_design, m_evaluation, m_pinning, segment, static_cast<int>(&made - ops.data()));
+            const auto rows = rankedRows(m_design, m_evaluation, m_pinning, segment, PlannedOpId(&made - ops.data()));
             const AxisExplanation* on = rowsOn(rows, axis);
             const RankedRow* row = on == nullptr ? nullptr : pickedRow(*on);
             link.kind = CauseLink::Kind::Pick;
@@ -269,7 +269,7 @@ void CauseFinder::traceProduct(Chain& chain, const Traced& at, const PlannedOp& 
         moved.text = op.name + " takes " + graph.tensor(use.tensor).name
             + (used.sharded() ? " cut on " + dimText(use.tensor, used.dim) : std::string(" partial")) + " over " + kAxis;
         const auto& ops = m_evaluation.plan.segment(segment).ops;
-        const auto rows = rankedRows(m_design, m_evaluation, m_pinning, segment, static_cast<int>(&made - ops.data()));
+        const auto rows = rankedRows(m_design, m_evaluation, m_pinning, segment, PlannedOpId(&made - ops.data()));
         if (const AxisExplanation* on = rowsOn(rows, axis))
             moved.detail = "picked: " + on->why;
         chain.push_back(std::move(moved));
@@ -384,7 +384,7 @@ std::vector<CauseLink> CauseFinder::ofCollective(const Collective& collective, c
     return merged(std::move(chains), names);
 }
 
-std::vector<CauseLink> CauseFinder::ofTensor(TensorId tensor, int segment, const Layout& layout)
+std::vector<CauseLink> CauseFinder::ofTensor(TensorId tensor, PlannedSegmentId segment, const Layout& layout)
 {
     std::vector<Chain> chains;
     std::vector<std::string> names;

@@ -16,7 +16,7 @@ public:
     /// `rows`: those of the operation that wanted it.
     std::vector<CauseLink> ofCollective(const Collective& collective, const std::vector<AxisExplanation>& rows);
     /// Why a tensor is laid out as an operation of that planned segment finds it.
-    std::vector<CauseLink> ofTensor(TensorId tensor, int segment, const Layout& layout);
+    std::vector<CauseLink> ofTensor(TensorId tensor, PlannedSegmentId segment, const Layout& layout);
     /// Why a weight or input is laid out as it is.
     CauseLink ofWeight(int weight) const;
 
@@ -26,7 +26,7 @@ private:
     /// How a tensor lies over an axis, as a planned segment finds it.
     struct Traced {
         TensorId tensor;
-        int segment;
+        PlannedSegmentId segment {};
         int axis;
         Placement placement;
         int depth = 0; ///< links before it
@@ -36,7 +36,7 @@ private:
     CauseLink layoutLink(int weight, const Placement& placement) const;
     CauseLink needLink(const Collective& collective, const AxisExplanation* axis) const;
     std::string entryText(const WeightLayout& weight) const;
-    const PlannedOp* producer(TensorId tensor, int segment, int& madeIn) const;
+    const PlannedOp* producer(TensorId tensor, PlannedSegmentId segment, PlannedSegmentId& madeIn) const;
     int weightOf(TensorId tensor) const;
     std::string dimText(TensorId tensor, int dim) const;
     static Chain merged(std::vector<Chain> chains, const std::vector<std::string>& axes);

@@ -70,7 +70,7 @@ public:
             weight(out);
             return out;
         }
-        if (target.segment < 0 || target.op < 0)
+        if (!target.segment.valid() || !target.op.valid())
             return out;
         out.segment = target.segment;
         out.op = target.op;
@@ -94,13 +94,13 @@ public:
     }
 
 private:
-    std::vector<int> collectivesOf(TensorId tensor) const
+    std::vector<CollectiveId> collectivesOf(TensorId tensor) const
     {
-        std::vector<int> out;
+        std::vector<CollectiveId> out;
         const auto& all = m_evaluation.plan.collectives;
         for (std::size_t i = 0; tensor != kNoTensor && i < all.size(); ++i)
             if (all[i].tensor == tensor)
-                out.push_back(static_cast<int>(i));
+                out.push_back(CollectiveId(i));
         return out;
     }
 
@@ -120,7 +120,7 @@ private:
                 if (!caused && op.result == all[i].tensor)
                     caused = contains(op.operands, tensor);
             if (caused)
-                out.collectives.push_back(static_cast<int>(i));
+                out.collectives.push_back(CollectiveId(i));
         }
         const WeightLayout& it = m_evaluation.weights[static_cast<std::size_t>(out.target.weight)];
         if (m_options.effects <= 0 || it.unknownShape)
@@ -203,9 +203,9 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
 
 const PlannedOp* explainedOp(const Evaluation& evaluation, const Explanation& explanation)
 {
-    if (explanation.segment < 0 || explanation.op < 0)
+    if (!explanation.segment.valid() || !explanation.op.valid())
         return nullptr;
-    return &evaluation.plan.segment(explanation.segment).ops[static_cast<std::size_t>(explanation.op)];
+    return &evaluation.plan.segment(explanation.segment).ops[explanation.op];
 }
 
 Explanation explain(const Design& design, const Evaluation& evaluation, const ExplainTarget& target, const ExplainOptions& options)

@@ -16,9 +16,9 @@ namespace shardboard {
 /// the same name. Errors: nothing has that name; near ones are told.
 Result<std::vector<ExplainTarget>> explainTargets(const Evaluation& evaluation, const std::string& asked);
 
-ExplainTarget collectiveTarget(const Evaluation& evaluation, int collective);
+ExplainTarget collectiveTarget(const Evaluation& evaluation, CollectiveId collective);
 /// `segment` and `op` as in ExplainTarget.
-ExplainTarget operationTarget(const Evaluation& evaluation, int segment, int op);
+ExplainTarget operationTarget(const Evaluation& evaluation, PlannedSegmentId segment, PlannedOpId op);
 ExplainTarget weightTarget(const Evaluation& evaluation, int weight);
 
 struct ExplainOptions {
@@ -35,6 +35,6 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
 /// The planned operation of an explanation, or null.
 const PlannedOp* explainedOp(const Evaluation& evaluation, const Explanation& explanation);
 /// `block/self_attn.q_proj`
-std::string operationId(const Evaluation& evaluation, int segment, int op);
+std::string operationId(const Evaluation& evaluation, PlannedSegmentId segment, PlannedOpId op);
 
 } // namespace shardboard

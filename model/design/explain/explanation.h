@@ -18,9 +18,9 @@ struct ExplainTarget {
     enum class Kind { Collective, Operation, Weight, Activation };
     Kind kind = Kind::Operation;
     std::string name; ///< collective id, `block/self_attn.q_proj`, or the tensor's name
-    int collective = -1; ///< of Collective: index into Plan::collectives
-    int segment = -1; ///< index into Plan::segments; -1 for a weight
-    int op = -1; ///< of Operation and Activation (the one that makes it): index into PlannedSegment::ops; -1 for an input
+    CollectiveId collective {}; ///< of Collective: index into Plan::collectives
+    PlannedSegmentId segment {}; ///< index into Plan::segments; -1 for a weight
+    PlannedOpId op {}; ///< of Operation and Activation (the one that makes it): index into PlannedSegment::ops; -1 for an input
     int weight = -1; ///< of Weight: index into Evaluation::weights
     TensorId tensor = kNoTensor; ///< of Weight and Activation
     std::int64_t layer = -1; ///< the layer that was asked for, -1 for all
@@ -42,7 +42,7 @@ struct CauseLink {
     std::string text; ///< a sentence without its end
     std::string detail; ///< which entry, rule or pin; may be empty
     TensorId tensor = kNoTensor; ///< what it speaks of, for links to it
-    OpId op = -1;
+    OpId op {};
     int weight = -1; ///< index into Evaluation::weights
     int pin = -1; ///< index into Design::pins
 };
@@ -108,11 +108,11 @@ struct LayoutChoice {
 struct Explanation {
     ExplainTarget target;
     std::vector<CauseLink> causes; ///< root first
-    int segment = -1; ///< the operation whose rows are listed: what wanted a collective, what makes an activation
-    int op = -1;
+    PlannedSegmentId segment {}; ///< the operation whose rows are listed: what wanted a collective, what makes an activation
+    PlannedOpId op {};
     std::vector<AxisExplanation> axes;
     std::string notPicked; ///< why there are no rows: gradients are summed where their weight lies
-    std::vector<int> collectives; ///< of the operation, or that the tensor causes
+    std::vector<CollectiveId> collectives; ///< of the operation, or that the tensor causes
     std::vector<LayoutChoice> layouts; ///< of a weight, where effects were asked for
     std::string picker; ///< `picker greedy, profile shardboard, by time`
 };

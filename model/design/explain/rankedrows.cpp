@@ -41,7 +41,7 @@ Layout withPlacement(Layout layout, int axis, const Placement& placement)
 
 class RowRanker {
 public:
-    RowRanker(const Design& design, const Evaluation& evaluation, const Pinning& pinning, int segment, int op)
+    RowRanker(const Design& design, const Evaluation& evaluation, const Pinning& pinning, PlannedSegmentId segment, PlannedOpId op)
         : m_design(design)
         , m_evaluation(evaluation)
         , m_mesh(pickedMesh(evaluation.plan.mesh, design.pipeline))
@@ -284,8 +284,8 @@ std::string pinnableName(const Graph& graph, OpId op)
     return same > 1 && segment != nullptr ? *segment + "/" + name : name;
 }
 
-std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning, int segment,
-                                        int op)
+std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning, PlannedSegmentId segment,
+                                        PlannedOpId op)
 {
     return RowRanker(design, evaluation, pinning, segment, op).rank();
 }

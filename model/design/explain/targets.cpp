@@ -123,7 +123,7 @@ private:
     {
         for (std::size_t i = 0; i < plan().collectives.size(); ++i)
             if (fits(plan().collectives[i].id))
-                add(collectiveTarget(m_evaluation, static_cast<int>(i)), -1);
+                add(collectiveTarget(m_evaluation, CollectiveId(i)), -1);
     }
 
     bool holds(const PlannedSegment& segment, std::int64_t layer) const
@@ -141,7 +141,7 @@ private:
             for (std::size_t o = 0; holds(segment, layer) && o < segment.ops.size(); ++o) {
                 const std::string& name = graph().op(segment.ops[o].op).name;
                 if (fits(name) || fits(segment.name + "/" + name) || fits(plain + "/" + name))
-                    add(operationTarget(m_evaluation, static_cast<int>(s), static_cast<int>(o)), layer);
+                    add(operationTarget(m_evaluation, PlannedSegmentId(s), PlannedOpId(o)), layer);
             }
         }
     }
@@ -172,7 +172,7 @@ private:
                 const std::string& name = graph().tensor(tensor).name;
                 if (graph().tensor(tensor).role == TensorRole::Weight || !(fits(name) || fits(segment.name + "/" + name)))
                     continue;
-                ExplainTarget target = operationTarget(m_evaluation, static_cast<int>(s), static_cast<int>(o));
+                ExplainTarget target = operationTarget(m_evaluation, PlannedSegmentId(s), PlannedOpId(o));
                 target.kind = ExplainTarget::Kind::Activation;
                 target.name = name;
                 target.tensor = tensor;
@@ -220,10 +220,10 @@ private:
 
 } // namespace
 
-std::string operationId(const Evaluation& evaluation, int segment, int op)
+std::string operationId(const Evaluation& evaluation, PlannedSegmentId segment, PlannedOpId op)
 {
     const PlannedSegment& planned = evaluation.plan.segment(segment);
-    return planned.name + "/" + evaluation.graph.op(planned.ops[static_cast<std::size_t>(op)].op).name;
+    return planned.name + "/" + evaluation.graph.op(planned.ops[op].op).name;
 }
 
 std::string targetKindName(ExplainTarget::Kind kind)
@@ -232,7 +232,7 @@ std::string targetKindName(ExplainTarget::Kind kind)
     return nameIn(kNames, kind);
 }
 
-ExplainTarget operationTarget(const Evaluation& evaluation, int segment, int op)
+ExplainTarget operationTarget(const Evaluation& evaluation, PlannedSegmentId segment, PlannedOpId op)
 {
     ExplainTarget target;
     target.segment = segment;
@@ -241,7 +241,7 @@ ExplainTarget operationTarget(const Evaluation& evaluation, int segment, int op)
     return target;
 }
 
-ExplainTarget collectiveTarget(const Evaluation& evaluation, int collective)
+ExplainTarget collectiveTarget(const Evaluation& evaluation, CollectiveId collective)
 {
     const Collective& it = evaluation.plan.collective(collective);
     ExplainTarget target;
@@ -252,7 +252,8 @@ ExplainTarget collectiveTarget(const Evaluation& evaluation, int collective)
     target.tensor = it.tensor;
     const auto& ops = evaluation.plan.segment(it.plannedSegment).ops;
     const auto op = std::ranges::find_if(ops, [&](const PlannedOp& planned) { return planned.op == it.op; });
-    target.op = op == ops.end() ? -1 : static_cast<int>(op - ops.begin());
+    if (op != ops.end())
+        target.op = PlannedOpId(op - ops.begin());
     return target;
 }
 

@@ -15,13 +15,13 @@ public:
     explicit HeadMovesFinder(const FinderInput& input)
         : m_input(input)
         , m_graph(input.evaluation.graph)
-        , m_producer(m_graph.tensors.size(), -1)
-        , m_consumer(m_graph.tensors.size(), -1)
+        , m_producer(m_graph.tensors.size())
+        , m_consumer(m_graph.tensors.size())
     {
         for (std::size_t i = 0; i < m_graph.ops.size(); ++i) {
-            m_producer[static_cast<std::size_t>(m_graph.ops[i].result)] = static_cast<OpId>(i);
+            m_producer[m_graph.ops[i].result] = OpId(i);
             for (const TensorId operand : m_graph.ops[i].operands)
-                m_consumer[static_cast<std::size_t>(operand)] = static_cast<OpId>(i);
+                m_consumer[operand] = OpId(i);
         }
     }
 
@@ -58,7 +58,7 @@ private:
 
     TensorId projectionAt(OpId id) const
     {
-        if (id < 0)
+        if (!id.valid())
             return kNoTensor;
         const Op& op = m_graph.op(id);
         for (const TensorId operand : op.operands)
@@ -73,12 +73,12 @@ private:
     {
         if (const TensorId here = projectionAt(wants); here != kNoTensor)
             return here;
-        OpId before = m_producer[static_cast<std::size_t>(tensor)];
-        if (before >= 0 && m_graph.op(before).kind == OpKind::Add && projectionAt(before) == kNoTensor)
-            before = m_producer[static_cast<std::size_t>(m_graph.op(before).operands.front())];
+        OpId before = m_producer[tensor];
+        if (before.valid() && m_graph.op(before).kind == OpKind::Add && projectionAt(before) == kNoTensor)
+            before = m_producer[m_graph.op(before).operands.front()];
         if (const TensorId made = projectionAt(before); made != kNoTensor)
             return made;
-        return projectionAt(m_consumer[static_cast<std::size_t>(m_graph.op(wants).result)]);
+        return projectionAt(m_consumer[m_graph.op(wants).result]);
     }
 
     std::int64_t grainOf(const Op& op, TensorId tensor, std::size_t dim) const
@@ -116,7 +116,7 @@ private:
     void add(const PlannedSegment& segment, OpId op, TensorId weight, const OperandUse& use, std::size_t dim)
     {
         HeadMoves& moves = weight == kNoTensor ? m_out.ofOperations[op] : m_out.ofWeights[weight];
-        for (const int index : use.collectives) {
+        for (const CollectiveId index : use.collectives) {
             const Collective& collective = m_input.evaluation.plan.collective(index);
             const auto isOfDim = [&](int axis) {
                 return std::ranges::any_of(use.before.dims[dim], [axis](const AxisRef& ref) { return ref.axis == axis; });

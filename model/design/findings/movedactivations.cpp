@@ -56,7 +56,7 @@ std::optional<std::int64_t> movedBytes(const FinderInput& input, const PlannedOp
         if (!before.sharded() || now == before || dim >= spec.dimLabels.size() || spec.dimLabels[dim] != "batch")
             continue;
         activation = true;
-        for (const int index : use.collectives) {
+        for (const CollectiveId index : use.collectives) {
             const Collective& collective = input.evaluation.plan.collective(index);
             if (contains(collective.axes, axis))
                 moved += collective.bytes * collective.count;

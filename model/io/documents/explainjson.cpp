@@ -70,7 +70,7 @@ public:
         if (!it.notPicked.empty())
             out["not_picked"] = it.notPicked;
         out["collectives"] = json::array();
-        for (const int index : it.collectives)
+        for (const CollectiveId index : it.collectives)
             out["collectives"].push_back(collective(index));
         if (it.target.kind == ExplainTarget::Kind::Weight)
             out["layouts"] = json::array();
@@ -83,10 +83,10 @@ public:
     }
 
 private:
-    const Collective& at(int index) const { return m_evaluation.plan.collective(index); }
+    const Collective& at(CollectiveId index) const { return m_evaluation.plan.collective(index); }
     const std::string& tensorName(TensorId id) const { return m_evaluation.graph.tensor(id).name; }
 
-    json collective(int index) const
+    json collective(CollectiveId index) const
     {
         const Collective& it = at(index);
         const PlannedSegment& segment = m_evaluation.plan.segment(it.plannedSegment);
@@ -153,7 +153,7 @@ private:
             out["detail"] = link.detail;
         if (link.tensor != kNoTensor)
             out["tensor"] = tensorName(link.tensor);
-        if (link.op >= 0)
+        if (link.op.valid())
             out["op"] = m_evaluation.graph.op(link.op).name;
         if (link.pin >= 0)
             out["pin"] = pin(link.pin);

@@ -15,6 +15,7 @@
 // `if constexpr (Each::kReads)` is for what changes the struct.
 #pragma once
 
+#include "model/core/id.h"
 #include "model/io/json/jsonfields.h"
 
 #include <cmath>
@@ -57,6 +58,11 @@ struct JsonBounded {
 };
 template <class T>
 struct JsonBounded<std::vector<T>> : JsonBounded<T> {
+};
+/// An id is its number, -1 for none.
+template <class Of>
+struct JsonBounded<Id<Of>> {
+    using Type = int;
 };
 template <class T>
 using JsonBoundsOf = JsonBounds<typename JsonBounded<T>::Type>;
@@ -133,7 +139,7 @@ public:
     template <class Make>
     void derived(const char* key, Make make)
     {
-        m_out[key] = make();
+        m_out[key] = made(make());
     }
     template <class Check>
     void check(Check /*check*/)
@@ -147,6 +153,8 @@ private:
     {
         if constexpr (requires { jsonWords(member); })
             return jsonWords(member).name(member);
+        else if constexpr (requires { member.number(); })
+            return member.number();
         else if constexpr (requires(JsonMembersWriter & writer) { jsonMembers(writer, member); }) {
             auto out = nlohmann::json::object();
             JsonMembersWriter writer(out);
@@ -306,6 +314,22 @@ private:
             member = m_from.numbers(key, bounds.low, bounds.high);
         else
             list(key, member, [](auto& each, T& item) { jsonMembers(each, item); });
+    }
+    template <class Of>
+    void read(const char* key, Id<Of>& member, const JsonBounds<int>& bounds, bool required)
+    {
+        int number = member.number();
+        read(key, number, bounds, required);
+        member = Id<Of>(number);
+    }
+    template <class Of>
+    void read(const char* key, std::vector<Id<Of>>& member, const JsonBounds<int>& bounds, bool required)
+    {
+        if (required ? m_from.need(key) == nullptr : m_from.find(key) == nullptr)
+            return;
+        member.clear();
+        for (const std::int64_t number : m_from.integers(key, bounds.low, bounds.high))
+            member.emplace_back(number);
     }
     template <class T>
     void readWords(const char* key, T& member, bool required)

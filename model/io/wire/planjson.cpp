@@ -43,13 +43,13 @@ json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegm
     out["layer"] = segment.name;
     out["planned_segment"] = plannedSegment;
     out["phase"] = phaseName(segment.phase);
-    out["op_id"] = planned.op;
+    out["op_id"] = planned.op.number();
     return out;
 }
 
 void collectiveJson(JsonMembersWriter& each, const Graph& graph, const Plan& plan, const Collective& collective)
 {
-    const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+    const PlannedSegment& segment = plan.segment(collective.plannedSegment);
     PlanWriter(graph, plan).collective(each, collective);
     json& out = each.out();
     out["layer"] = segment.name;

@@ -106,7 +106,7 @@ private:
     {
         JsonMembersReader each(from);
         PlannedOp planned;
-        int segmentId = 0;
+        PlannedSegmentId segmentId;
         each.value("op_id", planned.op, { 0, kMostIds });
         each.value("planned_segment", segmentId, indexInto(plan().segments.size()));
         Op op;
@@ -118,8 +118,8 @@ private:
         const auto opId = static_cast<std::size_t>(planned.op);
         if (graph().ops.size() <= opId)
             graph().ops.resize(opId + 1);
-        PlannedSegment& segment = plan().segments[static_cast<std::size_t>(segmentId)];
-        auto& ops = graph().segments[static_cast<std::size_t>(segment.segment)].ops;
+        PlannedSegment& segment = plan().segment(segmentId);
+        auto& ops = graph().segment(segment.segment).ops;
         if (!contains(ops, planned.op))
             ops.push_back(planned.op);
         graph().ops[opId] = std::move(op);
@@ -137,16 +137,16 @@ private:
                 for (std::size_t i = 0; i < op.operands.size(); ++i) {
                     OperandUse& use = op.operands[i];
                     const Layout* now = &use.before;
-                    for (const int id : use.collectives) {
-                        Collective& collective = plan().collectives[static_cast<std::size_t>(id)];
+                    for (const CollectiveId id : use.collectives) {
+                        Collective& collective = plan().collective(id);
                         const bool chained = collective.tensor == use.tensor && collective.step.before == *now;
-                        const bool again = listed[static_cast<std::size_t>(id)];
+                        const bool again = listed[id];
                         const bool ring = collective.kind == CollectiveKind::SendRecv && collective.step.after == use.layout;
                         if ((again && !ring) || !chained)
                             return refuse("collective " + collective.id + " does not fit the operand that lists it");
                         if (again)
                             continue;
-                        listed[static_cast<std::size_t>(id)] = true;
+                        listed[id] = true;
                         collective.op = op.op;
                         collective.operand = static_cast<int>(i);
                         now = &collective.step.after;

@@ -102,8 +102,8 @@ public:
             if (!(tensor.density > 0))
                 from.fail("density", "a share of rows is more than 0", "use a number above 0, up to 1");
         });
-        each.value("gradient_of", tensor.gradientOf, { kNoTensor, kMostIds });
-        each.value("again", tensor.again, { kNoTensor, kMostIds });
+        each.value("gradient_of", tensor.gradientOf, { -1, kMostIds });
+        each.value("again", tensor.again, { -1, kMostIds });
         each.group("fill", [&](auto& inner) {
             inner.value("mean", tensor.fill.mean);
             inner.value("deviation", tensor.fill.deviation);
@@ -113,7 +113,7 @@ public:
     template <class OneSegment>
     void segment(Each& each, OneSegment& segment) const
     {
-        const auto tensors = indexInto(m_graph.tensors.size(), kNoTensor);
+        const auto tensors = indexInto(m_graph.tensors.size(), -1);
         each.value("name", segment.name);
         each.value("first_layer", segment.firstLayer, { 0, kMostInPlan });
         each.value("count", segment.count, { 1, kMostInPlan });
@@ -191,7 +191,7 @@ public:
 private:
     std::string segmentName(const Collective& collective) const
     {
-        return m_plan.segments[static_cast<std::size_t>(collective.plannedSegment)].name;
+        return m_plan.segment(collective.plannedSegment).name;
     }
 
     template <class Id>

@@ -168,8 +168,8 @@ private:
 
     bool moves(const OperandUse& use) const
     {
-        return std::ranges::any_of(use.collectives,
-                                   [&](int index) { return m_plan.collective(index).kind != CollectiveKind::LocalSlice; });
+        return std::ranges::any_of(
+            use.collectives, [&](CollectiveId index) { return m_plan.collective(index).kind != CollectiveKind::LocalSlice; });
     }
 
     std::int64_t taken(const OperandUse& use) const { return shardBytes(m_graph, m_plan.mesh, use.tensor, use.layout); }
@@ -221,27 +221,27 @@ private:
 };
 
 /// The planned forward segments, by segment of the graph.
-std::vector<std::vector<int>> forwardSegments(const Graph& graph, const Plan& plan)
+std::vector<std::vector<PlannedSegmentId>> forwardSegments(const Graph& graph, const Plan& plan)
 {
-    std::vector<std::vector<int>> out(graph.segments.size());
+    std::vector<std::vector<PlannedSegmentId>> out(graph.segments.size());
     for (std::size_t i = 0; i < plan.segments.size(); ++i)
         if (plan.segments[i].phase == Phase::Forward)
-            out[static_cast<std::size_t>(plan.segments[i].segment)].push_back(static_cast<int>(i));
+            out[plan.segments[i].segment].push_back(PlannedSegmentId(i));
     return out;
 }
 
 /// The planned forward segment that has the layers of a backward one.
-int forwardOf(const Graph& graph, const Plan& plan, const std::vector<std::vector<int>>& forwards, const PlannedSegment& backward)
+PlannedSegmentId forwardOf(const Graph& graph, const Plan& plan, const std::vector<std::vector<PlannedSegmentId>>& forwards, const PlannedSegment& backward)
 {
-    const int of = graph.segment(backward.segment).of;
-    if (of < 0)
-        return -1;
-    for (const int index : forwards[static_cast<std::size_t>(of)]) {
+    const SegmentId of = graph.segment(backward.segment).of;
+    if (!of.valid())
+        return {};
+    for (const PlannedSegmentId index : forwards[of]) {
         const PlannedSegment& forward = plan.segment(index);
         if (forward.firstLayer <= backward.firstLayer && backward.firstLayer < forward.firstLayer + forward.count)
             return index;
     }
-    return -1;
+    return {};
 }
 
 } // namespace
@@ -257,8 +257,9 @@ std::vector<SegmentProfile> segmentProfiles(const Graph& graph, const Plan& plan
     std::vector<SegmentProfile> out;
     const auto forwards = forwardSegments(graph, plan);
     for (const PlannedSegment& planned : plan.segments) {
-        const int forward = planned.phase == Phase::Backward ? forwardOf(graph, plan, forwards, planned) : -1;
-        out.push_back(SegmentWalk(graph, plan, planned, forward < 0 ? nullptr : &plan.segment(forward)).run());
+        const PlannedSegmentId forward =
+            planned.phase == Phase::Backward ? forwardOf(graph, plan, forwards, planned) : PlannedSegmentId();
+        out.push_back(SegmentWalk(graph, plan, planned, forward.valid() ? &plan.segment(forward) : nullptr).run());
         out.back().keptFor = forward;
     }
     return out;

@@ -13,7 +13,7 @@ namespace shardboard {
 struct SegmentProfile {
     /// While an operation runs: its operands and its result live, with the copies of its reshards.
     struct Moment {
-        OpId op = -1;
+        OpId op {};
         std::int64_t activations = 0; ///< of this layer, with what it has kept so far (forward) or still has (backward)
         std::int64_t logits = 0;
         std::int64_t waiting = 0; ///< gradients of weights that wait for their reduction
@@ -25,7 +25,7 @@ struct SegmentProfile {
     std::int64_t keptLogits = 0;
     std::int64_t reduced = 0; ///< gradients of a layer's weights when it is done; of a backward segment
     std::int64_t gathered = 0; ///< weights of a layer that are gathered for their use, all at once as FSDP2 does
-    int keptFor = -1; ///< of a backward segment: the planned segment whose kept activations it reads
+    PlannedSegmentId keptFor {}; ///< of a backward segment: the planned segment whose kept activations it reads
 };
 
 /// A value lives from the operation that writes it to the last one that reads it, or to the end of the segment where the next

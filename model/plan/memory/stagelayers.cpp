@@ -14,7 +14,7 @@ std::vector<bool> behindLayers(const Graph& graph)
     for (std::size_t i = 0; i < graph.segments.size(); ++i) {
         const Segment& segment = graph.segments[i];
         now = now || (segment.phase == Phase::Forward && segment.isLayer);
-        behind[i] = segment.of < 0 ? now : behind[static_cast<std::size_t>(segment.of)];
+        behind[i] = segment.of.valid() ? behind[segment.of] : now;
     }
     return behind;
 }
@@ -29,8 +29,8 @@ std::vector<StagePart> stageParts(const Graph& graph, const Plan& plan, std::int
     std::vector<StagePart> out;
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         const PlannedSegment& planned = plan.segments[i];
-        const auto segment = static_cast<std::size_t>(planned.segment);
-        StagePart part { static_cast<int>(i), planned.firstLayer, planned.count };
+        const SegmentId segment = planned.segment;
+        StagePart part { PlannedSegmentId(i), planned.firstLayer, planned.count };
         if (stages > 1 && !graph.segments[segment].isLayer) {
             if (stage != (behind[segment] ? stages - 1 : 0))
                 continue;

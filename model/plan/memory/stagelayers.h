@@ -11,7 +11,7 @@ namespace shardboard {
 
 /// Layers of a planned segment.
 struct StagePart {
-    int plannedSegment = 0;
+    PlannedSegmentId plannedSegment { 0 };
     std::int64_t firstLayer = 0; ///< the lowest
     std::int64_t layers = 1;
 };

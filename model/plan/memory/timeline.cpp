@@ -85,10 +85,10 @@ public:
 private:
     const PlannedSegment& planned(const StagePart& part) const { return m_plan.segment(part.plannedSegment); }
     const Segment& segment(const StagePart& part) const { return m_graph.segment(planned(part).segment); }
-    const SegmentProfile& profile(const StagePart& part) const { return m_profiles[static_cast<std::size_t>(part.plannedSegment)]; }
+    const SegmentProfile& profile(const StagePart& part) const { return m_profiles[part.plannedSegment]; }
     const SegmentProfile& forwardOf(const StagePart& part) const
     {
-        return profile(part).keptFor < 0 ? profile(part) : m_profiles[static_cast<std::size_t>(profile(part).keptFor)];
+        return profile(part).keptFor.valid() ? m_profiles[profile(part).keptFor] : profile(part);
     }
 
     /// What stays all the time.
@@ -220,7 +220,7 @@ std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
     for (std::int64_t stage = 0; stage < stageCount(plan); ++stage) {
         MemoryByCause peak;
         const PlannedSegment* segment = nullptr;
-        OpId op = -1;
+        OpId op;
         StageWalk(graph, plan, profiles, runtime, stage)
             .run([&](const StagePart& part, std::size_t index, std::int64_t, const MemoryBytes& bytes) {
                 const std::int64_t total = bytes.total();

@@ -12,8 +12,8 @@ namespace shardboard {
 /// While an operation runs. Of layers that are alike only the first and the last that run are listed: between them every cause
 /// grows or falls by the same amount from layer to layer.
 struct MemoryMoment {
-    int plannedSegment = 0; ///< index into Plan::segments
-    OpId op = -1;
+    PlannedSegmentId plannedSegment { 0 }; ///< index into Plan::segments
+    OpId op {};
     std::int64_t layer = -1; ///< number of the layer; -1: embedding, head
     std::int64_t layers = 1; ///< how many are alike here
     MemoryBytes bytes;

@@ -58,10 +58,10 @@ public:
         m_plan.microBatches = request.workload.microBatches;
         m_plan.memorySettings = request.memory;
         m_plan.overlap = request.workload.overlap;
-        m_producer.assign(m_graph.tensors.size(), -1);
+        m_producer.resize(m_graph.tensors.size());
         m_uses.resize(m_graph.ops.size());
         for (std::size_t i = 0; i < m_graph.ops.size(); ++i)
-            m_producer[static_cast<std::size_t>(m_graph.ops[i].result)] = static_cast<OpId>(i);
+            m_producer[m_graph.ops[i].result] = OpId(i);
         for (const GraphTensor& tensor : m_graph.tensors)
             if (tensor.again != kNoTensor)
                 m_again.insert(tensor.again);
@@ -82,8 +82,8 @@ public:
         for (std::size_t i = 0; i < m_plan.layouts.size(); ++i)
             m_plan.layouts[i] = withoutTrivialAxes(m_plan.layouts[i], m_mesh);
         m_designed = m_plan.layouts;
-        for (std::size_t segment = 0; segment < m_graph.segments.size(); ++segment)
-            if (auto status = plan(static_cast<int>(segment)); !status.ok())
+        for (SegmentId segment { 0 }; segment < m_graph.segments.size(); ++segment)
+            if (auto status = plan(segment); !status.ok())
                 return status.error();
         if (m_plan.pipeline)
             addPipeline(m_graph, m_resharding.prices(), m_plan);
@@ -107,21 +107,21 @@ private:
     static std::vector<std::vector<TensorId>> neededBackward(const Graph& graph)
     {
         std::vector<std::vector<TensorId>> needed(graph.segments.size());
-        std::vector<int> madeIn(graph.tensors.size(), -1);
+        std::vector<SegmentId> madeIn(graph.tensors.size());
         for (std::size_t i = 0; i < graph.segments.size(); ++i) {
             const Segment& segment = graph.segments[i];
             if (segment.phase == Phase::Forward) {
                 for (const OpId id : segment.ops)
-                    madeIn[static_cast<std::size_t>(graph.op(id).result)] = static_cast<int>(i);
+                    madeIn[graph.op(id).result] = SegmentId(i);
                 continue;
             }
             if (segment.phase != Phase::Backward)
                 continue;
-            const auto of = static_cast<std::size_t>(segment.of);
+            const SegmentId of = segment.of;
             const TensorId entering = graph.segments[of].carryIn;
             for (const OpId id : segment.ops)
                 for (const TensorId tensor : graph.op(id).operands) {
-                    const bool kept = madeIn[static_cast<std::size_t>(tensor)] == segment.of || tensor == entering;
+                    const bool kept = madeIn[tensor] == of || tensor == entering;
                     if (kept && !contains(needed[of], tensor))
                         needed[of].push_back(tensor);
                 }
@@ -129,7 +129,7 @@ private:
         return needed;
     }
 
-    Status plan(int index)
+    Status plan(SegmentId index)
     {
         const Segment& segment = m_graph.segment(index);
         Status status = done();
@@ -139,7 +139,7 @@ private:
             status = layers(index, segment.firstLayer, segment.count);
             break;
         case Phase::Backward: {
-            const auto& variants = m_variants[static_cast<std::size_t>(segment.of)];
+            const auto& variants = m_variants[segment.of];
             for (auto variant = variants.rbegin(); variant != variants.rend() && status.ok(); ++variant) {
                 status = layers(index, variant->firstLayer, variant->count, variant->kept);
             }
@@ -159,7 +159,7 @@ private:
     /// Layers of a segment, one after the other (a backward pass from the last to the first). They are planned once for each
     /// layout of the residual stream that enters them; as soon as it leaves a layer as it entered, all that remain are alike.
     /// Each finds what was `kept` for it as the forward pass left it.
-    Status layers(int index, std::int64_t firstLayer, std::int64_t count, const std::vector<Kept>& kept = {})
+    Status layers(SegmentId index, std::int64_t firstLayer, std::int64_t count, const std::vector<Kept>& kept = {})
     {
         const Segment& segment = m_graph.segment(index);
         const bool down = segment.phase == Phase::Backward;
@@ -169,7 +169,7 @@ private:
                 layout(activation.tensor) = activation.layout;
             const Layout entry = segment.carryIn == kNoTensor ? Layout {} : layout(segment.carryIn);
             if (segment.carryIn != kNoTensor)
-                m_made[static_cast<std::size_t>(segment.carryIn)] = entry;
+                m_made[segment.carryIn] = entry;
             m_firstCollective = m_plan.collectives.size();
             m_plan.segments.push_back(
                 { index, segment.name, firstLayer + (down ? count - 1 - layer : layer), 1, {}, segment.phase });
@@ -192,20 +192,20 @@ private:
     }
 
     /// Notes what the backward pass will find of a forward segment.
-    void keep(int index, PlannedSegment& planned)
+    void keep(SegmentId index, PlannedSegment& planned)
     {
         if (planned.phase != Phase::Forward)
             return;
-        for (const TensorId tensor : m_neededBackward[static_cast<std::size_t>(index)]) {
+        for (const TensorId tensor : m_neededBackward[index]) {
             const TensorSpec& spec = m_graph.tensor(tensor);
-            const Layout& made = m_made[static_cast<std::size_t>(tensor)];
+            const Layout& made = m_made[tensor];
             const bool grown = largestShard(spec.shape, layout(tensor), m_mesh) > largestShard(spec.shape, made, m_mesh);
             planned.kept.push_back({ tensor, grown ? made : layout(tensor) });
         }
         for (const PlannedOp& op : planned.ops) {
             const TensorId result = m_graph.op(op.op).result;
             const auto statistics = definitionOf(m_graph.op(op.op).kind).statistics;
-            if (statistics != nullptr && !m_neededBackward[static_cast<std::size_t>(index)].empty() && !m_again.contains(result))
+            if (statistics != nullptr && !m_neededBackward[index].empty() && !m_again.contains(result))
                 planned.statistics +=
                     statistics(m_graph.op(op.op).attributes, largestShape(m_graph.tensor(result).shape, op.result, m_mesh),
                                m_graph.tensor(m_graph.op(op.op).operands[1]).shape[1], m_graph.tensor(result).dtype);
@@ -236,7 +236,7 @@ private:
             variant.name = "block " + std::to_string(variant.firstLayer)
                 + (last > variant.firstLayer ? "-" + std::to_string(last) : std::string());
             for (Collective& collective : m_plan.collectives)
-                if (static_cast<std::size_t>(collective.plannedSegment) == i)
+                if (collective.plannedSegment == i)
                     collective.id = variant.name + collective.id.substr(old.size());
         }
     }
@@ -407,7 +407,7 @@ private:
                 return use.error();
             for (const Ring& ring : rings)
                 if (ring.operand == static_cast<int>(i)) {
-                    if (const int shared = sharedRing(op, use.value(), ring.axis); shared >= 0)
+                    if (const CollectiveId shared = sharedRing(op, use.value(), ring.axis); shared.valid())
                         use.value().collectives.push_back(shared);
                     else
                         addRing(segment, id, use.value(), ring);
@@ -452,7 +452,7 @@ private:
             collective.tensor = tensor;
             collective.bytes = scaledBytes(stepBytes(step, spec.shape, spec.dtype, m_mesh), density(tensor));
             price(collective, collective.bytes);
-            collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
+            collective.plannedSegment = lastId(m_plan.segments);
             collective.op = id;
             collective.operand = operand;
             collective.id = segment.name + "/" + op.name + "/" + spec.name + "/" + collectiveName(step.kind)
@@ -466,26 +466,26 @@ private:
             const bool wanted =
                 spec.role != TensorRole::Weight || (m_options.profile == PickerProfile::Shardboard && m_lastUse[tensor] != id);
             use.replaces = use.replaces || (wanted && collective.kind != CollectiveKind::LocalSlice);
-            use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
+            use.collectives.push_back(nextId(m_plan.collectives));
             m_plan.collectives.push_back(std::move(collective));
         }
         return use;
     }
 
-    /// The ring that brings the same parts to an operation on the same operands right before, or -1: the gradients of keys and
+    /// The ring that brings the same parts to an operation on the same operands right before, or none: the gradients of keys and
     /// values are made of the same queries as these pass by.
-    int sharedRing(const Op& op, const OperandUse& use, int axis) const
+    CollectiveId sharedRing(const Op& op, const OperandUse& use, int axis) const
     {
         const auto& ops = m_plan.segments.back().ops;
         for (auto before = ops.rbegin(); before != ops.rend() && m_graph.op(before->op).operands == op.operands; ++before)
             for (const OperandUse& other : before->operands)
-                for (const int index : other.collectives) {
+                for (const CollectiveId index : other.collectives) {
                     const Collective& collective = m_plan.collective(index);
                     if (collective.kind == CollectiveKind::SendRecv && collective.tensor == use.tensor
                         && collective.axes == std::vector { axis } && other.layout == use.layout)
                         return index;
                 }
-        return -1;
+        return {};
     }
 
     void price(Collective& collective, std::int64_t bytes) { setPrice(collective, bytes, m_resharding.prices()); }
@@ -506,14 +506,14 @@ private:
         collective.bytes = part * hops;
         price(collective, part);
         collective.seconds *= static_cast<double>(hops);
-        collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
+        collective.plannedSegment = lastId(m_plan.segments);
         collective.op = id;
         collective.operand = ring.operand;
         collective.id = segment.name + "/" + op.name + "/" + spec.name + "/ring over " + m_mesh.axis(ring.axis).name;
         collective.cause = spec.name + " goes around the ring of " + m_mesh.axis(ring.axis).name;
         collective.reason = op.name + " runs with the sequence cut over " + m_mesh.axis(ring.axis).name + ": the parts of "
             + spec.name + " go around the ring of devices, so that no device ever holds more than two";
-        use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
+        use.collectives.push_back(nextId(m_plan.collectives));
         m_plan.collectives.push_back(std::move(collective));
     }
 
@@ -522,13 +522,13 @@ private:
     {
         const bool later = m_plan.segments.back().firstLayer > segment.firstLayer;
         const TensorId written = later && tensor == segment.carryIn ? segment.carryOut : tensor;
-        OpId op = m_producer[static_cast<std::size_t>(written)];
+        OpId op = m_producer[written];
         // A change of shape only hands on what the operation before it made.
-        while (op >= 0
+        while (op.valid()
                && (m_graph.op(op).kind == OpKind::SplitHeads || m_graph.op(op).kind == OpKind::MergeHeads
                    || m_graph.op(op).kind == OpKind::SplitGroups))
-            op = m_producer[static_cast<std::size_t>(m_graph.op(op).operands.front())];
-        return op < 0 ? Producer {} : Producer { op, m_uses[static_cast<std::size_t>(op)] };
+            op = m_producer[m_graph.op(op).operands.front()];
+        return op.valid() ? Producer { op, m_uses[op] } : Producer {};
     }
 
     /// Embedding and head are not computed in fp8.

@@ -80,10 +80,10 @@ Pinning::Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& p
     if (m_pins.empty())
         return;
     m_segments = segmentNames(graph);
-    m_gradient.assign(graph.tensors.size(), -1);
+    m_gradient.assign(graph.tensors.size(), OpId());
     for (std::size_t op = 0; op < graph.ops.size(); ++op)
         if (const TensorId of = graph.entry(graph.ops[op].result).gradientOf; of != kNoTensor)
-            m_gradient[static_cast<std::size_t>(of)] = static_cast<OpId>(op);
+            m_gradient[of] = OpId(op);
 }
 
 void Pinning::add(std::vector<AxisPin>& out, const Pinned& pinned, const TensorSpec& result) const
@@ -123,8 +123,7 @@ std::vector<AxisPin> Pinning::of(OpId op) const
 
 std::vector<AxisPin> Pinning::ofGradient(TensorId tensor) const
 {
-    const auto index = static_cast<std::size_t>(tensor);
-    return index < m_gradient.size() && m_gradient[index] >= 0 ? of(m_gradient[index]) : std::vector<AxisPin>();
+    return tensor < m_gradient.size() && m_gradient[tensor].valid() ? of(m_gradient[tensor]) : std::vector<AxisPin>();
 }
 
 std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts,

@@ -53,7 +53,7 @@ std::string dimText(const TensorSpec& spec, int dim)
 std::string partialBecause(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer)
 {
     const std::string over = " over " + axisNames(mesh, collective.axes);
-    if (producer.op < 0)
+    if (!producer.op.valid())
         return graph.tensor(collective.tensor).name + " is partial" + over;
     const Op& op = graph.op(producer.op);
     for (const OperandUse& use : producer.operands) {

@@ -12,7 +12,7 @@ namespace shardboard {
 
 /// The operation that wrote the tensor and the layouts in which it took its operands (op -1 for weights and inputs).
 struct Producer {
-    OpId op = -1;
+    OpId op {};
     std::vector<OperandUse> operands;
 };
 

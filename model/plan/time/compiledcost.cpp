@@ -58,7 +58,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
         if (priced == m_questions.end())
             m_questions.push_back(price);
         const Transfer transfer { place, static_cast<double>(collective.count * hops),
-                                  static_cast<std::size_t>(collective.plannedSegment), movesWeight(graph, collective) };
+                                  collective.plannedSegment, movesWeight(graph, collective) };
         const auto alike = std::ranges::find_if(m_transfers, [&](const Transfer& t) {
             return t.price == transfer.price && t.segment == transfer.segment && t.weight == transfer.weight;
         });

@@ -15,7 +15,7 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         const PlannedSegment& segment = plan.segments[s];
         PartCost part;
-        part.plannedSegment = static_cast<int>(s);
+        part.plannedSegment = PlannedSegmentId(s);
         part.name = segment.name;
         part.phase = segment.phase;
         part.layers = segment.count;
@@ -26,12 +26,12 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
         part.kept = checkedMultiply(left, segment.count).value_or(left);
         for (std::size_t i = 0; i < segment.ops.size(); ++i) {
             const PlannedOp& op = segment.ops[i];
-            part.operations.push_back({ static_cast<int>(i), op.op, static_cast<double>(op.count) * op.seconds, 0, {} });
+            part.operations.push_back({ PlannedOpId(i), op.op, static_cast<double>(op.count) * op.seconds, 0, {} });
         }
         out.push_back(std::move(part));
     }
     PartCost sends;
-    sends.plannedSegment = -1;
+    sends.plannedSegment = {};
     sends.name = "stage sends";
     for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
         const Collective& collective = plan.collectives[i];
@@ -41,12 +41,12 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
                 checkedAdd(sends.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(sends.moved);
             continue;
         }
-        PartCost& part = out[static_cast<std::size_t>(collective.plannedSegment)];
+        PartCost& part = out[collective.plannedSegment];
         part.moved = checkedAdd(part.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(part.moved);
         for (OperationCost& operation : part.operations)
             if (operation.op == collective.op) {
                 operation.collectives += static_cast<double>(collective.count) * collective.seconds;
-                operation.moves.push_back(static_cast<int>(i));
+                operation.moves.push_back(CollectiveId(i));
                 break;
             }
     }

@@ -13,16 +13,16 @@ namespace shardboard {
 
 /// An operation with the collectives that bring its operands; seconds of all its occurrences in a step.
 struct OperationCost {
-    int index = 0; ///< into PlannedSegment::ops
-    OpId op = -1;
+    PlannedOpId index { 0 }; ///< into PlannedSegment::ops
+    OpId op {};
     double compute = 0;
     double collectives = 0;
-    std::vector<int> moves; ///< indices into Plan::collectives
+    std::vector<CollectiveId> moves; ///< indices into Plan::collectives
 };
 
 /// A planned segment. Seconds are of all its layers and micro-batches in a step; of a pipeline they add up the stages.
 struct PartCost {
-    int plannedSegment = 0; ///< -1: the sends between the stages of a pipeline, a part of their own
+    PlannedSegmentId plannedSegment { 0 }; ///< none: the sends between the stages of a pipeline, a part of their own
     std::string name; ///< block; stage sends
     Phase phase = Phase::Forward;
     std::int64_t layers = 1;

@@ -41,7 +41,7 @@ std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan)
     for (const Collective& collective : plan.collectives) {
         if (isStageSend(plan, collective))
             continue;
-        const auto s = static_cast<std::size_t>(collective.plannedSegment);
+        const auto s = collective.plannedSegment;
         const double seconds = static_cast<double>(collective.count) * collective.seconds;
         out[s].collectives += seconds;
         if (movesWeight(graph, collective))
@@ -77,7 +77,7 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
         else if (segment.isLayer)
             layers += seconds;
         else
-            ends[static_cast<std::size_t>(segment.of < 0 ? planned.segment : segment.of)] += seconds;
+            ends[segment.of.valid() ? segment.of : planned.segment] += seconds;
     }
     pipeline.updateSeconds = updatedLayers * stageShare(pipeline) + updatedEnd;
     std::sort(ends.rbegin(), ends.rend());

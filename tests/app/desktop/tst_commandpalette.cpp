@@ -136,7 +136,7 @@ void TestCommandPalette::goesToPartsOfTheDesign()
     open();
     type(palette, "attention operation");
     press(palette, Qt::Key_Enter);
-    QVERIFY(selection()->operation() >= 0);
+    QVERIFY(selection()->operation().valid());
     open();
     type(palette, "all-reduce mlp");
     press(palette, Qt::Key_Return);

@@ -43,6 +43,12 @@ Design largeDesign()
     return design;
 }
 
+/// Of the first segment.
+PlanStep step(int operation, int collective = -1)
+{
+    return { PlannedSegmentId(0), PlannedOpId(operation), CollectiveId(collective) };
+}
+
 } // namespace
 
 class TestFlow : public QObject {
@@ -156,21 +162,21 @@ void TestFlow::foldedLayersKeepTheTotals()
     QVERIFY(document.setDesign(trainingDesign("llama3-8b", qPrintable(mesh), qPrintable(preset))).ok());
     const auto evaluation = document.evaluation();
     const Plan& plan = evaluation->plan;
-    for (int unfolded = 0; unfolded < static_cast<int>(plan.segments.size()); ++unfolded) {
-        const Phase phase = plan.segments[static_cast<std::size_t>(unfolded)].phase;
+    for (PlannedSegmentId unfolded { 0 }; unfolded < plan.segments.size(); ++unfolded) {
+        const Phase phase = plan.segment(unfolded).phase;
         const FlowScene scene = makeFoldedScene(*evaluation, unfolded);
-        std::set<int> folded;
-        std::vector<int> order;
+        std::set<PlannedSegmentId> folded;
+        std::vector<PlannedSegmentId> order;
         std::int64_t bytes = 0;
         for (const FlowItem& item : scene.items) {
             if (item.kind == FlowItem::Folded) {
                 QVERIFY(folded.insert(item.segment).second);
                 bytes += item.bytes;
-            } else if (item.collective >= 0) {
-                bytes += item.bytes * plan.collectives[static_cast<std::size_t>(item.collective)].count;
+            } else if (item.collective.valid()) {
+                bytes += item.bytes * plan.collective(item.collective).count;
             }
-            const int segment =
-                item.collective >= 0 ? plan.collectives[static_cast<std::size_t>(item.collective)].plannedSegment : item.segment;
+            const PlannedSegmentId segment =
+                item.collective.valid() ? plan.collective(item.collective).plannedSegment : item.segment;
             if (order.empty() || order.back() != segment)
                 order.push_back(segment);
         }
@@ -179,7 +185,7 @@ void TestFlow::foldedLayersKeepTheTotals()
         std::int64_t wanted = 0;
         std::size_t segments = 0;
         for (const Collective& collective : plan.collectives)
-            if (plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase == phase)
+            if (plan.segment(collective.plannedSegment).phase == phase)
                 wanted += collective.bytes * collective.count;
         for (const PlannedSegment& segment : plan.segments)
             segments += segment.phase == phase ? 1 : 0;
@@ -281,7 +287,7 @@ void TestFlow::pipelinesSendOnward()
         if (collective.kind != CollectiveKind::SendRecv || collective.axes != std::vector { 0 })
             continue;
         ++seen;
-        const bool back = plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase == Phase::Backward;
+        const bool back = plan.segment(collective.plannedSegment).phase == Phase::Backward;
         const auto moves = transfersOf(collective, plan, 1);
         QCOMPARE(moves.size(), std::size_t { 3 }); // and none from the last stage to the first
         for (const Transfer& move : moves)
@@ -309,7 +315,7 @@ void TestFlow::playerWalksThroughEveryStep()
     PlanPlayer player;
     player.forward();
     QCOMPARE(player.index(), -1); // nothing to walk through
-    player.setSteps({ { 0, 0, 0 }, { 0, 0, -1 }, { 0, 1, 1 }, { 0, 1, -1 } });
+    player.setSteps({ step(0, 0), step(0), step(1, 1), step(1) });
     player.setReducedMotion(true);
     player.forward();
     QCOMPARE(player.index(), 0);
@@ -341,7 +347,7 @@ void TestFlow::playerWalksThroughEveryStep()
 void TestFlow::playerMovesInTime()
 {
     PlanPlayer player;
-    player.setSteps({ { 0, 0, 0 }, { 0, 0, -1 }, { 0, 1, -1 } });
+    player.setSteps({ step(0, 0), step(0), step(1) });
     std::vector<int> seen;
     std::vector<double> progress;
     connect(&player, &PlanPlayer::stepChanged, this, [&] { seen.push_back(player.index()); });
@@ -367,7 +373,7 @@ void TestFlow::playerMovesInTime()
     QCOMPARE(player.index(), 0);
     player.play();
     QCOMPARE(player.index(), 1);
-    player.setSteps({ { 0, 0, -1 } });
+    player.setSteps({ step(0) });
     QVERIFY(!player.isPlaying());
 }
 
@@ -376,13 +382,13 @@ void TestFlow::boxesUnfold()
     RealWindow real;
     auto* view = real.window->findChild<FlowView*>();
     FlowCanvas* canvas = view->canvas();
-    const int block = view->segment();
+    const PlannedSegmentId block = view->segment();
     std::vector<int> folded;
     for (int i = 0; i < static_cast<int>(canvas->scene().items.size()); ++i)
         if (canvas->scene().items[static_cast<std::size_t>(i)].kind == FlowItem::Folded)
             folded.push_back(i);
     QVERIFY(folded.size() >= 2); // before the layers and after them
-    const int segment = canvas->scene().items[static_cast<std::size_t>(folded.front())].segment;
+    const PlannedSegmentId segment = canvas->scene().items[static_cast<std::size_t>(folded.front())].segment;
     QTest::mouseClick(canvas, Qt::LeftButton, {}, canvas->itemRect(folded.front()).center().toPoint());
     QCOMPARE(view->segment(), segment);
     const auto& items = canvas->scene().items;
@@ -406,11 +412,10 @@ void TestFlow::linesFollowTheChoice()
         int pills = 0;
         for (int i = 0; i < static_cast<int>(canvas->scene().items.size()); ++i) {
             const FlowItem& item = canvas->scene().items[static_cast<std::size_t>(i)];
-            if (item.collective < 0)
+            if (!item.collective.valid())
                 continue;
             ++pills;
-            const Collective& collective =
-                real.document()->evaluation()->plan.collectives[static_cast<std::size_t>(item.collective)];
+            const Collective& collective = real.document()->evaluation()->plan.collective(item.collective);
             QCOMPARE(canvas->strokeOf(i), flowStroke(collective.bytes == 0 ? 0 : amount(collective), largest));
         }
         QVERIFY(pills > 0);
@@ -450,18 +455,18 @@ void TestFlow::keysMoveBetweenItems()
     auto* canvas = real.window->findChild<FlowCanvas*>();
     canvas->setFocus();
     real.selection()->clear();
-    std::set<int> collectives;
+    std::set<CollectiveId> collectives;
     std::set<int> weights;
     const int count = static_cast<int>(canvas->scene().items.size());
     QTest::keyClick(canvas, Qt::Key_Right);
     for (int i = 0; i < count; ++i) {
         QCOMPARE(canvas->current(), i);
         const FlowItem& item = canvas->scene().items[static_cast<std::size_t>(i)];
-        if (item.collective >= 0) {
+        if (item.collective.valid()) {
             QCOMPARE(real.selection()->collective(), item.collective);
             collectives.insert(item.collective);
         } else if (item.kind != FlowItem::Folded) {
-            QVERIFY(real.selection()->operation() >= 0);
+            QVERIFY(real.selection()->operation().valid());
             if (!item.weights.empty())
                 QVERIFY(std::find(item.weights.begin(), item.weights.end(), real.selection()->weight()) != item.weights.end());
         }
@@ -496,14 +501,14 @@ void TestFlow::searchFindsInAllSegments()
     QVERIFY(matching > 0);
     // Enter goes through all of them, those of folded segments too, and round.
     const Plan& plan = real.document()->evaluation()->plan;
-    std::set<int> wanted;
-    for (int i = 0; i < static_cast<int>(plan.collectives.size()); ++i)
-        if (plan.collectives[static_cast<std::size_t>(i)].kind == CollectiveKind::AllReduce)
+    std::set<CollectiveId> wanted;
+    for (CollectiveId i { 0 }; i < plan.collectives.size(); ++i)
+        if (plan.collective(i).kind == CollectiveKind::AllReduce)
             wanted.insert(i);
-    std::set<int> seen;
+    std::set<CollectiveId> seen;
     for (std::size_t i = 0; i < 2 * wanted.size() + 8; ++i) {
         QTest::keyClick(field, Qt::Key_Return);
-        if (real.selection()->collective() >= 0)
+        if (real.selection()->collective().valid())
             seen.insert(real.selection()->collective());
     }
     QVERIFY(std::includes(seen.begin(), seen.end(), wanted.begin(), wanted.end()));
@@ -524,12 +529,12 @@ void TestFlow::menuOfAnItem()
     const auto& items = view->canvas()->scene().items;
     int pill = -1;
     for (int i = 0; i < static_cast<int>(items.size()); ++i)
-        if (items[static_cast<std::size_t>(i)].collective >= 0)
+        if (items[static_cast<std::size_t>(i)].collective.valid())
             pill = i;
     QVERIFY(pill >= 0);
     QMenu menu;
     view->fillMenu(&menu, pill);
-    const int collective = items[static_cast<std::size_t>(pill)].collective;
+    const CollectiveId collective = items[static_cast<std::size_t>(pill)].collective;
     const auto choose = [&menu](const QString& text) {
         for (QAction* action : menu.actions())
             if (action->text() == text) {
@@ -560,17 +565,17 @@ void TestFlow::steppingSelectsEverywhere()
     view->player()->setReducedMotion(true);
     const auto evaluation = real.document()->evaluation();
     const auto steps = planSteps(evaluation->plan);
-    std::vector<int> collectives;
+    std::vector<CollectiveId> collectives;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         QVERIFY(forward->isEnabled());
         QTest::mouseClick(forward, Qt::LeftButton);
         const PlanStep& step = steps[i];
         QVERIFY(view->player()->current() == step);
         QCOMPARE(view->segment(), step.segment);
-        if (step.collective >= 0) {
+        if (step.collective.valid()) {
             QCOMPARE(real.selection()->collective(), step.collective);
             collectives.push_back(step.collective);
-            const Collective& collective = evaluation->plan.collectives[static_cast<std::size_t>(step.collective)];
+            const Collective& collective = evaluation->plan.collective(step.collective);
             const QString words = transport->words();
             for (const QString& part :
                  { qstr(collectiveName(collective.kind)), qstr(evaluation->plan.mesh.axis(collective.axes.front()).name),
@@ -579,8 +584,7 @@ void TestFlow::steppingSelectsEverywhere()
         } else {
             QCOMPARE(real.selection()->segment(), step.segment);
             QCOMPARE(real.selection()->operation(), step.operation);
-            const OpId op =
-                evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)].op;
+            const OpId op = evaluation->plan.segment(step.segment).ops[step.operation].op;
             if (const int weight = weightOfOp(*evaluation, op); weight >= 0)
                 QCOMPARE(real.selection()->weight(), weight);
         }
@@ -619,12 +623,12 @@ void TestFlow::everyCollectiveIsShownInTheMesh()
     int moving = 0;
     for (const PlanStep& step : planSteps(evaluation->plan)) {
         view->player()->forward();
-        if (step.collective < 0) {
-            QCOMPARE(mesh->shownTransfer(), -1);
+        if (!step.collective.valid()) {
+            QVERIFY(!mesh->shownTransfer().valid());
             continue;
         }
         QCOMPARE(mesh->shownTransfer(), step.collective);
-        const Collective& collective = evaluation->plan.collectives[static_cast<std::size_t>(step.collective)];
+        const Collective& collective = evaluation->plan.collective(step.collective);
         QCOMPARE(mesh->arrows().empty(), transfersOf(collective, evaluation->plan, 0).empty());
         for (const Arrow& arrow : mesh->arrows())
             QVERIFY(mesh->deviceAt(arrow.from) >= 0 && mesh->deviceAt(arrow.to) >= 0);
@@ -654,7 +658,7 @@ void TestFlow::playingStopsAtAnEdit()
     QVERIFY(real.document()->edit(other, QStringLiteral("another mesh")).ok());
     QVERIFY(!view->player()->isPlaying());
     QVERIFY(!view->player()->isShown());
-    QCOMPARE(real.window->meshView()->canvas()->shownTransfer(), -1);
+    QVERIFY(!real.window->meshView()->canvas()->shownTransfer().valid());
     QCOMPARE(view->canvas()->step(), -1);
     QTest::qWait(2 * PlanPlayer::kOperationMilliseconds);
     QVERIFY(!view->player()->isShown());
@@ -667,11 +671,11 @@ void TestFlow::selectionElsewhereIsTakenUp()
     RealWindow real;
     auto* view = real.window->findChild<FlowView*>();
     view->player()->play();
-    real.selection()->setCollective(2); // in the table, say
+    real.selection()->setCollective(CollectiveId(2)); // in the table, say
     QVERIFY(!view->player()->isPlaying());
-    QCOMPARE(view->player()->current().collective, 2);
+    QCOMPARE(view->player()->current().collective, CollectiveId(2));
     view->player()->forward();
-    QVERIFY(view->player()->current().collective != 2);
+    QVERIFY(view->player()->current().collective != CollectiveId(2));
     // A device that is selected meanwhile is no reason to stop.
     view->player()->play();
     real.selection()->setDevice(3);
@@ -720,7 +724,7 @@ void TestFlow::arrowsStayFewOnManyDevices()
         view->player()->forward();
         QCoreApplication::sendPostedEvents();
         QVERIFY(mesh->arrows().size() <= 200);
-        transfers += mesh->shownTransfer() >= 0;
+        transfers += mesh->shownTransfer().valid();
     }
     QVERIFY(transfers > 0);
 }

@@ -114,8 +114,8 @@ void TestNotationViews::everyViewFollows()
     const Layout residual = parseSpec("P('data')", document.design().mesh, 3).value();
     const QString residualText = specIn(static_cast<Notation>(notation), residual, document.design().mesh, true).text;
     const auto& plan = document.evaluation()->plan;
-    int block = 0;
-    while (plan.segments[static_cast<std::size_t>(block)].name != "block")
+    PlannedSegmentId block { 0 };
+    while (plan.segment(block).name != "block")
         ++block;
     const FlowScene scene = makeFlowScene(*document.evaluation(), block, static_cast<Notation>(notation));
     QVERIFY2(scene.residual.endsWith(residualText), qPrintable(scene.residual));

@@ -104,7 +104,7 @@ void TestRuleFiles::findingLeadsToItsRule()
     Design design = document()->design();
     design.rules = { "test", { { "embed", {}, {} }, { "mlp", {}, {} }, { "mlp", { "model" }, {} } } };
     QVERIFY(document()->edit(design, QStringLiteral("rules")).ok());
-    Q_EMIT window->findChild<FindingsView*>()->placeChosen({ FindingPlace::Kind::Rules, -1, -1, QStringLiteral("mlp") });
+    Q_EMIT window->findChild<FindingsView*>()->placeChosen({ .kind = FindingPlace::Kind::Rules, .name = QStringLiteral("mlp") });
     QTRY_VERIFY(window->rulesView()->isVisible());
     QCOMPARE(window->rulesView()->list()->selectionModel()->selectedRows().size(), 2);
     QCOMPARE(window->rulesView()->list()->currentIndex().row(), 1);

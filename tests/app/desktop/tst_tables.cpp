@@ -140,7 +140,7 @@ void TestTables::everyTableCopies()
     Design edited = document->design();
     edited.workload.batch = 16;
     QVERIFY(document->edit(edited, QStringLiteral("Batch 16")).ok());
-    document->selection()->setCollective(0);
+    document->selection()->setCollective(CollectiveId(0));
     int copied = 0;
     for (const QDockWidget* dock : m_it.window->docks()->all()) {
         m_it.window->docks()->raise(dock->objectName());
