@@ -122,8 +122,7 @@ void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& pla
                 const TensorId tensor = op.operands[i].tensor;
                 const SegmentId from = madeIn[tensor];
                 if (!from.valid() || tensor == segment.carryIn || graph.segment(from).isLayer
-                    || graph.segment(from).phase == Phase::Forward || ends[from] == end
-                    || !sent.insert(tensor).second)
+                    || graph.segment(from).phase == Phase::Forward || ends[from] == end || !sent.insert(tensor).second)
                     continue;
                 addSend(graph, prices,
                         { s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches, end == 0 ? "first" : "last",

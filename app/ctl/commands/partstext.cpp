@@ -17,9 +17,9 @@ std::string partsText(const Graph& graph, const Plan& plan)
     const double whole = plan.computeSeconds + plan.exposedSeconds;
     for (const PartCost& part : partCosts(graph, plan)) {
         const double seconds = part.seconds();
-        table.add({ part.name, part.plannedSegment.valid() ? phaseName(part.phase) : std::string("all"), std::to_string(part.layers),
-                    secondsText(part.compute), secondsText(part.collectives), secondsText(part.exposed), secondsText(seconds),
-                    formatted("%.1f %%", whole > 0 ? 100 * seconds / whole : 0),
+        table.add({ part.name, part.plannedSegment.valid() ? phaseName(part.phase) : std::string("all"),
+                    std::to_string(part.layers), secondsText(part.compute), secondsText(part.collectives),
+                    secondsText(part.exposed), secondsText(seconds), formatted("%.1f %%", whole > 0 ? 100 * seconds / whole : 0),
                     secondsText(seconds / static_cast<double>(part.layers)), bytesText(part.moved), bytesText(part.kept) });
     }
     return "Parts of the model in one step (time: compute and exposed collectives"

@@ -284,8 +284,8 @@ std::string pinnableName(const Graph& graph, OpId op)
     return same > 1 && segment != nullptr ? *segment + "/" + name : name;
 }
 
-std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning, PlannedSegmentId segment,
-                                        PlannedOpId op)
+std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning,
+                                        PlannedSegmentId segment, PlannedOpId op)
 {
     return RowRanker(design, evaluation, pinning, segment, op).rank();
 }

@@ -12,8 +12,8 @@ namespace shardboard {
 bool isPicked(OpKind kind);
 
 /// Per mesh axis of more than one device; empty for operations that are not picked.
-std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning, PlannedSegmentId segment,
-                                        PlannedOpId op);
+std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning,
+                                        PlannedSegmentId segment, PlannedOpId op);
 
 /// How an operation can be named in a pin: by its name, with the segment before it where other segments have one of that name.
 std::string pinnableName(const Graph& graph, OpId op);

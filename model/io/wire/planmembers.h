@@ -189,10 +189,7 @@ public:
     }
 
 private:
-    std::string segmentName(const Collective& collective) const
-    {
-        return m_plan.segment(collective.plannedSegment).name;
-    }
+    std::string segmentName(const Collective& collective) const { return m_plan.segment(collective.plannedSegment).name; }
 
     template <class Id>
     void tensorId(Each& each, Id& id) const

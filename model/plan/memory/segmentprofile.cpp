@@ -168,8 +168,8 @@ private:
 
     bool moves(const OperandUse& use) const
     {
-        return std::ranges::any_of(
-            use.collectives, [&](CollectiveId index) { return m_plan.collective(index).kind != CollectiveKind::LocalSlice; });
+        return std::ranges::any_of(use.collectives,
+                                   [&](CollectiveId index) { return m_plan.collective(index).kind != CollectiveKind::LocalSlice; });
     }
 
     std::int64_t taken(const OperandUse& use) const { return shardBytes(m_graph, m_plan.mesh, use.tensor, use.layout); }
@@ -231,7 +231,8 @@ std::vector<std::vector<PlannedSegmentId>> forwardSegments(const Graph& graph, c
 }
 
 /// The planned forward segment that has the layers of a backward one.
-PlannedSegmentId forwardOf(const Graph& graph, const Plan& plan, const std::vector<std::vector<PlannedSegmentId>>& forwards, const PlannedSegment& backward)
+PlannedSegmentId forwardOf(const Graph& graph, const Plan& plan, const std::vector<std::vector<PlannedSegmentId>>& forwards,
+                           const PlannedSegment& backward)
 {
     const SegmentId of = graph.segment(backward.segment).of;
     if (!of.valid())

@@ -57,8 +57,8 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
         const auto place = static_cast<std::size_t>(priced - m_questions.begin());
         if (priced == m_questions.end())
             m_questions.push_back(price);
-        const Transfer transfer { place, static_cast<double>(collective.count * hops),
-                                  collective.plannedSegment, movesWeight(graph, collective) };
+        const Transfer transfer { place, static_cast<double>(collective.count * hops), collective.plannedSegment,
+                                  movesWeight(graph, collective) };
         const auto alike = std::ranges::find_if(m_transfers, [&](const Transfer& t) {
             return t.price == transfer.price && t.segment == transfer.segment && t.weight == transfer.weight;
         });
