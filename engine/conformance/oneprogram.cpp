@@ -9,8 +9,6 @@ namespace shardboard::conformance {
 
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 bool below(std::mt19937& random, unsigned percent) { return random() % 100 < percent; }
 
 class Planner {
