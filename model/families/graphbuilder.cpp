@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/families/graphbuilder.h"
+#include "model/families/activation.h"
 
 #include <cmath>
 #include <utility>
@@ -142,9 +143,8 @@ TensorId GraphBuilder::activation(const std::string& prefix, const std::string& 
         attributes.cap = m_model.scaling.swigluLimit;
         return like(prefix + "swiglu", OpKind::ClampedSwiglu, { gate, up }, what + " hidden", attributes);
     }
-    const OpKind kind = m_model.activation == "gelu" ? OpKind::Gelu
-        : m_model.activation == "gelu_tanh"          ? OpKind::GeluTanh
-                                                     : OpKind::Silu;
+    const Activation* known = findActivation(m_model.activation);
+    const OpKind kind = known == nullptr ? OpKind::Silu : known->kind;
     if (gate == kNoTensor)
         return like(prefix + "act", kind, { up }, what + " hidden");
     const TensorId active = like(prefix + "act", kind, { gate }, what + " gate active");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/families/modelspec.h"
 
+#include "model/families/activation.h"
 #include "model/modules/columnparallel.h"
 #include "model/text/names.h"
 
@@ -128,9 +129,8 @@ Status verifyBlock(const ModelSpec& model, const std::string& where)
                           "use 2 or 4, or 1 in a parallel block");
     if (model.block.parallel && norms == 4)
         return inputError(where + ":norms_per_layer", "a parallel block has 1 or 2 norms", "use 1 or 2");
-    if (!isActivation(model.activation))
-        return inputError(where + ":hidden_act", "the activation '" + model.activation + "' is not known",
-                          "use silu, gelu or gelu_tanh");
+    if (findActivation(model.activation) == nullptr)
+        return inputError(where + ":hidden_act", "the activation '" + model.activation + "' is not known", knownActivations());
     if (model.slidingWindow < 0)
         return inputError(where + ":sliding_window", "a window of " + std::to_string(model.slidingWindow) + " cannot be used",
                           "use 0 for none");
@@ -151,8 +151,6 @@ std::string routerScoreName(RouterScore score) { return kScores[static_cast<std:
 std::optional<RouterScore> routerScoreFromName(std::string_view name) { return namedIn<RouterScore>(kScores, name); }
 std::string expertStorageName(ExpertStorage storage) { return kStorages[static_cast<std::size_t>(storage)]; }
 std::optional<ExpertStorage> expertStorageFromName(std::string_view name) { return namedIn<ExpertStorage>(kStorages, name); }
-
-bool isActivation(std::string_view name) { return name == "silu" || name == "gelu" || name == "gelu_tanh"; }
 
 std::string modelKindName(ModelKind kind) { return kind == ModelKind::Decoder ? "decoder" : "column-parallel-linear"; }
 

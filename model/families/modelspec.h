@@ -112,9 +112,6 @@ struct ScalingSpec {
     friend bool operator==(const ScalingSpec&, const ScalingSpec&) = default;
 };
 
-/// silu, gelu (with the error function), gelu_tanh (its approximation).
-bool isActivation(std::string_view name);
-
 struct ModelSpec {
     ModelKind kind = ModelKind::Decoder;
     LinearModule linear; ///< kind ColumnParallelLinear; the dimensions below are then not used
@@ -134,7 +131,7 @@ struct ModelSpec {
     bool attentionSinks = false; ///< one learned logit for each query head, beside those of the keys (gpt-oss)
     std::int64_t slidingWindow = 0; ///< some layers attend to so many tokens only; 0: none does
     bool mlpBias = false; ///< of dense MLPs
-    std::string activation = "silu"; ///< see isActivation
+    std::string activation = "silu"; ///< see activation.h
     NormSpec norm;
     MoeSpec moe;
     MlaSpec mla;

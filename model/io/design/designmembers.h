@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/design/design.h"
+#include "model/families/activation.h"
 #include "model/io/design/designkeys.h"
 #include "model/io/design/modelparts.h"
 #include "model/io/json/corewords.h"
@@ -59,8 +60,8 @@ void decoderMembers(Each& each, Decoder& model)
     each.value("mlp_bias", model.mlpBias);
     each.value("activation", model.activation);
     each.check([&](JsonFields& from) {
-        if (!isActivation(model.activation))
-            from.fail("activation", "cannot be '" + model.activation + "'", "use silu, gelu or gelu_tanh");
+        if (findActivation(model.activation) == nullptr)
+            from.fail("activation", "cannot be '" + model.activation + "'", knownActivations());
     });
     each.value("rms_norm_eps", model.norm.epsilon, { 0, 1 });
     each.value("rope_theta", model.ropeTheta, { 0, 1e18 });

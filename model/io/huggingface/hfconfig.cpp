@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/huggingface/hfconfig.h"
 
+#include "model/families/activation.h"
 #include "model/families/window.h"
 #include "model/io/file/textfile.h"
 #include "model/io/huggingface/configfields.h"
@@ -29,16 +30,6 @@ std::string typeOf(JsonFields& fields)
         return type;
     const auto& name = classes->front().get_ref<const std::string&>();
     return fields.isName("architectures", name) ? typeOfClass(name) : type;
-}
-
-/// silu, gelu or gelu_tanh by the names that configs use; empty when it is another.
-std::string activationOf(const std::string& name)
-{
-    if (name == "silu" || name == "swish")
-        return "silu";
-    if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast" || name == "gelu_accurate")
-        return "gelu_tanh";
-    return name.starts_with("gelu") ? "gelu" : "";
 }
 
 bool hasExperts(JsonFields& fields)
@@ -239,11 +230,10 @@ private:
         const std::string name = gemma ? m_fields.text("hidden_activation", "gelu_pytorch_tanh")
             : model.family == "falcon" ? m_fields.text("activation", "gelu")
                                        : m_fields.text("hidden_act", "silu");
-        model.activation = activationOf(name);
-        if (!model.activation.empty())
-            return;
-        model.activation = "silu";
-        model.notUnderstood = "the activation '" + name + "' is not understood yet";
+        const Activation* known = findConfigActivation(name);
+        model.activation = known == nullptr ? "silu" : known->name;
+        if (known == nullptr)
+            model.notUnderstood = "the activation '" + name + "' is not understood yet";
     }
 
     void readDtype()
