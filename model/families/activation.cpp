@@ -8,11 +8,12 @@ namespace shardboard {
 
 namespace {
 
-// Source: ACT2FN of transformers. gelu has the error function, gelu_tanh its approximation.
+// Source: ACT2FN of transformers.
 constexpr std::array kActivations {
     Activation { "silu", OpKind::Silu, " silu swish " },
-    Activation { "gelu", OpKind::Gelu, " gelu gelu_python gelu_10 " },
+    Activation { "gelu", OpKind::Gelu, " gelu gelu_python gelu_10 " }, // with the error function
     Activation { "gelu_tanh", OpKind::GeluTanh, " gelu_new gelu_pytorch_tanh gelu_python_tanh gelu_fast gelu_accurate " },
+    Activation { "relu2", OpKind::SquaredRelu, " relu2 " }, // Nemotron
 };
 
 template <class Fits>

@@ -52,6 +52,8 @@ double geluTanh(const double* x, const OpAttributes&)
     return 0.5 * x[0] * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x[0] + 0.044715 * x[0] * x[0] * x[0])));
 }
 
+double squaredRelu(const double* x, const OpAttributes&) { return x[0] > 0 ? x[0] * x[0] : 0; }
+
 double softCap(const double* x, const OpAttributes& attributes) { return attributes.cap * std::tanh(x[0] / attributes.cap); }
 
 double scaled(const double* x, const OpAttributes& attributes) { return attributes.scale * x[0]; }
@@ -79,6 +81,13 @@ constexpr OpDefinition activation(OpKind kind, const char* name, decltype(OpDefi
 constexpr OpDefinition slope(OpKind kind, const char* name, const char* where = "")
 {
     return { .kind = kind, .name = name, .rule = "dy [...], x [...] -> [...] ; P R -> P", .where = where };
+}
+
+/// Of several kernels in an eager framework: relu and square; by autograd the power, its factor, dy, and the threshold.
+constexpr OpDefinition eager(OpDefinition definition, EagerPasses passes)
+{
+    definition.eager = passes;
+    return definition;
 }
 
 /// One of those of a gated activation.
@@ -111,6 +120,8 @@ const std::array kElementwiseOps {
     slope(OpKind::GeluGrad, "gelu_grad"),
     activation(OpKind::GeluTanh, "gelu_tanh", geluTanh, unaryGradient<OpKind::GeluTanhGrad>),
     slope(OpKind::GeluTanhGrad, "gelu_tanh_grad"),
+    eager(activation(OpKind::SquaredRelu, "squared_relu", squaredRelu, unaryGradient<OpKind::SquaredReluGrad>), { 4, 0, 2 }),
+    eager(slope(OpKind::SquaredReluGrad, "squared_relu_grad"), { 10, 0, 4 }),
     OpDefinition { .kind = OpKind::SoftCap,
                    .name = "soft_cap",
                    .rule = "x [...] -> [...]",

@@ -96,7 +96,9 @@ enum class OpKind {
     ExpertLinearGradW,
     ExpertBiasGrad,
     CombineGradY,
-    CombineGradGates
+    CombineGradGates,
+    SquaredRelu,
+    SquaredReluGrad
 };
 
 /// The name in plans and views: `rms_norm`.

@@ -14,12 +14,14 @@ namespace shardboard::engine::bodies {
     X(Silu, cap)                                                                                                                   \
     X(Gelu, cap)                                                                                                                   \
     X(GeluTanh, cap)                                                                                                               \
+    X(SquaredRelu, cap)                                                                                                            \
     X(Scale, scale)                                                                                                                \
     X(SoftCap, cap)                                                                                                                \
     X(ClampedSwiglu, cap)                                                                                                          \
     X(SiluGrad, cap)                                                                                                               \
     X(GeluGrad, cap)                                                                                                               \
     X(GeluTanhGrad, cap)                                                                                                           \
+    X(SquaredReluGrad, cap)                                                                                                        \
     X(SoftCapGrad, cap)                                                                                                            \
     X(ClampedSwigluGradGate, cap)                                                                                                  \
     X(ClampedSwigluGradUp, cap)
@@ -104,6 +106,14 @@ struct GeluTanh : Formula<1, 4> {
         return x.a * sigmoid<Math>(kTwoRootTwoOverPi * (c + kCubic * c * c * c));
     }
 };
+struct SquaredRelu : Formula<1, 2> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        const float r = largerOf(x.a, 0.0f);
+        return r * r;
+    }
+};
 struct Scale : Formula<1, 4> {
     template <class Math>
     static SHARDBOARD_BOTH float of(const Inputs& x)
@@ -143,6 +153,13 @@ struct GeluGrad : Formula<2, 5> {
     {
         const float e = Math::exp(-0.5f * x.b * x.b);
         return x.a * (Math::normalBelow(x.b, e) + x.b * 0.39894228040143268f * e);
+    }
+};
+struct SquaredReluGrad : Formula<2, 3> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        return x.a * (2.0f * largerOf(x.b, 0.0f));
     }
 };
 struct GeluTanhGrad : Formula<2, 5> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every family of models: from config.json to dimensions, and the counts that follow from them.
+#include "model/families/buildgraph.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
 #include "model/io/checkpoint/openmodel.h"
@@ -12,6 +13,8 @@
 #include <QTest>
 
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 using namespace shardboard;
 using nlohmann::json;
@@ -206,6 +209,22 @@ private Q_SLOTS:
         QCOMPARE(third.family, std::string("gemma3_text"));
         QCOMPARE(third.scaling.attentionSoftCap, 0.0);
         QCOMPARE(modelSize(third)->total, 256 + 8 + 5 * (384 + 192 + 12 + 4 * 8 + 384));
+    }
+
+    void activations()
+    {
+        const auto of = [](const char* name) { return read(with(tiny("llama"), { { "hidden_act", name } })); };
+        QCOMPARE(of("swish").activation, std::string("silu"));
+        QCOMPARE(of("gelu").activation, std::string("gelu"));
+        QCOMPARE(of("gelu_new").activation, std::string("gelu_tanh"));
+        for (const char* unknown : { "relu6", "", " ", "silu swish", "gelu_quick" })
+            QVERIFY2(!of(unknown).notUnderstood.empty(), unknown);
+        const ModelSpec squared = of("relu2");
+        QCOMPARE(squared.activation, std::string("relu2"));
+        QVERIFY(squared.notUnderstood.empty());
+        const Graph graph = buildGraph(squared, { WorkloadKind::Train, 2, 4 }).value();
+        const auto has = [&](OpKind kind) { return std::ranges::any_of(graph.ops, [&](const Op& op) { return op.kind == kind; }); };
+        QVERIFY(has(OpKind::SquaredRelu) && has(OpKind::SquaredReluGrad) && !has(OpKind::Silu));
     }
 
     void falcon()
