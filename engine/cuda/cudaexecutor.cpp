@@ -70,7 +70,8 @@ void checkForKernels(const Program& program)
         for (const PlannedOp& planned : segment.ops) {
             const Op& op = program.graph.op(planned.op);
             const std::string where = segment.name + "/" + op.name;
-            const bool gates = bodyOf(op.kind) == OpBody::Gates;
+            const OpBody body = bodyOf(op.kind);
+            const bool gates = body == OpBody::Gates || body == OpBody::GatesGrad;
             if (gates
                 && (program.graph.tensor(op.result).shape.back() > kMostExperts || op.attributes.chosen > kMostChosen
                     || op.attributes.groups > kMostGroups))

@@ -20,6 +20,8 @@ void checkBroadcast(const OpCall& call, const Sharded& a, const Sharded& b, std:
     for (std::size_t d = 0; d < b.shape().size(); ++d)
         if (b.shape()[d] != 1 || a.shape()[d + skip] == 1)
             requireSame(a.box(device)[d + skip], b.box(device)[d], call, "the operands' shards");
+        else if (a.elements(device) > 0)
+            requireWhole(b.box(device)[d], 1, call, "a dim of one element, which is broadcast,");
 }
 
 } // namespace

@@ -42,6 +42,8 @@ Timing executeJoin(Context& context, const OpCall& call, Sharded& result)
         for (std::size_t d = 0; d + (repeated ? 2 : 1) < box.size(); ++d)
             requireSame(b.box(device)[d], box[d], call, "operands and result");
         requireWhole(a.box(device).back(), a.shape().back(), call, "what is joined");
+        if (repeated)
+            requireWhole(b.box(device)[2], 1, call, "what goes to every head");
         requireWhole(b.box(device).back(), b.shape().back(), call, "what is joined");
         requireWhole(box.back(), result.shape().back(), call, "the joined dim");
     }

@@ -5,6 +5,7 @@
 #include "engine/ops/execute.h"
 #include "engine/values/rounding.h"
 #include "tests/engine/bodyruns.h"
+#include "tests/engine/onedevice.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -378,6 +379,34 @@ private Q_SLOTS:
         } catch (const Failure& failure) {
             QCOMPARE(failure.code, "bad-plan");
         }
+    }
+
+    /// As many dims as a tensor of a program may have, of which none can be joined with its neighbor.
+    void broadcastsOverEightDims()
+    {
+        test::OneDevice device;
+        const Shape shape { 3, 3, 3, 3, 3, 3, 3, 3 };
+        const Sharded a = device.made(shape, "a");
+        const Sharded b = device.made({ 1, 3, 1, 3, 1, 3, 1, 3 }, "b");
+        const auto sum = device.run(OpKind::Add, { &a, &b }, shape);
+        for (std::size_t i = 0; i < sum.size(); ++i) {
+            const std::size_t digits[] { i / 729 % 3, i / 81 % 3, i / 9 % 3, i % 3 };
+            const std::size_t from = ((digits[0] * 3 + digits[1]) * 3 + digits[2]) * 3 + digits[3];
+            QCOMPARE(sum[i], a.data(0)[i] + b.data(0)[from]);
+        }
+    }
+
+    /// What is broadcast must be on every device that takes it.
+    void absentPartsAreNotBroadcast()
+    {
+        Machine machine;
+        const Mesh mesh = Mesh::parse("tp=2").value();
+        Sharded a({ 64 }, Layout::replicated(1), mesh);
+        Sharded b({ 1 }, Layout::cut(1, 0, { 0 }), mesh);
+        Sharded y({ 64 }, Layout::replicated(1), mesh);
+        for (Sharded* each : { &a, &b, &y })
+            each->allocate(machine.arena);
+        QVERIFY_EXCEPTION_THROWN(executeOp(machine.context, { OpKind::Add, {}, { &a, &b }, "add" }, y), Failure);
     }
 };
 

@@ -206,7 +206,7 @@ struct ExactMath {
     static SHARDBOARD_BOTH float normalBelow(float x, float) { return 0.5f * erfcf(-0.70710678118654752f * x); }
 };
 
-constexpr int kMostDims = 6;
+constexpr int kMostDims = 8; ///< as many as a tensor of a program may have (engine/run/schedule/checkprogram.cpp)
 
 /// Where the elements of a box lie in a buffer of other strides; dims that are contiguous in both are one.
 struct BoxMap {

@@ -221,7 +221,9 @@ bool StepRunner::mayTakeOver(const SegmentPass& pass, std::size_t index) const
     const bool can =
         op.kind == OpKind::Output || op.kind == OpKind::GatherLast || op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep;
     const TensorId tensor = can ? op.operands[takenOperand(op.kind)] : kNoTensor;
-    return can && !m_state.isMade(tensor) && !m_handOver.stays(pass, tensor, nullptr) && !usedLater(pass, index, tensor, nullptr);
+    // Where it is the other operand as well, that one must stay.
+    return can && std::ranges::count(op.operands, tensor) == 1 && !m_state.isMade(tensor)
+        && !m_handOver.stays(pass, tensor, nullptr) && !usedLater(pass, index, tensor, nullptr);
 }
 
 void StepRunner::keepOperands(const SegmentPass& pass, std::size_t index, std::vector<Operand>& operands)
