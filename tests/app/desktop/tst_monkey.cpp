@@ -25,6 +25,7 @@
 #include <QTest>
 #include <QUndoStack>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -40,6 +41,14 @@ double residentMiB()
     if (!file.open(QIODevice::ReadOnly))
         return 0;
     return file.readAll().split(' ').value(1).toDouble() * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+/// What two texts have behind what they share, in a line each; QtTest cuts long messages.
+std::string fromDifference(const std::string& a, const std::string& b)
+{
+    const auto at = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+    return at == a.size() && at == b.size() ? "the texts are equal"
+                                            : "\n" + a.substr(at, 120) + "\n" + b.substr(std::min(at, b.size()), 120);
 }
 
 struct Stage {
@@ -104,7 +113,7 @@ struct Stage {
         if (!again.ok())
             return "it cannot be read: " + again.error().text() + "\n" + text;
         if (!(again.value() == document->design()))
-            return "it is read as another one:\n" + text + "\n" + designText(again.value());
+            return "it is read as another one, from here: " + fromDifference(text, designText(again.value())) + "\n" + text;
         const auto differ = [](double a, double b) { return !(a == b) && !(std::isnan(a) && std::isnan(b)); };
         if (const Plan& shown = document->evaluation()->plan;
             differ(fresh.value()->plan.seconds(), shown.seconds()) || fresh.value()->plan.memory.peak != shown.memory.peak)
