@@ -51,6 +51,30 @@ std::string fromDifference(const std::string& a, const std::string& b)
                                             : "\n" + a.substr(at, 120) + "\n" + b.substr(std::min(at, b.size()), 120);
 }
 
+/// The members of two designs that differ, by name: a member that a file does not hold leaves the texts equal.
+std::string membersThatDiffer(const Design& a, const Design& b)
+{
+    std::string names;
+    const auto look = [&](const char* name, auto Design::*member) {
+        if (!(a.*member == b.*member))
+            names += std::string(names.empty() ? "" : ", ") + name;
+    };
+    look("mesh", &Design::mesh);
+    look("hardware", &Design::hardware);
+    look("ownHardware", &Design::ownHardware);
+    look("model", &Design::model);
+    look("workload", &Design::workload);
+    look("strategies", &Design::strategies);
+    look("rules", &Design::rules);
+    look("picker", &Design::picker);
+    look("pins", &Design::pins);
+    look("pipeline", &Design::pipeline);
+    look("memory", &Design::memory);
+    look("viewState", &Design::viewState);
+    look("unknownKeys", &Design::unknownKeys);
+    return names;
+}
+
 struct Stage {
     QTemporaryDir folder;
     std::unique_ptr<Settings> settings;
@@ -113,7 +137,8 @@ struct Stage {
         if (!again.ok())
             return "it cannot be read: " + again.error().text() + "\n" + text;
         if (!(again.value() == document->design()))
-            return "it is read as another one, from here: " + fromDifference(text, designText(again.value())) + "\n" + text;
+            return "it is read as another one (" + membersThatDiffer(document->design(), again.value())
+                + "), from here: " + fromDifference(text, designText(again.value())) + "\n" + text;
         const auto differ = [](double a, double b) { return !(a == b) && !(std::isnan(a) && std::isnan(b)); };
         if (const Plan& shown = document->evaluation()->plan;
             differ(fresh.value()->plan.seconds(), shown.seconds()) || fresh.value()->plan.memory.peak != shown.memory.peak)
