@@ -101,9 +101,11 @@ void jsonMembers(Each& each, Work& workload)
     if (workload.kind == WorkloadKind::Train) {
         each.usual("micro_batches", workload.microBatches, { 1, kLargestInDesign });
         each.usual("recompute", workload.recompute);
-        if (Each::kReads || workload.optimizer.present())
-            each.usual("optimizer_sharding", workload.optimizer);
+    } else { // they wait for the day when it trains again
+        each.unless("micro_batches", workload.microBatches, 1, { 1, kLargestInDesign });
+        each.unless("recompute", workload.recompute, Recompute::None);
     }
+    each.unless("optimizer_sharding", workload.optimizer, OptimizerSharding {});
     each.unless("attention", workload.attention, AttentionKernel::Flash);
     each.unless("overlap", workload.overlap, Overlap::None);
     each.unless("software", workload.software, Software::Fused);

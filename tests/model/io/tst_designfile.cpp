@@ -102,6 +102,19 @@ private Q_SLOTS:
         }
     }
 
+    /// What only training uses waits in the file while the workload is another one.
+    void settingsOfTrainingOutliveAnotherWorkload()
+    {
+        for (Design design : { trainingSample(), shardedOptimizerSample(true) })
+            for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode }) {
+                design.workload.kind = kind;
+                const std::string text = designText(design);
+                const auto back = sure(designFromText(text, "d"));
+                QVERIFY2(back == design, text.c_str());
+                QCOMPARE(designText(back), text);
+            }
+    }
+
     void optimizerShardingIsSaid()
     {
         const std::string text = designText(shardedOptimizerSample(true));
