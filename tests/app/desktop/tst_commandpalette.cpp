@@ -8,7 +8,6 @@
 #include "widgets/document/documentview.h"
 #include "widgets/workbench/commandpalette.h"
 
-#include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run panel in little room: its table does not scroll sideways, and an error of any length can be read in full.
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runmodel.h"
 #include "app/desktop/run/runpanel.h"
-#include "app/desktop/window/docks.h"
 #include "app/desktop/window/fonts.h"
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
@@ -12,7 +12,6 @@
 #include "widgets/tables/columnfit.h"
 #include "widgets/tables/elidingheader.h"
 
-#include <QDockWidget>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
