@@ -192,6 +192,8 @@ QTabBar::tab { background: transparent; color: @quiet; border: none; border-bott
     padding: 6px 4px; margin: 0 6px; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:focus { color: @accent; background: @selection; border-radius: 4px; }
+QPlainTextEdit { border: 1px solid @line; }
+QPlainTextEdit:focus { border: 1px solid @accent; }
 QScrollArea { border: 1px solid transparent; background: transparent; }
 QScrollArea:focus { border: 1px solid @accent; }
 QScrollBar { background: transparent; border: none; }

@@ -31,8 +31,6 @@ PanelGroup::PanelGroup(const QString& name, const QString& title, QWidget* paren
     m_tabs->setContextMenuPolicy(Qt::CustomContextMenu);
     m_tabs->installEventFilter(this);
     m_tabs->hide();
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_tabs);
     column->addWidget(m_stack, 1);

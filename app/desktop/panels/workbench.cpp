@@ -58,6 +58,8 @@ Workbench::Workbench(QWidget* parent)
     m_lower->setStretchFactor(0, 1);
     m_body->setStretchFactor(1, 1);
     m_tops->hide();
+    for (QStackedWidget* stack : { m_tops, m_centres })
+        stack->setMinimumHeight(120); // a low window shows less of them, and does not grow
     watch(m_weights);
     watch(m_right);
     connect(m_columns, &QSplitter::splitterMoved, this, [this] { m_leftWidth = m_columns->sizes().value(0); });

@@ -290,6 +290,7 @@ void RunPanel::explainBackend()
 void RunPanel::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
+    QMetaObject::invokeMethod(this, &RunPanel::fitText, Qt::QueuedConnection); // all have their fonts only now
     look(true);
 }
 

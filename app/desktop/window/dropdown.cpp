@@ -28,6 +28,11 @@ DropDown::DropDown(shardboard::Panel* panel, QWidget* anchor, QWidget* window)
     panel->show(); // with this frame
     window->installEventFilter(this);
     QApplication::instance()->installEventFilter(this);
+    connect(qApp, &QApplication::focusChanged, this, [this](const QWidget*, const QWidget* now) {
+        if (isVisible() && now != nullptr && now->window() == m_window && now != this && !isAncestorOf(now)
+            && geometry().intersects(QRect(now->mapTo(m_window, QPoint()), now->size())))
+            setOpen(false); // it lies over what has the focus
+    });
 }
 
 void DropDown::setOpen(bool open)

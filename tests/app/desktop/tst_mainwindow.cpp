@@ -481,7 +481,7 @@ void TestMainWindow::inputWakesAPanelThatSleeps()
     QCOMPARE(list->topLevelItemCount(), 1);
     list->topLevelItem(0)->setSelected(true);
     list->setFocus();
-    window->workbench()->raise(QStringLiteral("collectives"));
+    window->workbench()->raise(QStringLiteral("history"));
     QCoreApplication::processEvents();
     design.pins.clear();
     QVERIFY(document()->setDesign(design).ok());
