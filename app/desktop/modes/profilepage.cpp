@@ -19,16 +19,13 @@ ProfilePage::ProfilePage(Panel* memory, Panel* cost, Panel* run, const RunAct* a
     setTop(top, kMemory);
     auto* costs = new PanelGroup(QStringLiteral("costGroup"), tr("Predicted and measured"));
     costs->add(cost);
-    auto* runs = new PanelGroup(QStringLiteral("runGroup"), tr("Measured"));
-    runs->add(run);
+    costs->add(run); // a tab: its table wants all the width
     m_all->addWidget(costs);
-    m_all->addWidget(runs);
-    fold(runs, costs);
     setCentre(m_all);
     connect(act, &RunAct::changed, this, &ProfilePage::actChanged);
 }
 
-void ProfilePage::arrange(const QSize& room) { m_all->setSizes({ room.width() / 2, room.width() / 2 }); }
+void ProfilePage::arrange(const QSize& room) { m_all->setSizes({ room.width() }); }
 
 ModePage::Act ProfilePage::act() const { return m_run->act(); }
 void ProfilePage::perform() { m_run->perform(); }
