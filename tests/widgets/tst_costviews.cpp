@@ -413,7 +413,7 @@ void TestCostViews::summaryFoldsAtEverySize()
     column->setContentsMargins({});
     auto* bar = new SummaryBar(&document, &host);
     QAction run(QStringLiteral("Run on this machine"));
-    bar->addAction(&run, true);
+    bar->setAct(&run, &run);
     bar->setFinder(&run);
     column->addWidget(bar);
     column->addStretch(1);

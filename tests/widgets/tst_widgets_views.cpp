@@ -681,7 +681,7 @@ void TestWidgetsViews::summaryFollowsEdits()
     QVERIFY(document.edit(design, QStringLiteral("clear")).ok());
     QVERIFY(memory->text() != before);
     auto* action = new QAction(QStringLiteral("Run"), bar.get());
-    bar->addAction(action, true);
+    bar->setAct(action, new QAction(QStringLiteral("Stop"), bar.get()));
     int runs = 0;
     connect(action, &QAction::triggered, this, [&runs] { ++runs; });
     for (QPushButton* button : bar->findChildren<QPushButton*>())

@@ -48,8 +48,7 @@ public:
     explicit Workbench(Document* document)
     {
         auto* bar = new SummaryBar(document, this);
-        bar->addAction(new QAction(QStringLiteral("Run"), this), true);
-        bar->addAction(new QAction(QStringLiteral("Export …"), this), false);
+        bar->setAct(new QAction(QStringLiteral("Run"), this), new QAction(QStringLiteral("Stop"), this));
         auto* pair = new QHBoxLayout;
         pair->setSpacing(1);
         pair->addWidget(new MeshView(document), 2);

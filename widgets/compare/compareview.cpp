@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace shardboard {
 
@@ -274,6 +275,7 @@ void CompareView::chooseOther(int index)
     m_chosen = index;
     m_choice->setCurrentIndex(index);
     showComparison();
+    Q_EMIT othersChanged();
 }
 
 void CompareView::takeOther()
@@ -286,14 +288,39 @@ void CompareView::takeOther()
         Q_EMIT refused(qstr(status.error().text()));
 }
 
-void CompareView::forgetOther()
+void CompareView::forgetOther() { forget(m_chosen); }
+
+void CompareView::forget(int index)
 {
-    if (m_chosen <= 0 || m_chosen >= otherCount())
+    if (index <= 0 || index >= otherCount())
         return;
-    m_others.erase(m_others.begin() + m_chosen);
-    --m_chosen;
+    m_others.erase(m_others.begin() + index);
+    if (m_chosen >= index)
+        --m_chosen;
     showOthers();
     showComparison();
+}
+
+void CompareView::rename(int index, const QString& name)
+{
+    if (index < 0 || index >= otherCount() || name.trimmed().isEmpty())
+        return;
+    m_others[static_cast<std::size_t>(index)].name = name.trimmed();
+    showOthers();
+    showComparison();
+}
+
+void CompareView::addVariant(const QString& name, const Design& design, std::shared_ptr<const Evaluation> evaluation)
+{
+    const auto known = std::find_if(m_others.begin(), m_others.end(), [&](const Other& other) { return other.name == name; });
+    const bool compared = known != m_others.end() && known - m_others.begin() == m_chosen;
+    if (known != m_others.end())
+        *known = { name, design, std::move(evaluation) };
+    else
+        m_others.push_back({ name, design, std::move(evaluation) });
+    showOthers();
+    if (compared)
+        showComparison();
 }
 
 void CompareView::showOthers()
@@ -303,6 +330,7 @@ void CompareView::showOthers()
         m_choice->addItem(other.name);
     m_choice->setCurrentIndex(m_chosen);
     m_choice->setFixedWidth(std::clamp(m_choice->widestEntry(), 110, 240));
+    Q_EMIT othersChanged();
 }
 
 void CompareView::showComparison()

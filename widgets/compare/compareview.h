@@ -32,12 +32,27 @@ public:
     /// Makes the other design the present one, as an edit that can be undone.
     void takeOther();
 
+    /// A design that is compared with.
+    struct Other {
+        QString name;
+        Design design;
+        std::shared_ptr<const Evaluation> evaluation;
+    };
+    const std::vector<Other>& others() const { return m_others; } ///< the first one is the design as it was opened
+    int chosen() const { return m_chosen; }
+    void rename(int index, const QString& name);
+    /// Removes it; not the first one.
+    void forget(int index);
+    /// One that was found elsewhere, in place of an earlier one of that name. What is compared stays.
+    void addVariant(const QString& name, const Design& design, std::shared_ptr<const Evaluation> evaluation);
+
     const DesignComparison& comparison() const { return m_comparison; }
     int otherCount() const { return static_cast<int>(m_others.size()); }
     void chooseOther(int index);
 
 Q_SIGNALS:
     void refused(const QString& message);
+    void othersChanged(); ///< those to compare with, their names, or which one is chosen
     void fileWanted(); ///< a person wants to name a file
 
 protected:
@@ -46,11 +61,6 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    struct Other {
-        QString name;
-        Design design;
-        std::shared_ptr<const Evaluation> evaluation;
-    };
     void buildLayout();
     void startAnew();
     void forgetOther();
@@ -61,7 +71,7 @@ private:
     void fitColumns();
 
     std::vector<std::vector<int>> m_changed; ///< weights that each row of m_changes is about
-    std::vector<Other> m_others; ///< the first one is the design as it was opened
+    std::vector<Other> m_others;
     bool m_narrow = false;
     int m_chosen = 0;
     int m_kept = 0; ///< how many were kept; they are numbered

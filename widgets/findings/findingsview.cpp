@@ -321,6 +321,18 @@ void FindingsView::follow(QTreeWidgetItem* item)
     m_following = false;
 }
 
+void FindingsView::showNext(int by)
+{
+    wakeViewsAround(this);
+    const int count = m_list->topLevelItemCount();
+    if (count == 0)
+        return;
+    const int current = m_list->indexOfTopLevelItem(m_list->currentItem());
+    const int next = current < 0 ? (by > 0 ? 0 : count - 1) : (current + by + count) % count;
+    m_list->setCurrentItem(m_list->topLevelItem(next));
+    follow(m_list->topLevelItem(next));
+}
+
 void FindingsView::repair(int index)
 {
     const auto evaluation = document()->evaluation();

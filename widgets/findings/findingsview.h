@@ -25,6 +25,8 @@ public:
     QSize sizeHint() const override;
     /// Applies the repair of the current finding, or of the first one that has one; for a menu too.
     QAction* repairAction() const { return m_repair; }
+    /// Goes to the next finding, or with -1 back to the one before, and around.
+    void showNext(int by);
 
 Q_SIGNALS:
     void placeChosen(const FindingPlace& place); ///< a finding about pins, rules or memory was chosen: it stands in another view

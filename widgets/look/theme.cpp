@@ -164,11 +164,18 @@ QPushButton[link="true"]:hover { text-decoration: underline; }
 QPushButton[link="true"]:focus { border: 1px solid @accent; }
 QPushButton[primary="true"]:disabled { background: @line; color: @disabled; border: 1px solid @line; }
 QPushButton[field="true"] { background: @field; color: @quiet; text-align: left; font-weight: normal; }
+QPushButton[badge] { padding: 4px 10px; border-radius: 13px; }
+QPushButton[badge="warning"] { background: @attentionFill; color: @attention; border: 1px solid @attention; font-weight: bold; }
+QPushButton[badge="error"] { color: @error; border: 1px solid @error; font-weight: bold; }
+QPushButton[badge]:focus { border: 2px solid @accent; padding: 3px 9px; }
 QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px 6px; }
 QToolButton[outlined="true"] { background: @panel; border: 1px solid @line; padding: 4px 8px; }
+QToolButton[segment="true"] { padding: 5px 0px; color: @quiet; }
+QToolButton[segment="true"]:checked { color: @text; }
 QToolButton:hover { background: @selection; }
 QToolButton:checked { background: @selection; border: 1px solid @accent; }
 QToolButton:focus { border: 1px solid @accent; }
+QToolButton[segment="true"]:checked:focus { border: 2px solid @text; padding: 4px 0px; }
 QToolButton[outlined="true"]:focus { border: 1px solid @accent; }
 QToolButton::menu-indicator { image: none; }
 QToolButton:disabled { color: @disabled; }
@@ -185,6 +192,8 @@ QTabBar::tab { background: transparent; color: @quiet; border: none; border-bott
     padding: 6px 4px; margin: 0 6px; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:focus { color: @accent; background: @selection; border-radius: 4px; }
+QPlainTextEdit { border: 1px solid @line; }
+QPlainTextEdit:focus { border: 1px solid @accent; }
 QScrollArea { border: 1px solid transparent; background: transparent; }
 QScrollArea:focus { border: 1px solid @accent; }
 QScrollBar { background: transparent; border: none; }
@@ -242,6 +251,8 @@ QScrollBar::handle { background: @quiet; }
     put("accent", accent);
     put("onAccent", onAccent);
     put("accentHover", blended(accent, text, 0.15));
+    put("attention", attention);
+    put("attentionFill", attentionFill);
     put("error", error);
     put("quiet", quiet);
     put("handle", blended(panel, quiet, 0.4));

@@ -154,7 +154,8 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
                                     | Qt::AlignBottom);
         label->position->setCoords(highest + 0.5, value + 0.04 * ceiling);
     }
-    plot.replot(QCustomPlot::rpQueuedReplot);
+    if (!plot.viewport().isEmpty()) // else when it has room
+        plot.replot(QCustomPlot::rpQueuedReplot);
 }
 
 void TimelineChart::setCurrent(int moment)
@@ -171,7 +172,8 @@ void TimelineChart::setCurrent(int moment)
     m_plot->pointer->setVisible(moment >= 0);
     m_plot->pointer->start->setCoords(moment + 0.5, 0);
     m_plot->pointer->end->setCoords(moment + 0.5, plot.yAxis->range().upper);
-    plot.replot(QCustomPlot::rpQueuedReplot);
+    if (!plot.viewport().isEmpty()) // else when it has room
+        plot.replot(QCustomPlot::rpQueuedReplot);
     Q_EMIT currentChanged(m_current);
 }
 

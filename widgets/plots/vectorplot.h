@@ -32,6 +32,14 @@ protected:
         }
         QCustomPlot::paintEvent(event);
     }
+
+protected:
+    /// Without room there is nothing to paint on, which QCustomPlot complains of.
+    void resizeEvent(QResizeEvent* event) override
+    {
+        if (!rect().isEmpty())
+            QCustomPlot::resizeEvent(event);
+    }
 };
 
 } // namespace shardboard

@@ -5,7 +5,9 @@
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
+#include "widgets/workbench/findingsbadge.h"
 #include "widgets/workbench/meshchips.h"
+#include "widgets/workbench/modebar.h"
 
 #include "model/hardware/hardware.h"
 #include "widgets/look/boxlayout.h"
@@ -17,6 +19,7 @@
 #include <QPushButton>
 #include <QResizeEvent>
 #include <QScopedValueRollback>
+#include <QStyle>
 
 #include <algorithm>
 #include <vector>
@@ -26,8 +29,9 @@ namespace shardboard {
 namespace {
 
 constexpr int kLeastHeight = 48;
-constexpr int kFindWidth = 260;
+constexpr int kFindWidth = 110;
 constexpr int kWide = 1400; ///< from here there is room for the field that finds things
+constexpr int kNameWidth = 280; ///< of name and workload, as wide as the column below them where there is room
 
 } // namespace
 
@@ -66,6 +70,7 @@ void MemoryBar::paintEvent(QPaintEvent*)
 SummaryBar::SummaryBar(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_name(new QLabel(this))
+    , m_modes(new ModeBar(this))
     , m_workload(new QLabel(this))
     , m_chips(new MeshChips(document, this))
     , m_find(new QPushButton(this))
@@ -73,10 +78,11 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     , m_step(new QLabel(this))
     , m_rateTitle(new QLabel(this))
     , m_rate(new QLabel(this))
-    , m_memoryTitle(new QLabel(tr("memory per device"), this))
+    , m_memoryTitle(new QLabel(tr("memory"), this))
     , m_memoryBar(new MemoryBar(this))
     , m_memory(new QLabel(this))
-    , m_actions(new QHBoxLayout)
+    , m_badge(new FindingsBadge(document, this))
+    , m_actButton(new QPushButton(this))
 {
     nameWidget(this, "summaryBar", tr("Summary"));
     m_name->setObjectName(QStringLiteral("summaryName"));
@@ -90,16 +96,19 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
         label->setTextFormat(Qt::PlainText);
     m_workload->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     auto* row = boxLayout<QHBoxLayout>({ kPanelMargin, 4, kPanelMargin, 4 }, 12, this);
-    row->addWidget(m_name);
-    row->addWidget(m_workload, 1);
+    auto* what = new QVBoxLayout;
+    what->setSpacing(0);
+    what->addWidget(m_name);
+    what->addWidget(m_workload);
+    row->addLayout(what, 1);
+    row->addWidget(m_modes);
     row->addWidget(m_chips);
-    row->addSpacing(8);
+    row->addStretch(1);
     m_find->setObjectName(QStringLiteral("summaryFind"));
     m_find->setProperty("field", true);
     m_find->setFocusPolicy(Qt::TabFocus);
     m_find->hide();
     row->addWidget(m_find);
-    row->addSpacing(8);
     auto* step = new QVBoxLayout;
     step->setSpacing(0);
     step->addWidget(m_stepTitle);
@@ -114,42 +123,59 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     row->addSpacing(8);
     auto* memory = new QVBoxLayout;
     memory->setSpacing(0);
-    memory->addWidget(m_memoryTitle);
     auto* line = new QHBoxLayout;
     line->setSpacing(8);
-    line->addWidget(m_memoryBar);
-    line->addWidget(m_memory);
+    line->addWidget(m_memoryTitle);
+    line->addWidget(m_memoryBar, 1);
     memory->addLayout(line);
+    memory->addWidget(m_memory);
     row->addLayout(memory);
-    row->addSpacing(8);
-    m_actions->setSpacing(8);
-    row->addLayout(m_actions);
+    row->addSpacing(4);
+    row->addWidget(m_badge);
+    m_actButton->setObjectName(QStringLiteral("summaryAct"));
+    m_actButton->setProperty("primary", true);
+    m_actButton->hide();
+    row->addWidget(m_actButton);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     start();
 }
 
-void SummaryBar::addAction(QAction* action, bool primary)
+void SummaryBar::setAct(QAction* act, QAction* stop)
 {
-    auto* button = new QPushButton(action->text(), this);
-    button->setProperty("primary", primary);
-    button->setAccessibleName(action->text());
-    const auto follow = [button, action] {
-        button->setText(action->iconText());
-        button->setEnabled(action->isEnabled());
-        button->setVisible(action->isVisible());
-        button->setToolTip(action->toolTip());
-    };
-    follow();
-    connect(action, &QAction::changed, button, follow);
-    connect(button, &QPushButton::clicked, action, &QAction::trigger);
-    m_actions->addWidget(button);
+    m_act = act;
+    m_stop = stop;
+    for (QAction* action : { act, stop })
+        connect(action, &QAction::changed, this, &SummaryBar::followAct);
+    connect(m_actButton, &QPushButton::clicked, this, [this] { (m_showsStop ? m_stop : m_act)->trigger(); });
+    m_actButton->show();
+    followAct();
+}
+
+void SummaryBar::showStop(bool stop)
+{
+    if (stop == m_showsStop)
+        return;
+    m_showsStop = stop;
+    m_actButton->setProperty("primary", !stop);
+    m_actButton->style()->unpolish(m_actButton);
+    m_actButton->style()->polish(m_actButton);
+    followAct();
+}
+
+void SummaryBar::followAct()
+{
+    const QAction* action = m_showsStop ? m_stop : m_act;
+    m_actButton->setText(action->iconText());
+    m_actButton->setAccessibleName(action->iconText());
+    m_actButton->setEnabled(action->isEnabled());
+    m_actButton->setToolTip(action->toolTip());
 }
 
 /// Looks like the field that it opens.
 void SummaryBar::setFinder(QAction* action)
 {
     m_finder = action;
-    m_find->setText(tr("Find a weight, an op, a command …"));
+    m_find->setText(tr("Find …"));
     m_find->setAccessibleName(action->iconText());
     const auto follow = [this, action] { m_find->setToolTip(action->toolTip()); };
     connect(action, &QAction::changed, m_find, follow);
@@ -174,7 +200,7 @@ void SummaryBar::refresh()
     m_memory->setFont(monoFont(this));
     const auto evaluation = document()->evaluation();
     for (QWidget* widget : std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_rateTitle, m_rate, m_memoryTitle,
-                                                             m_memoryBar, m_memory })
+                                                             m_memoryBar, m_memory, m_modes, m_badge, m_workload })
         widget->setVisible(evaluation != nullptr);
     if (!evaluation) {
         m_name->setText(tr("No design"));
@@ -186,7 +212,6 @@ void SummaryBar::refresh()
     constexpr qsizetype kMostName = 40; // it is never hidden, and all of the window would have to be as wide
     const QString name = qstr(design.model.name);
     m_name->setText(shortened(name, kMostName));
-    m_name->setToolTip(name.size() > kMostName ? name : QString());
     m_workloadText = tr("%1 · batch %2 · sequence %3 · %4")
                          .arg(qstr(workloadName(design.workload.kind)))
                          .arg(design.workload.batch)
@@ -196,12 +221,15 @@ void SummaryBar::refresh()
         m_workloadText += tr(" · %1 micro-batches").arg(design.workload.microBatches);
     if (design.workload.recompute != Recompute::None)
         m_workloadText += tr(" · recompute %1").arg(qstr(recomputeName(design.workload.recompute)));
+    m_name->setToolTip(name + QLatin1Char('\n') + m_workloadText);
     const Plan& plan = evaluation->plan;
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
     m_step->setToolTip(
         tr("predicted: %1 computing, %2 in collectives, %3 of them exposed")
             .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds), secondsText(plan.exposedSeconds)));
     showRate(plan.performance);
+    if (!m_rate->toolTip().isEmpty() && plan.performance.tokensPerSecondPerDevice > 0) // where there is no room for it
+        m_step->setToolTip(m_step->toolTip() + QLatin1Char('\n') + m_rate->toolTip());
     const auto hardware = hardwareOf(design);
     const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
     constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
@@ -239,7 +267,7 @@ void SummaryBar::showRate(const Performance& performance)
 
 QSize SummaryBar::minimumSizeHint() const
 {
-    constexpr int kLeast = 560; // name, mesh, buttons
+    constexpr int kLeast = 640; // name, modes, button
     const QSize all = DocumentView::minimumSizeHint();
     return { std::min(all.width(), kLeast), all.height() };
 }
@@ -255,10 +283,12 @@ void SummaryBar::fold()
     const bool open = document()->hasDesign();
     const bool rate = open && document()->evaluation()->plan.performance.tokensPerSecondPerDevice > 0;
     const std::pair<std::vector<QWidget*>, bool> parts[] = { { { m_find }, m_finder != nullptr && width() >= kWide },
+                                                             { { m_workload }, open },
                                                              { { m_rateTitle, m_rate }, rate },
                                                              { { m_memoryBar }, open },
                                                              { { m_stepTitle, m_memoryTitle }, open },
                                                              { { m_memory }, open },
+                                                             { { m_chips }, open },
                                                              { { m_step }, open } };
     for (const auto& [widgets, wanted] : parts)
         for (QWidget* widget : widgets)
@@ -278,6 +308,7 @@ void SummaryBar::elide()
     m_workload->setText(
         QFontMetrics(m_workload->font()).elidedText(m_workloadText, Qt::ElideRight, std::max(0, m_workload->width())));
     m_workload->setToolTip(m_workloadText);
+    m_workload->setMinimumWidth(width() >= kWide ? static_cast<int>(kNameWidth * std::min(1.5, textScale(this))) : 0);
 }
 
 bool SummaryBar::event(QEvent* event)

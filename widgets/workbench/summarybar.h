@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bar at the top: what is open, on which mesh, how fast, does it fit; the window adds its main actions.
+// The bar at the top: what is open, the modes, on which mesh, how fast, does it fit, what is wrong, and the act of the mode.
 #pragma once
 
 #include "widgets/document/documentview.h"
 
 class QAction;
-class QHBoxLayout;
 class QLabel;
 class QPushButton;
 
 namespace shardboard {
 
+class FindingsBadge;
 class MeshChips;
+class ModeBar;
 
 /// A thin bar that shows how much of the device's memory is used.
 class MemoryBar : public QWidget {
@@ -36,9 +37,12 @@ public:
     explicit SummaryBar(Document* document, QWidget* parent = nullptr);
     /// A field between mesh and times that opens what `action` opens, where there is room for it.
     void setFinder(QAction* action);
-    /// A button for an action of the window at the right; the primary one is filled.
-    void addAction(QAction* action, bool primary);
+    /// The button at the right: the act of the mode. It is filled unless it stops what runs.
+    void setAct(QAction* act, QAction* stop);
+    void showStop(bool stop);
     MeshChips* chips() const { return m_chips; }
+    ModeBar* modes() const { return m_modes; }
+    FindingsBadge* badge() const { return m_badge; }
 
     QSize minimumSizeHint() const override;
 
@@ -52,8 +56,10 @@ private:
     void showRate(const Performance& performance);
     void elide();
     void fold();
+    void followAct();
 
     QLabel* m_name;
+    ModeBar* m_modes;
     QLabel* m_workload;
     MeshChips* m_chips;
     QPushButton* m_find;
@@ -65,7 +71,11 @@ private:
     QLabel* m_memoryTitle;
     MemoryBar* m_memoryBar;
     QLabel* m_memory;
-    QHBoxLayout* m_actions;
+    FindingsBadge* m_badge;
+    QPushButton* m_actButton;
+    QAction* m_act = nullptr;
+    QAction* m_stop = nullptr;
+    bool m_showsStop = false;
     QString m_workloadText;
     bool m_folding = false;
 };

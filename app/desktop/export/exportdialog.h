@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an export would write, before it does: each file with what changes against the folder's, and what stands in the way, each
-// with a way to it. Of many devices the files take seconds to make and to compare, so both are done off the GUI thread.
+// The export form as a question: it is accepted when there is something to write and a folder for it.
 #pragma once
 
-#include "app/desktop/export/exportchanges.h"
+#include "app/desktop/export/exportform.h"
 
 #include <QDialog>
-#include <QString>
-#include <QTimer>
 
-#include <memory>
-#include <vector>
-
-class QLabel;
-class QLineEdit;
-class QListWidget;
-class QPlainTextEdit;
-class QProgressBar;
 class QPushButton;
 
 namespace shardboard {
-
-class Document;
-class LatestJob;
 
 class ExportDialog : public QDialog {
     Q_OBJECT
 public:
     ExportDialog(const Document& document, const QString& target, const QString& folder, QWidget* parent = nullptr);
 
-    QString folder() const;
+    QString folder() const { return m_form->folder(); }
     /// What is to be written, made once; null until it is made and where something stands in the way.
-    std::shared_ptr<const std::vector<ExportedFile>> files() const { return m_files; }
+    std::shared_ptr<const std::vector<ExportedFile>> files() const { return m_form->files(); }
     /// The files are being made, or compared with the folder's.
-    bool isBusy() const;
+    bool isBusy() const { return m_form->isBusy(); }
     /// The weight that the user asked to see instead of exporting; empty: none.
     QString wantedWeight() const { return m_wantedWeight; }
 
@@ -41,34 +27,9 @@ public:
     void done(int result) override;
 
 private:
-    void build();
-    void prepare(const Document& document, const std::string& target);
-    void showProblems();
-    void showBlocked();
-    void folderChanged();
-    void compare();
-    void showChanges();
-    void showNote(const QString& text);
-    bool folderIsFile() const;
-    QString linkInTheWay() const;
-    void showFile(int row);
-    void browse();
-
-    LatestJob* m_job; ///< makes the files, then compares them
-    QTimer m_typed; ///< since the folder was typed
-    std::shared_ptr<const std::vector<ExportedFile>> m_files;
-    std::vector<FileChange> m_changes; ///< of m_files, as last compared
-    std::vector<ExportRefusal> m_refusals;
+    ExportForm* m_form;
+    QPushButton* m_export;
     QString m_wantedWeight;
-    QLineEdit* m_folder;
-    QLabel* m_note;
-    QLabel* m_leftOut; ///< what the design says and the files do not
-    QProgressBar* m_progress;
-    QLabel* m_problemTitle;
-    QListWidget* m_problems;
-    QListWidget* m_list;
-    QPlainTextEdit* m_preview;
-    QPushButton* m_export = nullptr;
 };
 
 } // namespace shardboard

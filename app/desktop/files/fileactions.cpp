@@ -198,16 +198,21 @@ bool FileActions::writeTo(const QString& path)
     return true;
 }
 
+QString FileActions::exportFolder() const
+{
+    if (!m_exportFolder.isEmpty() || !m_document->hasDesign())
+        return m_exportFolder;
+    const QString file = m_document->filePath();
+    return file.isEmpty()
+        ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(fileNamePart(qstr(m_document->design().model.name)))
+        : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
+}
+
 void FileActions::exportJax()
 {
     if (!m_document->hasDesign())
         return;
-    const QString file = m_document->filePath();
-    const QString folder = !m_exportFolder.isEmpty() ? m_exportFolder
-        : file.isEmpty()
-        ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(fileNamePart(qstr(m_document->design().model.name)))
-        : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
-    ExportDialog dialog(*m_document, QStringLiteral("jax"), folder, m_window);
+    ExportDialog dialog(*m_document, QStringLiteral("jax"), exportFolder(), m_window);
     if (dialog.exec() != QDialog::Accepted) {
         if (!dialog.wantedWeight().isEmpty())
             showWeight(dialog.wantedWeight());

@@ -44,6 +44,11 @@ public:
     bool saveTo(const QString& path);
     bool writeTo(const QString& path); ///< without a question
     void exportJax();
+    /// Where the last export went, or would go.
+    QString exportFolder() const;
+    void writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder);
+    /// Selects it.
+    void showWeight(const QString& name);
     /// Tells of what is being written, with a button that cancels it; stands where the banner does.
     LongWork* work() const { return m_work; }
     /// True when the document may be replaced or closed: nothing is unsaved, or it was saved, or the user said so.
@@ -56,8 +61,6 @@ public:
 private:
     void create(NewDialog& dialog);
     void showNotes(const std::vector<std::string>& notes);
-    void showWeight(const QString& name);
-    void writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder);
     void tellCancelled();
     void rememberFolder(const QString& path);
 

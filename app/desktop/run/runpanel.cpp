@@ -14,7 +14,6 @@
 #include "widgets/tables/tablecopy.h"
 
 #include <QCheckBox>
-#include <QDockWidget>
 #include <QEvent>
 #include <QGridLayout>
 #include <QHeaderView>
@@ -125,7 +124,6 @@ void RunPanel::build()
     m_ends->setObjectName(QStringLiteral("run.ends"));
     m_run = new QPushButton(tr("▶ Run"), this);
     m_run->setObjectName(QStringLiteral("run.start"));
-    m_run->setProperty("primary", true);
     m_cancel = new QPushButton(tr("Cancel"), this);
     m_cancel->setObjectName(QStringLiteral("run.cancel"));
     m_useCpu = new QPushButton(tr("Run on the cpu"), this);
@@ -288,14 +286,18 @@ void RunPanel::explainBackend()
     m_useCpu->setVisible(m_wanted != QLatin1String("cpu") && m_session->whyNot(QStringLiteral("cpu")).isEmpty());
 }
 
-/// Asks the engine what there is as soon as somebody looks: behind another tab Qt counts a panel as shown, its dock knows better.
+/// Asks the engine what there is as soon as somebody looks.
 void RunPanel::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
-    if (const auto* dock = qobject_cast<QDockWidget*>(parentWidget()))
-        connect(dock, &QDockWidget::visibilityChanged, this, &RunPanel::look, Qt::UniqueConnection);
-    else
-        askBackends();
+    QMetaObject::invokeMethod(this, &RunPanel::fitText, Qt::QueuedConnection); // all have their fonts only now
+    look(true);
+}
+
+void RunPanel::hideEvent(QHideEvent* event)
+{
+    QWidget::hideEvent(event);
+    look(false);
 }
 
 void RunPanel::look(bool seen)

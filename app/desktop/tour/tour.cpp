@@ -5,11 +5,12 @@
 #include "app/desktop/export/exportdialog.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/pictures/picturedialog.h"
 #include "app/desktop/pictures/pictures.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
-#include "app/desktop/window/docks.h"
 #include "app/desktop/window/mainwindow.h"
 #include "model/design/explain/explain.h"
 #include "model/design/presets/presets.h"
@@ -31,7 +32,6 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
-#include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QElapsedTimer>
 #include <QEventLoop>
@@ -254,7 +254,7 @@ void Tour::takeAll()
     with(nullptr, [this] { takeViews(); });
     with(sixteenDevices, [this] {
         takeWith("hardware", "hardware");
-        m_window.docks()->find(QStringLiteral("hardware"))->hide();
+        m_window.workbench()->close(m_window.workbench()->find(QStringLiteral("hardware")));
     });
     with([](Design& design) { return applyPreset(design, "replicate").ok(); }, [this] { takeWith("compare", "compare-changed"); });
     with(tooLarge, [this] {
@@ -317,6 +317,8 @@ void Tour::takeViews()
     dropFocus();
     for (const char* name : { "collectives", "findings", "memory", "cost", "compare" })
         take(name, view(name));
+    for (const char* mode : { "explore", "profile", "deliver", "design" })
+        takeWith(mode, QLatin1String(mode) == QLatin1String("design") ? "design-again" : mode);
 }
 
 void Tour::takeExplanations()
@@ -349,7 +351,7 @@ void Tour::takeTraining()
         Q_EMIT phases->activated(index);
         take(name);
     };
-    phase(1, "pins", "training");
+    phase(1, "decisions", "training");
     phase(2, "collectives", "training-update");
     // A collective that the plan is walked to, with what moves between devices; and the mesh zoomed.
     auto* player = m_window.findChild<PlanPlayer*>();

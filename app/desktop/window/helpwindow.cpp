@@ -2,13 +2,13 @@
 #include "app/desktop/window/helpwindow.h"
 
 #include "app/desktop/base/actions.h"
+#include "app/desktop/panels/panel.h"
 #include "widgets/controls/windowplace.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QDesktopServices>
-#include <QDockWidget>
 #include <QFile>
 #include <QListWidget>
 #include <QSplitter>
@@ -60,7 +60,8 @@ const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
         QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
-                       "explain pins cuts findings rules memory compare run hardware window notation module files export glossary")
+                       "explain decisions cuts findings rules memory variants compare run hardware window notation module files "
+                       "export glossary")
             .split(QLatin1Char(' '));
     return list;
 }
@@ -69,7 +70,7 @@ QString HelpWindow::pageOf(const QWidget* widget)
 {
     for (const QWidget* at = widget; at != nullptr; at = at->parentWidget()) {
         QString name = at->objectName();
-        if (qobject_cast<const QDockWidget*>(at) == nullptr) {
+        if (qobject_cast<const Panel*>(at) == nullptr) {
             if (!name.endsWith(QLatin1String("View")))
                 continue;
             name.chop(4); // meshView, tileView, flowView

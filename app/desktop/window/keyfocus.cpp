@@ -5,7 +5,6 @@
 #include <QAbstractSpinBox>
 #include <QApplication>
 #include <QComboBox>
-#include <QDockWidget>
 #include <QFocusEvent>
 #include <QGridLayout>
 #include <QKeyEvent>
@@ -132,9 +131,6 @@ KeyFocus::KeyFocus(QMainWindow* window)
 
 void KeyFocus::order() const
 {
-    for (const QDockWidget* dock : m_window->findChildren<QDockWidget*>(QString(), Qt::FindDirectChildrenOnly))
-        if (dock->widget() != nullptr && !dock->isFloating())
-            orderIn(dock->widget());
     for (QToolBar* bar : m_window->findChildren<QToolBar*>(QString(), Qt::FindDirectChildrenOnly))
         orderIn(bar);
     if (m_window->centralWidget() != nullptr)

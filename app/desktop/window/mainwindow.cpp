@@ -5,6 +5,7 @@
 #include "app/desktop/base/banner.h"
 #include "app/desktop/base/messagebox.h"
 #include "app/desktop/base/settings.h"
+#include "app/desktop/export/exportpanel.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/filedrops.h"
 #include "app/desktop/files/filenotices.h"
@@ -14,21 +15,32 @@
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/recovery.h"
 #include "app/desktop/files/rulefiles.h"
+#include "app/desktop/modes/deliverpage.h"
+#include "app/desktop/modes/designpage.h"
+#include "app/desktop/modes/explorepage.h"
+#include "app/desktop/modes/profilepage.h"
+#include "app/desktop/modes/runact.h"
+#include "app/desktop/panels/modepage.h"
+#include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/pictures/pictureactions.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
 #include "app/desktop/window/columnsettings.h"
-#include "app/desktop/window/docks.h"
+#include "app/desktop/window/dropdown.h"
 #include "app/desktop/window/helpwindow.h"
+#include "app/desktop/window/keyfocus.h"
 #include "app/desktop/window/palettesources.h"
 #include "app/desktop/window/shortcutsheet.h"
 #include "app/desktop/window/statusline.h"
+#include "app/desktop/window/viewwaker.h"
 #include "app/desktop/window/welcome.h"
 #include "app/worker/workercommand.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/compare/compareview.h"
+#include "widgets/compare/variantsview.h"
 #include "widgets/controls/windowplace.h"
 #include "widgets/cost/collectivesview.h"
 #include "widgets/cost/costview.h"
@@ -50,14 +62,15 @@
 #include "widgets/mesh/meshview.h"
 #include "widgets/rules/rulesview.h"
 #include "widgets/strategy/strategyeditor.h"
+#include "widgets/strategy/strategylist.h"
 #include "widgets/tables/listfilter.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"
+#include "widgets/workbench/findingsbadge.h"
 #include "widgets/workbench/summarybar.h"
 
 #include <QApplication>
 #include <QCloseEvent>
-#include <QDockWidget>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenuBar>
@@ -65,7 +78,6 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStatusBar>
-#include <QTabBar>
 #include <QThread>
 #include <QToolBar>
 #include <QUndoStack>
@@ -73,16 +85,6 @@
 #include <algorithm>
 
 namespace shardboard {
-
-namespace {
-
-void sizeCentre(QSplitter* upper, QSplitter* bench)
-{
-    upper->setSizes({ 380, 570 });
-    bench->setSizes({ 400, 265 });
-}
-
-} // namespace
 
 MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     : QMainWindow(parent)
@@ -97,7 +99,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     , m_recovery(new Recovery(m_document, settings.unsavedFolder(), this))
     , m_notices(new FileNotices(m_document, m_fileActions, m_recovery, new FileWatch(m_document, this), m_banner, this))
     , m_pictures(new PictureActions(m_document, settings, m_banner, this, [this](const QString& name) { return showView(name); }))
-    , m_docks(new Docks(this))
+    , m_workbench(new Workbench)
 {
     installAccessibleCanvases();
     showPlainText();
@@ -107,9 +109,13 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
             QString::fromStdString(mpirunCommand(*program, std::clamp(QThread::idealThreadCount(), 2, 8)).value_or("")));
     setWindowIcon(QIcon(QStringLiteral(":/icons/shardboard.png")));
     connect(new FileDrops(this), &FileDrops::dropped, this, &MainWindow::openDropped);
+    new ViewWaker(this);
+    new KeyFocus(this);
     createActions();
-    createCentre();
-    createDocks();
+    createPages();
+    createPanels();
+    createModes();
+    createBar();
     createPictureActions();
     createMenus();
     connectDocument();
@@ -127,24 +133,19 @@ MainWindow::~MainWindow() = default;
 
 QStringList MainWindow::viewNames() const
 {
-    QStringList out { QStringLiteral("window"), QStringLiteral("mesh"), QStringLiteral("tiles"), QStringLiteral("flow") };
-    for (const QDockWidget* dock : m_docks->all())
-        out << dock->objectName();
+    QStringList out { QStringLiteral("window") };
+    for (const Panel* panel : m_workbench->all())
+        out << panel->objectName();
+    for (const WorkMode mode : kWorkModes)
+        out << modeId(mode);
     return out;
 }
 
 void MainWindow::createPictureActions()
 {
-    std::vector<PictureActions::View> views;
-    for (const QString& name : viewNames()) {
-        const QDockWidget* dock = m_docks->find(name);
-        const QString title = dock != nullptr ? dock->windowTitle()
-            : name == QLatin1String("window") ? tr("Whole Window")
-            : name == QLatin1String("mesh")   ? tr("Mesh")
-            : name == QLatin1String("tiles")  ? tr("Tiles")
-                                              : tr("Flow");
-        views.push_back({ name, title });
-    }
+    std::vector<PictureActions::View> views { { QStringLiteral("window"), tr("Whole Window") } };
+    for (const Panel* panel : m_workbench->all())
+        views.push_back({ panel->objectName(), panel->windowTitle() });
     m_pictures->add(m_actions, views);
 }
 
@@ -152,45 +153,23 @@ void MainWindow::offerRecovery() { m_notices->offerRecovery(); }
 
 QWidget* MainWindow::showView(const QString& name)
 {
-    if (name == QLatin1String("window"))
-        return this;
-    if (name == QLatin1String("mesh"))
-        return m_meshView;
-    if (name == QLatin1String("tiles"))
-        return m_tileView;
-    if (name == QLatin1String("flow"))
-        return findChild<FlowView*>();
-    const QDockWidget* dock = m_docks->find(name);
-    m_docks->raise(name);
-    return dock == nullptr ? nullptr : dock->widget();
+    for (const WorkMode mode : kWorkModes)
+        if (name == modeId(mode))
+            m_workbench->setMode(mode);
+    m_workbench->raise(name);
+    const Panel* panel = m_workbench->find(name);
+    return panel != nullptr ? panel->widget() : viewNames().contains(name) ? this : nullptr;
 }
 
-void MainWindow::createCentre()
+void MainWindow::createPages()
 {
-    auto* upper = new QSplitter(Qt::Horizontal);
-    upper->setObjectName(QStringLiteral("upperSplitter"));
-    m_meshView = new MeshView(m_document);
-    m_tileView = new TileView(m_document);
-    upper->addWidget(m_meshView);
-    upper->addWidget(m_tileView);
-    auto* bench = new QSplitter(Qt::Vertical);
-    bench->setObjectName(QStringLiteral("benchSplitter"));
-    bench->addWidget(upper);
-    auto* flow = new FlowView(m_document);
-    m_meshView->follow(flow->player());
-    bench->addWidget(flow);
-    for (QSplitter* splitter : { upper, bench }) {
-        splitter->setChildrenCollapsible(false);
-        splitter->setHandleWidth(1);
-    }
-    sizeCentre(upper, bench);
     m_pages = new QStackedWidget;
     auto* welcome = new QScrollArea; // it may be higher than a small window
     welcome->setWidgetResizable(true);
     welcome->setFocusPolicy(Qt::NoFocus);
     welcome->setWidget(new Welcome(*m_actions, m_recent));
     m_pages->addWidget(welcome);
-    m_pages->addWidget(bench);
+    m_pages->addWidget(m_workbench);
     auto* centre = new QWidget(this);
     auto* layout = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, centre);
     layout->addWidget(m_banner);
@@ -200,30 +179,90 @@ void MainWindow::createCentre()
     setCentralWidget(centre);
 }
 
-/// Their usual places for panels, tool bar and the parts of the middle.
+/// Their usual places and sizes for panels, and the bar.
 void MainWindow::resetLayout()
 {
-    m_actions->get(QStringLiteral("view.move"))->setChecked(false);
     m_bar->show();
-    sizeCentre(findChild<QSplitter*>(QStringLiteral("upperSplitter")), findChild<QSplitter*>(QStringLiteral("benchSplitter")));
-    m_docks->reset();
+    m_workbench->reset();
 }
 
-void MainWindow::createDocks()
+void MainWindow::createBar()
 {
-    using Place = Docks::Place;
     m_bar = addToolBar(tr("Summary"));
     m_bar->setObjectName(QStringLiteral("summary"));
     m_bar->setMovable(false);
-    auto* summary = new SummaryBar(m_document);
-    summary->setFinder(m_actions->get(QStringLiteral("edit.palette")));
-    summary->addAction(m_actions->get(QStringLiteral("run.start")), true);
-    summary->addAction(m_actions->get(QStringLiteral("file.exportJax")), false);
-    m_bar->addWidget(summary);
+    m_summary = new SummaryBar(m_document);
+    m_summary->setFinder(m_actions->get(QStringLiteral("edit.palette")));
+    m_summary->setAct(m_actions->get(QStringLiteral("mode.act")), m_actions->get(QStringLiteral("mode.stop")));
+    m_bar->addWidget(m_summary);
     m_bar->toggleViewAction()->setVisible(false);
-    const auto add = [this](const char* name, const QString& title, QWidget* content, Place place) {
-        return m_docks->add(QString::fromLatin1(name), title, content, place);
+    for (const WorkMode mode : kWorkModes)
+        m_summary->modes()->followTip(mode, m_actions->get(QStringLiteral("mode.") + modeId(mode)));
+    connect(m_summary->modes(), &ModeBar::chosen, m_workbench, &Workbench::setMode);
+    Panel* findings = m_workbench->find(QStringLiteral("findings"));
+    m_findings = new DropDown(findings, m_summary->badge(), this);
+    m_workbench->setElsewhere(findings, [this](bool open) { m_findings->setOpen(open); });
+    connect(m_summary->badge(), &FindingsBadge::clicked, this, [this] { m_findings->setOpen(!m_findings->isOpen()); });
+    connect(m_workbench, &Workbench::modeChanged, this, [this](WorkMode mode) {
+        m_summary->modes()->setMode(mode);
+        m_findings->setOpen(false);
+        for (const WorkMode one : kWorkModes)
+            m_actions->get(QStringLiteral("mode.") + modeId(one))->setChecked(one == mode);
+        showAct();
+    });
+    m_bar->hide();
+}
+
+/// What F5 and the button of the bar do now.
+void MainWindow::showAct()
+{
+    const ModePage::Act act = m_workbench->page()->act();
+    QAction* action = m_actions->get(QStringLiteral("mode.act"));
+    action->setText(act.text);
+    action->setIconText(act.sign + act.text);
+    m_actions->setTip(QStringLiteral("mode.act"), act.tip);
+    m_actions->setEnabled(QStringLiteral("mode.act"), act.can && !act.running, act.whyNot);
+    m_actions->setEnabled(QStringLiteral("mode.stop"), act.running, tr("nothing is running"));
+    if (m_summary != nullptr)
+        m_summary->showStop(act.running);
+}
+
+void MainWindow::createModes()
+{
+    const auto panel = [this](const char* name) { return m_workbench->find(QLatin1String(name)); };
+    auto* run = new RunAct(
+        m_document, m_engine, m_runPanel, [this] { showRun(); }, this);
+    auto* exporter = findChild<ExportPanel*>();
+    ModePage* pages[] = {
+        new DesignPage({ panel("mesh"), panel("tiles"), panel("flow"), { panel("collectives"), panel("rules"), panel("cuts") } },
+                       run, this),
+        new ExplorePage(m_document, panel("variants"), panel("compare"), m_compare, this),
+        new ProfilePage(panel("memory"), panel("cost"), panel("run"), run, this),
+        new DeliverPage(panel("export"), exporter, this),
     };
+    for (ModePage* page : pages) {
+        m_workbench->addPage(page);
+        connect(page, &ModePage::actChanged, this, &MainWindow::showAct);
+    }
+    m_workbench->setLeft(panel("weights"));
+    for (const char* name : { "inspector", "decisions", "history" })
+        m_workbench->addRight(panel(name));
+    for (const char* name : { "strategy", "explain", "hardware" })
+        m_workbench->addOptionalRight(panel(name));
+    for (const Panel* one : m_workbench->all())
+        ListFilter::installIn(one->widget());
+    m_workbench->reset();
+}
+
+void MainWindow::createPanels()
+{
+    const auto add = [this](const char* name, const QString& title, QWidget* content) {
+        return m_workbench->add(QString::fromLatin1(name), title, content);
+    };
+    m_meshView = new MeshView(m_document);
+    m_tileView = new TileView(m_document);
+    auto* flow = new FlowView(m_document);
+    m_meshView->follow(flow->player());
     m_runPanel = new RunPanel(m_document, m_engine);
     auto* history = new HistoryView(m_document);
     new HistoryFiles(m_document, history, m_settings, m_banner, this);
@@ -231,64 +270,76 @@ void MainWindow::createDocks()
     auto* inspector = new InspectorPanel(m_document);
     connect(weights, &WeightPanel::strategyRequested, this, &MainWindow::editStrategy);
     connect(inspector, &InspectorPanel::strategyRequested, this, [this] { editStrategy(false); });
-    add("weights", tr("Weights"), weights, Place::Left);
-    add("inspector", tr("Inspector"), inspector, Place::Right);
-    add("strategy", tr("Strategy"), new StrategyEditor(m_document), Place::Right);
+    add("mesh", tr("Mesh"), m_meshView);
+    add("tiles", tr("Tiles"), m_tileView);
+    add("flow", tr("Flow"), flow);
+    add("weights", tr("Weights"), weights);
+    add("inspector", tr("Inspector"), inspector);
+    add("strategy", tr("Strategy"), new StrategyEditor(m_document));
     auto* collectives = new CollectivesView(m_document);
     connect(collectives, &CollectivesView::pickerRefused, m_banner, &Banner::showError);
-    add("collectives", tr("Collectives"), collectives, Place::Bottom);
-    add("cost", tr("Cost"), new CostView(m_document), Place::Bottom);
+    add("collectives", tr("Collectives"), collectives);
+    add("cost", tr("Cost"), new CostView(m_document));
     auto* explanation = new ExplainView(m_document);
     auto* pins = new PinsView(m_document);
-    add("explain", tr("Why"), explanation, Place::Bottom);
-    add("pins", tr("Pins"), pins, Place::Bottom);
+    add("explain", tr("Why"), explanation);
+    auto* strategies = new StrategyList(m_document);
+    connect(strategies, &StrategyList::editRequested, this, [this] { editStrategy(false); });
+    auto* decisions = new QSplitter(Qt::Vertical);
+    decisions->setObjectName(QStringLiteral("decisionsSplitter"));
+    decisions->setChildrenCollapsible(false);
+    decisions->setHandleWidth(1);
+    decisions->addWidget(strategies);
+    decisions->addWidget(pins);
+    add("decisions", tr("Decisions"), decisions);
     const auto showPin = [this, pins](int pin) {
-        m_docks->raise(QStringLiteral("pins"));
+        m_workbench->raise(QStringLiteral("decisions"));
         pins->showPin(pin);
     };
     connect(explanation, &ExplainView::pinNamed, this, showPin);
     connect(inspector, &InspectorPanel::pinNamed, this, showPin);
-    connect(inspector, &InspectorPanel::explanationRequested, this, [this] { m_docks->raise(QStringLiteral("explain")); });
-    add("cuts", tr("Cuts"), new CutsView(m_document), Place::Bottom);
+    connect(inspector, &InspectorPanel::explanationRequested, this, [this] { m_workbench->raise(QStringLiteral("explain")); });
+    add("cuts", tr("Cuts"), new CutsView(m_document));
     auto* findings = new FindingsView(m_document);
     m_actions->adopt(QStringLiteral("edit.repair"), findings->repairAction());
-    add("findings", tr("Findings"), findings, Place::Bottom);
+    add("findings", tr("Findings"), findings);
     m_rules = new RulesView(m_document);
     m_ruleFiles = new RuleFiles(m_document, m_rules, m_settings, m_banner, this);
-    connect(m_ruleFiles, &RuleFiles::taken, this, [this] { m_docks->raise(QStringLiteral("rules")); });
+    connect(m_ruleFiles, &RuleFiles::taken, this, [this] { m_workbench->raise(QStringLiteral("rules")); });
     const auto showPlace = [this, showPin](const FindingPlace& place) {
         if (place.kind == FindingPlace::Kind::Pin) {
             showPin(place.index);
         } else if (place.kind == FindingPlace::Kind::Memory) {
-            m_docks->raise(QStringLiteral("memory"));
+            m_workbench->raise(QStringLiteral("memory"));
         } else if (place.kind == FindingPlace::Kind::Rules) {
-            m_docks->raise(QStringLiteral("rules"));
+            m_workbench->raise(QStringLiteral("rules"));
             m_rules->showRules(place.name);
         }
     };
     connect(findings, &FindingsView::placeChosen, this, showPlace);
     connect(inspector, &InspectorPanel::placeChosen, this, showPlace);
-    add("rules", tr("Rules"), m_rules, Place::Bottom);
+    add("rules", tr("Rules"), m_rules);
     auto* memory = new MemoryView(m_document);
     connect(memory, &MemoryView::refused, m_banner, &Banner::showError);
-    add("memory", tr("Memory"), memory, Place::Bottom);
+    add("memory", tr("Memory"), memory);
     m_compare = new CompareView(m_document);
     connect(m_compare, &CompareView::refused, m_banner, &Banner::showError);
     connect(m_compare, &CompareView::fileWanted, this, [this] { compareWithFile(); });
-    add("compare", tr("Compare"), m_compare, Place::Bottom);
-    add("run", tr("Run"), m_runPanel, Place::Bottom);
-    add("history", tr("History"), history, Place::Right);
+    add("variants", tr("Variants"), new VariantsView(m_document, m_compare));
+    add("compare", tr("Differences"), m_compare);
+    add("run", tr("Run"), m_runPanel);
+    add("history", tr("History"), history);
     // It lays out all of its rows at every edit, seen or not.
-    connect(m_docks->find(QStringLiteral("history")), &QDockWidget::visibilityChanged, history, &HistoryView::setSeen);
+    connect(m_workbench->find(QStringLiteral("history")), &Panel::visibilityChanged, history, &HistoryView::setSeen);
     auto* hardware = new HardwareView(m_document);
     connect(hardware, &HardwareView::refused, m_banner, &Banner::showError);
     m_hardwareFiles = new HardwareFiles(hardware, m_settings, m_banner, this);
-    m_docks->add(QStringLiteral("hardware"), tr("Hardware"), hardware, Place::Right, false);
-    for (const QDockWidget* dock : m_docks->all())
-        ListFilter::installIn(dock->widget());
-    m_docks->reset();
-    m_docks->setVisible(false);
-    m_bar->hide();
+    add("hardware", tr("Hardware"), hardware);
+    auto* exporter = new ExportPanel(m_document, [this] { return m_fileActions->exportFolder(); });
+    connect(exporter, &ExportPanel::exportWanted, m_fileActions, &FileActions::writeExport);
+    connect(exporter, &ExportPanel::weightWanted, m_fileActions, &FileActions::showWeight);
+    connect(m_fileActions->work(), &LongWork::ended, exporter, &ExportPanel::renew);
+    add("export", tr("Export to JAX"), exporter);
 }
 
 void MainWindow::connectDocument()
@@ -308,10 +359,10 @@ void MainWindow::showDocument()
     if (!m_shown) {
         m_shown = true;
         m_bar->show();
-        m_docks->restore(m_settings.windowState());
-        for (QSplitter* splitter : m_pages->findChildren<QSplitter*>())
-            splitter->restoreState(m_settings.splitter(splitter->objectName()));
         m_pages->setCurrentIndex(1);
+        m_workbench->restore(m_settings.windowState());
+        for (const char* name : { "explainSplitter", "decisionsSplitter" })
+            findChild<QSplitter*>(QLatin1String(name))->restoreState(m_settings.splitter(QLatin1String(name)));
         if (auto* tree = findChild<QWidget*>(QStringLiteral("weightTree")))
             tree->setFocus();
     }
@@ -319,15 +370,10 @@ void MainWindow::showDocument()
         selectFirstCut();
     updateTitle();
     updateActions();
-    const auto& findings = m_document->evaluation()->findings;
-    m_docks->find(QStringLiteral("collectives"))
+    m_workbench->find(QStringLiteral("collectives"))
         ->setWindowTitle(tr("Collectives %1").arg(m_document->evaluation()->plan.collectives.size()));
-    m_docks->find(QStringLiteral("findings"))
-        ->setWindowTitle(findings.empty() ? tr("Findings") : tr("Findings %1").arg(findings.size()));
-    const auto& pins = m_document->design().pins;
-    m_docks->find(QStringLiteral("pins"))->setWindowTitle(pins.empty() ? tr("Pins") : tr("Pins %1").arg(pins.size()));
     const auto& rules = m_document->design().rules.rules;
-    m_docks->find(QStringLiteral("rules"))->setWindowTitle(rules.empty() ? tr("Rules") : tr("Rules %1").arg(rules.size()));
+    m_workbench->find(QStringLiteral("rules"))->setWindowTitle(rules.empty() ? tr("Rules") : tr("Rules %1").arg(rules.size()));
 }
 
 /// Something to look at in a design that was just opened: the first matrix of a layer that is cut, or else the first weight.
@@ -340,11 +386,11 @@ void MainWindow::selectFirstCut()
     m_document->selection()->setWeight(weights.empty() ? -1 : cut == weights.end() ? 0 : static_cast<int>(cut - weights.begin()));
 }
 
-void MainWindow::showRun() { m_docks->raise(QStringLiteral("run")); }
+void MainWindow::showRun() { m_workbench->raise(QStringLiteral("run")); }
 
 void MainWindow::editStrategy(bool asSpec)
 {
-    m_docks->raise(QStringLiteral("strategy"));
+    m_workbench->raise(QStringLiteral("strategy"));
     findChild<StrategyEditor*>()->beginEdit(asSpec);
 }
 
@@ -362,7 +408,7 @@ void MainWindow::compareWithFile()
                                                       tr("Designs (*.shardboard);;All files (*)"));
     if (path.isEmpty())
         return;
-    m_docks->raise(QStringLiteral("compare"));
+    m_workbench->raise(QStringLiteral("compare"));
     const Status status = m_compare->open(path);
     if (!status.ok())
         m_banner->showError(qstr(status.error().text()));
@@ -429,36 +475,16 @@ void MainWindow::showAbout()
     box->exec();
 }
 
-/// For Qt panels behind other tabs are visible (it moves them out of the window), and so is a tab bar without tabs. Tab leaves them
-/// out.
-bool MainWindow::focusNextPrevChild(bool next)
-{
-    constexpr int kMost = 2000; // there is always one that can be seen
-    for (int i = 0; i < kMost; ++i) {
-        if (!QMainWindow::focusNextPrevChild(next))
-            return false;
-        const QWidget* at = focusWidget();
-        if (const auto* tabs = qobject_cast<const QTabBar*>(at); tabs != nullptr && tabs->count() == 0)
-            continue;
-        const QDockWidget* dock = nullptr;
-        for (; at != nullptr && dock == nullptr; at = at->parentWidget())
-            dock = qobject_cast<const QDockWidget*>(at);
-        if (dock == nullptr || dock->isFloating() || dock->geometry().intersects(rect()))
-            return true;
-    }
-    return true;
-}
-
 void MainWindow::closeEvent(QCloseEvent* event)
 {
     if (!m_fileActions->mayReplace()) {
         event->ignore();
         return;
     }
-    m_settings.setWindow(saveGeometry(), m_shown ? m_docks->save() : m_settings.windowState());
-    for (const QSplitter* splitter : m_pages->findChildren<QSplitter*>())
-        if (m_shown && !splitter->objectName().isEmpty())
-            m_settings.setSplitter(splitter->objectName(), splitter->saveState());
+    m_settings.setWindow(saveGeometry(), m_shown ? m_workbench->save() : m_settings.windowState());
+    for (const char* name : { "explainSplitter", "decisionsSplitter" })
+        if (m_shown)
+            m_settings.setSplitter(QLatin1String(name), findChild<QSplitter*>(QLatin1String(name))->saveState());
     m_engine->stop();
     event->accept();
 }

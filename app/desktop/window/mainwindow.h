@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window: composes document, views, docks, actions and the engine. Everything with a decision in it lives elsewhere.
+// The window: composes document, views, modes, actions and the engine. Everything with a decision in it lives elsewhere.
 #pragma once
 
 #include <QMainWindow>
@@ -14,7 +14,7 @@ class Actions;
 class Banner;
 class CommandPalette;
 class CompareView;
-class Docks;
+class DropDown;
 class Document;
 class EngineSession;
 class FileActions;
@@ -29,7 +29,9 @@ class RulesView;
 class RunPanel;
 class Settings;
 class ThemeControl;
+class SummaryBar;
 class TileView;
+class Workbench;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -41,7 +43,7 @@ public:
     Actions* actionRegistry() const { return m_actions; }
     FileActions* fileActions() const { return m_fileActions; }
     RecentFiles* recentFiles() const { return m_recent; }
-    Docks* docks() const { return m_docks; }
+    Workbench* workbench() const { return m_workbench; }
     Banner* banner() const { return m_banner; }
     EngineSession* engine() const { return m_engine; }
     RunPanel* runPanel() const { return m_runPanel; }
@@ -50,7 +52,7 @@ public:
     RulesView* rulesView() const { return m_rules; }
     RuleFiles* ruleFiles() const { return m_ruleFiles; }
     Recovery* recovery() const { return m_recovery; }
-    /// Views that can be saved as pictures: docks by their names, `mesh`, `tiles`, `flow`, and `window`.
+    /// Views that can be saved as pictures: `window`, panels by their names, and modes (`explore`), which are the window, too.
     QStringList viewNames() const;
     /// Brought to the front. Null for an unknown name.
     QWidget* showView(const QString& name);
@@ -58,16 +60,18 @@ public:
     void offerRecovery();
 
 protected:
-    bool focusNextPrevChild(bool next) override;
     void closeEvent(QCloseEvent* event) override;
 
 private:
     void createActions();
     void createMenus();
     void createPictureActions();
-    void createCentre();
-    void createDocks();
+    void createPages();
+    void createPanels();
+    void createModes();
+    void createBar();
     void resetLayout();
+    void showAct();
     void connectDocument();
     void showDocument();
     void selectFirstCut();
@@ -93,7 +97,9 @@ private:
     Recovery* m_recovery;
     FileNotices* m_notices;
     PictureActions* m_pictures;
-    Docks* m_docks;
+    Workbench* m_workbench;
+    SummaryBar* m_summary = nullptr;
+    DropDown* m_findings = nullptr;
     QStackedWidget* m_pages = nullptr; ///< welcome page, workbench
     QToolBar* m_bar = nullptr;
     MeshView* m_meshView = nullptr;

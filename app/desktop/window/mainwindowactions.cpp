@@ -12,18 +12,20 @@
 #include "app/desktop/menus/navigationmenu.h"
 #include "app/desktop/menus/notationmenu.h"
 #include "app/desktop/menus/viewoptions.h"
+#include "app/desktop/panels/modepage.h"
+#include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/pictures/pictureactions.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
-#include "app/desktop/window/docks.h"
 #include "model/session/document.h"
 #include "widgets/compare/compareview.h"
+#include "widgets/findings/findingsview.h"
 #include "widgets/rules/rulesview.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"
 
 #include <QAction>
-#include <QDockWidget>
 #include <QMenuBar>
 #include <QUndoStack>
 
@@ -57,20 +59,40 @@ void MainWindow::createActions()
     m_actions->setTip(id("edit.palette"), tr("Find anything by its name"));
     m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
     m_actions->add(id("hardware.edit"), tr("&Edit Hardware …"), tr("Ctrl+H"),
-                   [this] { m_docks->raise(QStringLiteral("hardware")); });
+                   [this] { m_workbench->raise(QStringLiteral("hardware")); });
     m_actions->add(id("hardware.open"), tr("Hardware from &File …"), {}, [this] { m_hardwareFiles->open(); });
     m_actions->add(id("compare.keep"), tr("&Keep for Comparison"), tr("Ctrl+Shift+K"), [this] {
-        m_docks->raise(QStringLiteral("compare"));
+        m_workbench->raise(QStringLiteral("compare"));
         m_compare->keep();
     });
     m_actions->add(id("compare.open"), tr("&Compare with File …"), {}, [this] { compareWithFile(); });
-    m_actions->add(id("run.start"), tr("&Run"), tr("F5"), [this] {
+    for (const WorkMode mode : kWorkModes) {
+        const QString name = QStringLiteral("mode.") + modeId(mode);
+        m_actions->add(name, modeTitle(mode), QStringLiteral("Ctrl+%1").arg(static_cast<int>(mode) + 1),
+                       [this, mode] { m_workbench->setMode(mode); });
+        m_actions->setTip(name, modeWhat(mode));
+        m_actions->get(name)->setCheckable(true);
+        m_actions->get(name)->setChecked(mode == WorkMode::Design);
+    }
+    m_actions->add(id("mode.act"), tr("&Run"), tr("F5"), [this] { m_workbench->page()->perform(); });
+    m_actions->add(id("mode.stop"), tr("&Stop"), tr("Shift+F5"), [this] { m_workbench->page()->stop(); });
+    m_actions->get(id("mode.stop"))->setIconText(tr("■ Stop"));
+    m_actions->setTip(id("mode.stop"), tr("Stop what the mode's button started"));
+    m_actions->add(id("panel.maximize"), tr("Ma&ximize Panel"), tr("Ctrl+Shift+M"), [this] { m_workbench->maximizeFocused(); });
+    m_actions->setTip(id("panel.maximize"), tr("The panel with the focus alone; the same or Esc brings the others back"));
+    m_actions->add(id("panel.next"), tr("Ne&xt Panel"), tr("F6"), [this] { m_workbench->focusNext(false); });
+    m_actions->add(id("panel.previous"), tr("Pre&vious Panel"), tr("Shift+F6"), [this] { m_workbench->focusNext(true); });
+    m_actions->add(id("panel.inspector"), tr("Go to &Inspector"), tr("F4"), [this] { m_workbench->toggleInspector(); });
+    m_actions->setTip(id("panel.inspector"), tr("The inspector; in a narrow window it is a drawer that comes and goes"));
+    m_actions->add(id("findings.next"), tr("Next Fi&nding"), tr("F8"), [this] { findChild<FindingsView*>()->showNext(1); });
+    m_actions->add(id("findings.previous"), tr("Previous Fin&ding"), tr("Shift+F8"),
+                   [this] { findChild<FindingsView*>()->showNext(-1); });
+    m_actions->add(id("run.start"), tr("&Run in Profile"), {}, [this] {
         showRun();
         m_runPanel->run();
     });
-    m_actions->get(id("run.start"))->setIconText(tr("▶ Run"));
     m_actions->setTip(id("run.start"), tr("Run the plan on this machine and check its numbers"));
-    m_actions->add(id("run.cancel"), tr("&Cancel"), tr("Shift+F5"), [this] { m_engine->cancel(); });
+    m_actions->add(id("run.cancel"), tr("&Cancel the Run"), {}, [this] { m_engine->cancel(); });
     m_actions->add(id("run.restart"), tr("Restart &Engine"), {}, [this] { m_engine->restart(); });
     m_actions->add(id("view.allWeights"), tr("&All Weights"), tr("Ctrl+Shift+A"), [this] { m_tileView->showAll(true); });
     m_actions->add(id("view.oneDevice"), tr("All &on One Device"), tr("Ctrl+Shift+D"), [this] { m_tileView->showHeld(); });
@@ -108,6 +130,8 @@ void MainWindow::createMenus()
     add(edit, "edit.find");
     add(edit, "edit.strategy");
     add(edit, "edit.repair");
+    add(edit, "findings.next");
+    add(edit, "findings.previous");
     QMenu* design = menuBar()->addMenu(tr("&Design"));
     new DesignMenu(m_document, m_banner, design);
     if (auto* hardware = design->findChild<QMenu*>(QStringLiteral("hardwareMenu"))) {
@@ -121,14 +145,19 @@ void MainWindow::createMenus()
     design->addSeparator();
     design->addMenu(m_rules->menu());
     QMenu* view = menuBar()->addMenu(tr("&View"));
-    for (QDockWidget* dock : m_docks->all())
-        view->addAction(m_actions->adopt(QStringLiteral("view.panel.") + dock->objectName(), dock->toggleViewAction()));
+    for (const WorkMode mode : kWorkModes)
+        view->addAction(m_actions->get(QStringLiteral("mode.") + modeId(mode)));
     view->addSeparator();
-    auto* movable = new QAction(tr("&Move Panels"), m_actions);
-    movable->setCheckable(true);
-    view->addAction(m_actions->adopt(QStringLiteral("view.move"), movable));
-    m_actions->setTip(QStringLiteral("view.move"), tr("Show the title bars by which panels can be moved, floated and closed"));
-    connect(movable, &QAction::toggled, m_docks, &Docks::setMovable);
+    QMenu* panels = view->addMenu(tr("&Panels"));
+    for (const Panel* panel : m_workbench->all()) {
+        const QString name = panel->objectName();
+        panels->addAction(m_actions->add(QStringLiteral("view.panel.") + name, panel->windowTitle(), {},
+                                         [this, name] { m_workbench->raise(name); }));
+    }
+    add(view, "panel.maximize");
+    add(view, "panel.next");
+    add(view, "panel.previous");
+    add(view, "panel.inspector");
     add(view, "view.reset");
     view->addSeparator();
     add(view, "view.allWeights");
@@ -140,6 +169,9 @@ void MainWindow::createMenus()
     for (const char* id : { "view.wheelScrolls", "view.reducedMotion" })
         m_actions->adopt(QLatin1String(id), view->findChild<QAction*>(QLatin1String(id)));
     QMenu* run = menuBar()->addMenu(tr("&Run"));
+    add(run, "mode.act");
+    add(run, "mode.stop");
+    run->addSeparator();
     add(run, "run.start");
     add(run, "run.cancel");
     add(run, "run.restart");
@@ -167,6 +199,16 @@ void MainWindow::updateActions()
     enable("view.oneDevice", design);
     enable("edit.find", design);
     enable("edit.strategy", design);
+    for (const WorkMode mode : kWorkModes)
+        m_actions->setEnabled(QStringLiteral("mode.") + modeId(mode), design, tr("no design is open"));
+    for (const char* id : { "panel.maximize", "panel.next", "panel.previous", "panel.inspector" })
+        enable(id, design);
+    const bool findings = design && !m_document->evaluation()->findings.empty();
+    for (const char* id : { "findings.next", "findings.previous" })
+        m_actions->setEnabled(QString::fromLatin1(id), findings, design ? tr("there is no finding") : tr("no design is open"));
+    for (const Panel* panel : m_workbench->all())
+        m_actions->setEnabled(QStringLiteral("view.panel.") + panel->objectName(), design, tr("no design is open"));
+    showAct();
     enable("hardware.edit", design);
     enable("hardware.open", design);
     enable("compare.keep", design);

@@ -13,7 +13,8 @@
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/docks.h"
+#include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"
 #include "tests/widgets/testfonts.h"
@@ -84,7 +85,7 @@ public:
     QString at(const char* name) const { return folder.filePath(QString::fromLatin1(name)); }
     void raise(const char* dock) const
     {
-        window->docks()->raise(QString::fromLatin1(dock));
+        window->workbench()->raise(QString::fromLatin1(dock));
         QCoreApplication::processEvents();
     }
 

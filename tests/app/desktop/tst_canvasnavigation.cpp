@@ -4,7 +4,7 @@
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
 
-#include "app/desktop/window/docks.h"
+#include "app/desktop/panels/workbench.h"
 #include "widgets/canvas/navigation.h"
 #include "widgets/controls/axisdrag.h"
 #include "widgets/flow/flowcanvas.h"
@@ -519,7 +519,7 @@ void TestCanvasNavigation::hoveredWeightShowsEverywhere()
     auto* flow = window.findChild<FlowCanvas*>();
     auto* model = window.tileView()->modelCanvas();
     auto* tiles = window.tileView()->canvas();
-    window.docks()->raise(QStringLiteral("cost"));
+    window.workbench()->raise(QStringLiteral("cost"));
     auto* cost = m_real->child<QTreeWidget>("costTree");
     cost->expandAll();
     selection->clear();

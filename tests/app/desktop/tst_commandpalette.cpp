@@ -8,7 +8,6 @@
 #include "widgets/document/documentview.h"
 #include "widgets/workbench/commandpalette.h"
 
-#include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -87,7 +86,7 @@ void TestCommandPalette::everyActionIsThere()
             });
         QVERIFY2(found, qPrintable(action->objectName() + QLatin1Char(' ') + text));
     }
-    for (const char* text : { "megatron-tp", "dgx-h200", "train", "Dark", "Move Panels", "G1" })
+    for (const char* text : { "megatron-tp", "dgx-h200", "train", "Dark", "Maximize Panel", "G1" })
         QVERIFY2(named(QString::fromLatin1(text)) != entries.end(), text);
 }
 

@@ -14,7 +14,7 @@
 #include "widgets/mesh/meshview.h"
 
 #include <QDir>
-#include <QDockWidget>
+
 #include <QFile>
 #include <QListWidget>
 #include <QMenu>
@@ -88,7 +88,7 @@ void TestHelp::everyFileIsAPageAndEveryPageAFile()
 
 void TestHelp::everyViewHasItsPage()
 {
-    for (const QDockWidget* dock : window->docks()->all())
+    for (const Panel* dock : window->workbench()->all())
         QCOMPARE(HelpWindow::pageOf(dock->widget()), dock->objectName());
     QCOMPARE(HelpWindow::pageOf(window->meshView()), QStringLiteral("mesh"));
     QCOMPARE(HelpWindow::pageOf(window->findChild<QWidget*>(QStringLiteral("tileCanvas"))), QStringLiteral("tiles"));
@@ -166,10 +166,10 @@ void TestHelp::firstSteps()
     window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(16);
     QVERIFY(says(peak()));
     QCOMPARE(document()->evaluation()->findings.front().kind, std::string("over-memory"));
-    window->docks()->raise(QStringLiteral("memory"));
+    window->workbench()->raise(QStringLiteral("memory"));
     QPushButton* apply = nullptr;
     const auto offered = [&] {
-        for (QPushButton* button : window->docks()->find(QStringLiteral("memory"))->findChildren<QPushButton*>())
+        for (QPushButton* button : window->workbench()->find(QStringLiteral("memory"))->findChildren<QPushButton*>())
             if (button->text() == QLatin1String("Apply") && button->isVisible() && button->isEnabled()) {
                 apply = button;
                 return true;
@@ -179,7 +179,7 @@ void TestHelp::firstSteps()
     QTRY_VERIFY_WITH_TIMEOUT(offered(), 20000);
     QTest::mouseClick(apply, Qt::LeftButton);
     QTRY_VERIFY(document()->evaluation()->findings.empty());
-    window->docks()->raise(QStringLiteral("compare")); // 6
+    window->workbench()->raise(QStringLiteral("compare")); // 6
     auto* compare = window->findChild<CompareView*>();
     QVERIFY(compare != nullptr && compare->isVisible());
     const auto written = exportTo(QStringLiteral("jax"), *document(), folder.path()); // 8

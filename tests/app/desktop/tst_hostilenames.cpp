@@ -6,8 +6,8 @@
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/savename.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/pictures/pictures.h"
-#include "app/desktop/window/docks.h"
 #include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/shortcutsheet.h"
 #include "model/io/design/designfile.h"
@@ -22,7 +22,7 @@
 
 #include <QDir>
 #include <QDirIterator>
-#include <QDockWidget>
+
 #include <QFile>
 #include <QFileDialog>
 #include <QImage>
@@ -244,8 +244,8 @@ void TestHostileNames::everyTextOfEveryView()
     TextSinks sinks;
     MainWindow* window = m_window->window.get();
     const std::size_t weights = m_window->document()->evaluation()->weights.size();
-    for (const QDockWidget* dock : window->docks()->all()) {
-        window->docks()->raise(dock->objectName());
+    for (const Panel* dock : window->workbench()->all()) {
+        window->workbench()->raise(dock->objectName());
         m_window->selection()->setWeight(static_cast<int>(sinks.checked())
                                          % static_cast<int>(weights)); // each view with another one
         QCoreApplication::processEvents();
@@ -419,8 +419,8 @@ void TestHostileNames::veryLongNamesLeaveTheWindowItsSize()
         const Status status = m_window->document()->setDesign(modelNamed(name));
         if (!status.ok())
             return QSize();
-        for (const QDockWidget* dock : m_window->window->docks()->all()) {
-            m_window->window->docks()->raise(dock->objectName());
+        for (const Panel* dock : m_window->window->workbench()->all()) {
+            m_window->window->workbench()->raise(dock->objectName());
             QCoreApplication::processEvents();
         }
         return m_window->window->minimumSizeHint();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the real window looks when it is asked to look otherwise: size of text, contrast, patterns in place of hues. All of it at
 // once, and kept. With SHARDBOARD_PICTURES set to a folder the windows are saved there to be looked at.
-#include "app/desktop/window/docks.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/window/fonts.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
@@ -19,7 +19,7 @@
 #include <QAbstractButton>
 #include <QCheckBox>
 #include <QComboBox>
-#include <QDockWidget>
+
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
@@ -281,8 +281,8 @@ void TestLook::noTextIsClipped()
     savePicture(m_it.window.get(), QStringLiteral("welcome-%1pt").arg(points));
     m_it.window->fileActions()->openSample();
     settle();
-    for (const QDockWidget* dock : m_it.window->docks()->all()) {
-        m_it.window->docks()->raise(dock->objectName());
+    for (const Panel* dock : m_it.window->workbench()->all()) {
+        m_it.window->workbench()->raise(dock->objectName());
         settle();
         QStringList now = clipped();
         if (!now.isEmpty()) { // panels may still be on their way to their sizes
@@ -306,7 +306,7 @@ void TestLook::headingsAreWholeOrAway()
         m_it.window->setAnimated(false);
         m_it.theme->setTextSize(points);
         m_it.window->fileActions()->openSample();
-        m_it.window->docks()->raise(QStringLiteral("collectives"));
+        m_it.window->workbench()->raise(QStringLiteral("collectives"));
         settle();
         const auto* heading = m_it.child<QTableView>("collectivesTable")->horizontalHeader();
         for (int column = 0; column + 1 < heading->count(); ++column) { // the last one is elided as its cells are
@@ -321,7 +321,7 @@ void TestLook::headingsAreWholeOrAway()
             if (title->isVisible() && title->text().contains(QChar(0x2026)))
                 QVERIFY2(title->text().size() >= 5, qPrintable(title->text()));
         // The ways out of having no rules do not ask for more room than other panels do.
-        m_it.window->docks()->raise(QStringLiteral("rules"));
+        m_it.window->workbench()->raise(QStringLiteral("rules"));
         settle();
         const auto* rules = m_it.child<QWidget>("rulesView");
         QVERIFY2(rules->minimumSizeHint().width() <= 300 * points / 10,
@@ -344,7 +344,7 @@ void TestLook::largeTextDoesNotGrowTheWindow()
     design.mesh = Mesh::parse("data=4,fsdp=32,model=8").value();
     QVERIFY(m_it.window->document()->edit(design, QStringLiteral("mesh"), Misfits::Replicate).ok());
     for (const char* dock : { "history", "rules", "collectives" }) {
-        m_it.window->docks()->raise(QString::fromLatin1(dock));
+        m_it.window->workbench()->raise(QString::fromLatin1(dock));
         settle();
         QVERIFY2(m_it.window->width() == 1280,
                  qPrintable(QStringLiteral("%1 with %2").arg(m_it.window->width()).arg(QString::fromLatin1(dock))));

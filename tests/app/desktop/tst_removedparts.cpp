@@ -22,7 +22,7 @@
 #include <QChildEvent>
 #include <QClipboard>
 #include <QContextMenuEvent>
-#include <QDockWidget>
+
 #include <QGuiApplication>
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -136,7 +136,7 @@ void TestRemovedParts::findingsRepairedWhileTheirListSleeps()
     auto* all = test.child<QPushButton>("repairAll");
     QVERIFY(all->isVisible() && all->isEnabled());
     all->click();
-    test.window->docks()->raise(QStringLiteral("cost"));
+    test.window->workbench()->raise(QStringLiteral("cost"));
     QTRY_VERIFY(test.document()->undoStack()->count() == 1);
     settle();
     QVERIFY(test.document()->evaluation()->findings.size() < before);
@@ -197,7 +197,7 @@ void TestRemovedParts::copiedWhileItsListSleeps()
     settle();
     QVERIFY(tree->selectionModel()->selectedRows().size() >= 3);
     for (QWidget* widget = tree; widget != nullptr; widget = widget->parentWidget())
-        if (auto* dock = qobject_cast<QDockWidget*>(widget))
+        if (auto* dock = qobject_cast<Panel*>(widget))
             dock->hide();
     settle();
     Design small;

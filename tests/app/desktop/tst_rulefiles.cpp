@@ -12,7 +12,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QDockWidget>
+
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -57,7 +57,7 @@ void TestRuleFiles::droppedRulesAreTaken()
     dropFile(window.get(), write("mine.yml", "logical_axis_rules: [['embed', ['data']], ['mlp', 'model']]\n"), { 600, 400 });
     QTRY_COMPARE(document()->design().rules.rules.size(), std::size_t { 2 });
     QTRY_VERIFY(window->rulesView()->isVisible()); // the tab comes to the front
-    QCOMPARE(window->docks()->find(QStringLiteral("rules"))->windowTitle(), QStringLiteral("Rules 2"));
+    QCOMPARE(window->workbench()->find(QStringLiteral("rules"))->windowTitle(), QStringLiteral("Rules 2"));
     QVERIFY(document()->isModified());
     document()->undoStack()->undo();
     QVERIFY(document()->design().rules.rules.empty());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run panel in little room: its table does not scroll sideways, and an error of any length can be read in full.
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runmodel.h"
 #include "app/desktop/run/runpanel.h"
-#include "app/desktop/window/docks.h"
 #include "app/desktop/window/fonts.h"
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
@@ -12,7 +12,6 @@
 #include "widgets/tables/columnfit.h"
 #include "widgets/tables/elidingheader.h"
 
-#include <QDockWidget>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -173,6 +172,11 @@ void TestRunPanel::longErrorsCanBeRead()
     for (const QWidget* part : { static_cast<QWidget*>(words), static_cast<QWidget*>(test.child<QPushButton>("run.restart")) })
         QVERIFY2(panel->rect().contains(QRect(part->mapTo(panel, QPoint()), part->size())), qPrintable(part->objectName()));
     QVERIFY(words->viewport()->height() >= 2 * QFontMetrics(problem->font()).height());
+    if (words->verticalScrollBar()->maximum() == 0) { // there is room for all of it
+        QVERIFY(words->viewport()->height() >= problem->height());
+        test.window->document()->undoStack()->setClean();
+        return;
+    }
     // More than is in sight: all of it by scrolling, by keys too, and in the tool tip.
     QVERIFY(words->verticalScrollBar()->maximum() > 0);
     QCOMPARE(words->verticalScrollBar()->value(), 0);

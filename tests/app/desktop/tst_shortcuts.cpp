@@ -134,12 +134,12 @@ void TestShortcuts::changedKeysWorkAndAreShownEverywhere()
     QCOMPARE(part<KeyField>("shortcuts.keys")->keys(), wanted);
     click("shortcuts.set");
     QCOMPARE(keysOf("view.allWeights"), wanted);
-    choose("run.start");
-    press(Qt::Key_F6);
+    choose("mode.act");
+    press(Qt::Key_F9);
     press(Qt::Key_Return); // as the button
-    QCOMPARE(keysOf("run.start"), QKeySequence(Qt::Key_F6));
+    QCOMPARE(keysOf("mode.act"), QKeySequence(Qt::Key_F9));
     const QTreeWidgetItem* row = part<QTreeWidget>("shortcuts.list")->currentItem();
-    QCOMPARE(row->text(2), QStringLiteral("F6"));
+    QCOMPARE(row->text(2), QStringLiteral("F9"));
     QVERIFY(row->toolTip(2).contains(QStringLiteral("F5")));
     QVERIFY(row->font(2).bold());
 
@@ -152,12 +152,12 @@ void TestShortcuts::changedKeysWorkAndAreShownEverywhere()
              qPrintable(m_it.action("view.allWeights")->toolTip()));
     bool seen = false; // on the button of the summary
     for (const QPushButton* button : m_it.child<QWidget>("summaryBar")->findChildren<QPushButton*>())
-        seen = seen || (button->toolTip().contains(QStringLiteral("(F6)")) && !button->toolTip().contains(QStringLiteral("F5")));
+        seen = seen || (button->toolTip().contains(QStringLiteral("(F9)")) && !button->toolTip().contains(QStringLiteral("F5")));
     QVERIFY(seen);
     HelpWindow help(*m_it.window->actionRegistry());
     help.showPage(QStringLiteral("shortcuts"));
     const QString page = help.findChild<QTextBrowser*>(QStringLiteral("help.text"))->toPlainText();
-    QVERIFY(page.contains(QStringLiteral("F6")) && page.contains(wanted.toString(QKeySequence::NativeText)));
+    QVERIFY(page.contains(QStringLiteral("F9")) && page.contains(wanted.toString(QKeySequence::NativeText)));
 
     sheet()->hide();
     m_it.window->activateWindow();
@@ -203,7 +203,7 @@ void TestShortcuts::conflictIsNamedAndTakenOnlyOnDemand()
     QCOMPARE(keysOf("file.save"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P));
     QCOMPARE(m_it.action("edit.palette")->shortcuts(),
              QList<QKeySequence> { QKeySequence(Qt::CTRL | Qt::Key_K) }); // the other one stays
-    press(Qt::Key_F8); // of nobody
+    press(Qt::Key_F10); // of nobody
     QVERIFY2(message().contains(QStringLiteral("free")), qPrintable(message()));
     QVERIFY(!part<QPushButton>("shortcuts.take")->isVisible());
 }
@@ -228,10 +228,10 @@ void TestShortcuts::resettingOneMindsConflicts()
 
 void TestShortcuts::keysCanBeTakenAway()
 {
-    choose("run.start");
+    choose("mode.act");
     click("shortcuts.none");
-    QVERIFY(keysOf("run.start").isEmpty());
-    QVERIFY(!m_it.action("run.start")->toolTip().contains(QLatin1Char('(')));
+    QVERIFY(keysOf("mode.act").isEmpty());
+    QVERIFY(!m_it.action("mode.act")->toolTip().contains(QLatin1Char('(')));
     QVERIFY(!part<QPushButton>("shortcuts.none")->isEnabled());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every table of the real window copies all that is selected, with its headings, in three forms; what a person does to columns
 // stays.
-#include "app/desktop/window/docks.h"
+#include "app/desktop/panels/workbench.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/app/desktop/appwindow.h"
@@ -10,7 +10,7 @@
 #include "widgets/tables/tablecopy.h"
 
 #include <QClipboard>
-#include <QDockWidget>
+
 #include <QHeaderView>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -142,8 +142,8 @@ void TestTables::everyTableCopies()
     QVERIFY(document->edit(edited, QStringLiteral("Batch 16")).ok());
     document->selection()->setCollective(CollectiveId(0));
     int copied = 0;
-    for (const QDockWidget* dock : m_it.window->docks()->all()) {
-        m_it.window->docks()->raise(dock->objectName());
+    for (const Panel* dock : m_it.window->workbench()->all()) {
+        m_it.window->workbench()->raise(dock->objectName());
         for (int i = 0; i < 4; ++i)
             QCoreApplication::processEvents();
         for (QAbstractItemView* view : dock->widget()->findChildren<QAbstractItemView*>()) {
@@ -207,7 +207,7 @@ void TestTables::weightsCopyTheirStrategyToo()
 void TestTables::widthsStay()
 {
     m_it.open({ 1600, 1000 });
-    m_it.window->docks()->raise(QStringLiteral("collectives"));
+    m_it.window->workbench()->raise(QStringLiteral("collectives"));
     QCoreApplication::processEvents();
     auto* header = m_it.child<QTableView>("collectivesTable")->horizontalHeader();
     const int usual = header->sectionSize(0);
@@ -221,7 +221,7 @@ void TestTables::widthsStay()
         QCoreApplication::processEvents();
     QCOMPARE(header->sectionSize(0), wide);
     m_it.open({ 1600, 1000 });
-    m_it.window->docks()->raise(QStringLiteral("collectives"));
+    m_it.window->workbench()->raise(QStringLiteral("collectives"));
     for (int i = 0; i < 4; ++i)
         QCoreApplication::processEvents();
     header = m_it.child<QTableView>("collectivesTable")->horizontalHeader();
@@ -232,7 +232,7 @@ void TestTables::widthsStay()
 void TestTables::orderAndSortingStay()
 {
     m_it.open({ 1600, 1000 });
-    m_it.window->docks()->raise(QStringLiteral("collectives"));
+    m_it.window->workbench()->raise(QStringLiteral("collectives"));
     QCoreApplication::processEvents();
     auto* table = m_it.child<QTableView>("collectivesTable");
     QHeaderView* header = table->horizontalHeader();

@@ -4,7 +4,7 @@
 #include "app/desktop/base/banner.h"
 #include "app/desktop/files/newdialog.h"
 #include "app/desktop/files/recentfiles.h"
-#include "app/desktop/window/docks.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/shortcutsheet.h"
 #include "model/session/document.h"
@@ -19,7 +19,7 @@
 #include <QAbstractScrollArea>
 #include <QAccessible>
 #include <QComboBox>
-#include <QDockWidget>
+
 #include <QFile>
 #include <QHeaderView>
 #include <QLineEdit>
@@ -115,7 +115,7 @@ QWidget* panelOf(QWidget* widget)
 {
     QWidget* out = widget;
     for (QWidget* at = widget; at != nullptr; at = at->parentWidget()) {
-        if (qobject_cast<QDockWidget*>(at))
+        if (qobject_cast<Panel*>(at))
             return at;
         if (at->objectName().endsWith(QLatin1String("View")) || at->objectName() == QLatin1String("summaryBar")
             || at->objectName() == QLatin1String("banner"))
@@ -219,48 +219,53 @@ void TestUsability::recentListIsCleared()
 void TestUsability::layoutComesBack()
 {
     m_it.open({ 1360, 780 });
-    QDockWidget* inspector = m_it.window->docks()->find(QStringLiteral("inspector"));
-    QDockWidget* findings = m_it.window->docks()->find(QStringLiteral("findings"));
-    QDockWidget* memory = m_it.window->docks()->find(QStringLiteral("memory"));
-    inspector->setFloating(true);
-    memory->hide();
-    m_it.window->addDockWidget(Qt::LeftDockWidgetArea, findings);
+    Workbench* bench = m_it.window->workbench();
+    m_it.raise("cuts");
     m_it.child<QSplitter>("benchSplitter")->setSizes({ 250, 250 });
+    bench->setMode(WorkMode::Explore);
+    m_it.child<QSplitter>("exploreSplitter")->setSizes({ 120, 400 });
+    m_it.raise("hardware"); // comes when it is asked for
     settle();
-    const QList<int> bench = m_it.child<QSplitter>("benchSplitter")->sizes();
+    const QList<int> design = m_it.child<QSplitter>("benchSplitter")->sizes();
+    const QList<int> explore = m_it.child<QSplitter>("exploreSplitter")->sizes();
     const QSize size = m_it.window->size();
     m_it.open({});
+    bench = m_it.window->workbench();
     QCOMPARE(m_it.window->height(), size.height());
     QVERIFY(m_it.window->width() < size.width()); // the screen of the test is not so wide
-    inspector = m_it.window->docks()->find(QStringLiteral("inspector"));
-    QVERIFY(inspector->isFloating());
-    QVERIFY(m_it.window->docks()->find(QStringLiteral("memory"))->isHidden());
-    QCOMPARE(m_it.window->dockWidgetArea(m_it.window->docks()->find(QStringLiteral("findings"))), Qt::LeftDockWidgetArea);
-    const QList<int> now = m_it.child<QSplitter>("benchSplitter")->sizes();
+    QCOMPARE(bench->mode(), WorkMode::Explore);
+    QVERIFY(bench->find(QStringLiteral("hardware"))->group() != nullptr);
     const auto share = [](const QList<int>& sizes) { return 100 * sizes[0] / (sizes[0] + sizes[1]); };
-    QVERIFY2(std::abs(share(now) - share(bench)) <= 3, qPrintable(QStringLiteral("%1 of %2").arg(share(now)).arg(share(bench))));
+    settle();
+    QVERIFY(std::abs(share(m_it.child<QSplitter>("exploreSplitter")->sizes()) - share(explore)) <= 3);
+    bench->setMode(WorkMode::Design);
+    settle();
+    QVERIFY(bench->find(QStringLiteral("cuts"))->isVisible());
+    const QList<int> now = m_it.child<QSplitter>("benchSplitter")->sizes();
+    QVERIFY2(std::abs(share(now) - share(design)) <= 3, qPrintable(QStringLiteral("%1 of %2").arg(share(now)).arg(share(design))));
 }
 
 void TestUsability::unreadableLayoutFallsBack()
 {
     m_it.open();
+    Workbench* bench = m_it.window->workbench();
     const QByteArray older = m_it.window->saveState(1); // as a version before this one wrote it
-    for (const QByteArray& state : { QByteArray("garbage"), QByteArray(), older, m_it.window->docks()->save().left(40) }) {
-        m_it.window->docks()->find(QStringLiteral("collectives"))->hide();
-        m_it.window->docks()->find(QStringLiteral("weights"))->setFloating(true);
-        QVERIFY(!m_it.window->docks()->restore(state));
-        QVERIFY(!m_it.window->docks()->find(QStringLiteral("collectives"))->isHidden());
-        QVERIFY(!m_it.window->docks()->find(QStringLiteral("weights"))->isFloating());
+    for (const QByteArray& state : { QByteArray("garbage"), QByteArray(), older, bench->save().left(40) }) {
+        m_it.raise("cuts");
+        m_it.raise("memory");
+        QVERIFY(!bench->restore(state));
+        settle();
+        QCOMPARE(bench->mode(), WorkMode::Design);
+        QVERIFY(bench->find(QStringLiteral("collectives"))->isVisible());
     }
     m_it.settings->setWindow(QByteArray("no geometry"), QByteArray("no state"));
-    m_it.settings->setSplitter(QStringLiteral("benchSplitter"), QByteArray("no sizes"));
     MainWindow another(*m_it.settings, *m_it.theme); // a start with such settings
     another.resize(1280, 800);
     another.show();
     another.fileActions()->openSample();
     settle();
     for (const char* name : { "weights", "collectives", "inspector" })
-        QVERIFY2(!another.docks()->find(QString::fromLatin1(name))->isHidden(), name);
+        QVERIFY2(another.workbench()->find(QString::fromLatin1(name))->isVisible(), name);
     const auto sizes = another.findChild<QSplitter*>(QStringLiteral("benchSplitter"))->sizes();
     QVERIFY(sizes[0] > 100 && sizes[1] > 100);
 }
@@ -268,23 +273,19 @@ void TestUsability::unreadableLayoutFallsBack()
 void TestUsability::resetBringsEverythingBack()
 {
     m_it.open();
-    m_it.action("view.move")->setChecked(true);
-    settle();
-    QDockWidget* weights = m_it.window->docks()->find(QStringLiteral("weights"));
-    QVERIFY(weights->titleBarWidget() == nullptr); // Qt's own, to drag
-    weights->setFloating(true);
+    Workbench* bench = m_it.window->workbench();
     m_it.child<QToolBar>("summary")->hide();
-    m_it.window->docks()->find(QStringLiteral("findings"))->hide();
-    m_it.window->docks()->find(QStringLiteral("hardware"))->show();
+    m_it.raise("hardware");
+    m_it.raise("memory");
+    bench->toggleMaximized(bench->find(QStringLiteral("memory")));
     m_it.child<QSplitter>("upperSplitter")->setSizes({ 900, 100 });
     m_it.action("view.reset")->trigger();
     settle();
-    QVERIFY(!weights->isFloating() && weights->isVisible());
-    QCOMPARE(m_it.window->dockWidgetArea(weights), Qt::LeftDockWidgetArea);
+    QVERIFY(bench->find(QStringLiteral("weights"))->isVisible());
     QVERIFY(m_it.child<QToolBar>("summary")->isVisible());
-    QVERIFY(!m_it.window->docks()->find(QStringLiteral("findings"))->isHidden());
-    QVERIFY(m_it.window->docks()->find(QStringLiteral("hardware"))->isHidden()); // as at first
-    QVERIFY(!m_it.window->docks()->isMovable());
+    QVERIFY(bench->maximized() == nullptr);
+    QCOMPARE(bench->mode(), WorkMode::Design);
+    QVERIFY(bench->find(QStringLiteral("hardware"))->group() == nullptr); // as at first
     const auto sizes = m_it.child<QSplitter>("upperSplitter")->sizes();
     QVERIFY(sizes[1] > sizes[0]);
 }
@@ -294,8 +295,8 @@ void TestUsability::usableOnASmallScreen()
     m_it.open({ 1024, 640 });
     settle();
     QCOMPARE(m_it.window->size(), QSize(1024, 640)); // nothing asks for more
-    for (const QDockWidget* dock : m_it.window->docks()->all()) {
-        m_it.window->docks()->raise(dock->objectName());
+    for (const Panel* dock : m_it.window->workbench()->all()) {
+        m_it.window->workbench()->raise(dock->objectName());
         settle();
         QVERIFY2(
             m_it.window->size() == QSize(1024, 640),
@@ -307,42 +308,31 @@ void TestUsability::usableOnASmallScreen()
         if (button->isVisible())
             QVERIFY2(m_it.window->rect().contains(QRect(button->mapTo(m_it.window.get(), QPoint()), button->size())),
                      qPrintable(button->text()));
-    m_it.window->docks()->raise(QStringLiteral("inspector"));
+    m_it.window->workbench()->raise(QStringLiteral("inspector"));
     settle();
     for (const char* name : { "meshCanvas", "tileCanvas", "weightTree" })
         QVERIFY2(m_it.child<QWidget>(name)->width() >= 150 && m_it.child<QWidget>(name)->height() >= 100, name);
 }
 
-/// A panel that comes does not take the room of the weights, and what it took comes back.
+/// A panel that comes does not take the room of the weights, and what it took comes back; columns stay from mode to mode.
 void TestUsability::panelThatComesTakesNoOthersRoom()
 {
-    for (const QSize size : { QSize(1024, 640), QSize(1280, 800) }) {
-        m_it.open(size);
+    m_it.open({ 1280, 800 });
+    settle();
+    Workbench* bench = m_it.window->workbench();
+    const int left = bench->find(QStringLiteral("weights"))->width();
+    const int right = bench->find(QStringLiteral("inspector"))->width();
+    bench->raise(QStringLiteral("hardware"));
+    settle();
+    QCOMPARE(bench->find(QStringLiteral("weights"))->width(), left);
+    bench->close(bench->find(QStringLiteral("hardware")));
+    settle();
+    QCOMPARE(bench->find(QStringLiteral("inspector"))->width(), right);
+    for (const WorkMode mode : kWorkModes) {
+        bench->setMode(mode);
         settle();
-        Docks* docks = m_it.window->docks();
-        const int left = docks->find(QStringLiteral("weights"))->width();
-        const int right = docks->find(QStringLiteral("inspector"))->width();
-        for (int round = 0; round < 2; ++round) {
-            docks->raise(QStringLiteral("hardware"));
-            settle();
-            QCOMPARE(docks->find(QStringLiteral("weights"))->width(), left);
-            QVERIFY2(
-                docks->find(QStringLiteral("hardware"))->width() >= right,
-                qPrintable(
-                    QStringLiteral("%1 of %2 and %3").arg(docks->find(QStringLiteral("hardware"))->width()).arg(right).arg(left)));
-            docks->find(QStringLiteral("hardware"))->hide();
-            settle();
-            QCOMPARE(docks->find(QStringLiteral("weights"))->width(), left);
-            QCOMPARE(docks->find(QStringLiteral("inspector"))->width(), right);
-        }
-        // What a person chose in between is what stays.
-        docks->raise(QStringLiteral("hardware"));
-        settle();
-        m_it.window->resizeDocks({ docks->find(QStringLiteral("weights")) }, { left - 30 }, Qt::Horizontal);
-        settle();
-        docks->find(QStringLiteral("hardware"))->hide();
-        settle();
-        QCOMPARE(docks->find(QStringLiteral("weights"))->width(), left - 30);
+        QCOMPARE(bench->find(QStringLiteral("weights"))->width(), left);
+        QCOMPARE(bench->find(QStringLiteral("inspector"))->width(), right);
     }
 }
 
@@ -444,8 +434,8 @@ void TestUsability::everyControlHasAName()
     findNameless(QAccessible::queryAccessibleInterface(m_it.window.get()), nameless, controls);
     m_it.window->fileActions()->openSample();
     m_it.action("compare.keep")->trigger();
-    for (const QDockWidget* dock : m_it.window->docks()->all()) {
-        m_it.window->docks()->raise(dock->objectName());
+    for (const Panel* dock : m_it.window->workbench()->all()) {
+        m_it.window->workbench()->raise(dock->objectName());
         settle();
         findNameless(QAccessible::queryAccessibleInterface(m_it.window.get()), nameless, controls);
     }
@@ -467,8 +457,8 @@ void TestUsability::buttonsWithoutWordsHaveToolTips()
     m_it.open();
     QStringList silent;
     int seen = 0;
-    for (const QDockWidget* dock : m_it.window->docks()->all()) {
-        m_it.window->docks()->raise(dock->objectName());
+    for (const Panel* dock : m_it.window->workbench()->all()) {
+        m_it.window->workbench()->raise(dock->objectName());
         settle();
         for (const QAbstractButton* button : m_it.window->findChildren<QAbstractButton*>()) {
             const QString text = button->text();
@@ -508,8 +498,8 @@ void TestUsability::everythingIsReachedByTab()
     QTest::qWait(300); // but those that come back with the layout
     QStringList missed;
     std::size_t most = 0;
-    for (const QDockWidget* dock : m_it.window->docks()->all()) {
-        m_it.window->docks()->raise(dock->objectName());
+    for (const Panel* dock : m_it.window->workbench()->all()) {
+        m_it.window->workbench()->raise(dock->objectName());
         settle();
         const auto stops = tabStops();
         most = std::max(most, stops.size());
@@ -566,15 +556,15 @@ void TestUsability::tabFollowsReading()
                 wrong << describe(before) + QStringLiteral("  →  ") + describe(after);
         }
     };
-    for (const QDockWidget* dock : m_it.window->docks()->all()) {
-        m_it.window->docks()->raise(dock->objectName());
+    for (const Panel* dock : m_it.window->workbench()->all()) {
+        m_it.window->workbench()->raise(dock->objectName());
         walk();
     }
     // With an edit, what it enables is in its place, too.
     Design design = m_it.window->document()->design();
     design.workload.batch *= 2;
     QVERIFY(m_it.window->document()->edit(design, QStringLiteral("Another batch")).ok());
-    m_it.window->docks()->raise(QStringLiteral("history"));
+    m_it.window->workbench()->raise(QStringLiteral("history"));
     walk();
     m_it.child<Banner>("banner")->ask(QStringLiteral("Which?"),
                                       { { QStringLiteral("This one"), [] {} }, { QStringLiteral("The other one"), [] {} } });
@@ -595,8 +585,8 @@ void TestUsability::focusIsSeen()
         m_it.theme->setChoice(choice);
         QStringList unseen;
         std::size_t seen = 0;
-        for (const QDockWidget* dock : m_it.window->docks()->all()) {
-            m_it.window->docks()->raise(dock->objectName());
+        for (const Panel* dock : m_it.window->workbench()->all()) {
+            m_it.window->workbench()->raise(dock->objectName());
             settle();
             std::set<QWidget*> met;
             m_it.child<QWidget>("weightTree")->setFocus();

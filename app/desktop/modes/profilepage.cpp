@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/modes/profilepage.h"
+
+#include "app/desktop/modes/runact.h"
+#include "app/desktop/panels/panelgroup.h"
+
+#include <QSplitter>
+
+namespace shardboard {
+
+ProfilePage::ProfilePage(Panel* memory, Panel* cost, Panel* run, const RunAct* act, QObject* parent)
+    : ModePage(WorkMode::Profile, parent)
+    , m_run(act)
+    , m_all(splitter(Qt::Horizontal, "profileSplitter"))
+{
+    constexpr int kMemory = 330;
+    auto* top = new PanelGroup(QStringLiteral("memoryGroup"), tr("Memory"));
+    top->add(memory);
+    setTop(top, kMemory);
+    auto* costs = new PanelGroup(QStringLiteral("costGroup"), tr("Predicted and measured"));
+    costs->add(cost);
+    costs->add(run); // a tab: its table wants all the width
+    m_all->addWidget(costs);
+    setCentre(m_all);
+    connect(act, &RunAct::changed, this, &ProfilePage::actChanged);
+}
+
+void ProfilePage::arrange(const QSize& room) { m_all->setSizes({ room.width() }); }
+
+ModePage::Act ProfilePage::act() const { return m_run->act(); }
+void ProfilePage::perform() { m_run->perform(); }
+void ProfilePage::stop() { m_run->stop(); }
+
+} // namespace shardboard

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/panels/panelgroup.h"
+
+#include "app/desktop/panels/panel.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/plaintext.h"
+
+#include <QAbstractButton>
+#include <QEvent>
+#include <QKeyEvent>
+#include <QStackedWidget>
+#include <QTabBar>
+
+#include <algorithm>
+
+namespace shardboard {
+
+PanelGroup::PanelGroup(const QString& name, const QString& title, QWidget* parent)
+    : QWidget(parent)
+    , m_tabs(new QTabBar(this))
+    , m_stack(new QStackedWidget(this))
+{
+    setObjectName(name);
+    m_tabs->setObjectName(name + QStringLiteral("Tabs"));
+    m_tabs->setAccessibleName(title);
+    m_tabs->setDrawBase(false);
+    m_tabs->setExpanding(false);
+    m_tabs->setElideMode(Qt::ElideNone); // where there is no room for all, they scroll
+    m_tabs->setUsesScrollButtons(true);
+    m_tabs->setTabsClosable(true);
+    m_tabs->setContextMenuPolicy(Qt::CustomContextMenu);
+    m_tabs->installEventFilter(this);
+    m_tabs->hide();
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
+    column->addWidget(m_tabs);
+    column->addWidget(m_stack, 1);
+    hide(); // while it is empty
+    connect(m_tabs, &QTabBar::currentChanged, this, [this](int tab) {
+        if (Panel* panel = panelAt(tab)) {
+            m_stack->setCurrentWidget(panel);
+            Q_EMIT currentChanged(panel);
+        }
+    });
+    connect(m_tabs, &QTabBar::tabBarDoubleClicked, this, [this](int tab) {
+        if (Panel* panel = panelAt(tab))
+            Q_EMIT titleDoubleClicked(panel);
+    });
+    connect(m_tabs, &QTabBar::tabCloseRequested, this, [this](int tab) {
+        if (Panel* panel = panelAt(tab))
+            Q_EMIT closeRequested(panel);
+    });
+    connect(m_tabs, &QWidget::customContextMenuRequested, this, [this](const QPoint& point) {
+        if (Panel* panel = panelAt(m_tabs->tabAt(point)))
+            Q_EMIT menuRequested(panel, m_tabs->mapToGlobal(point));
+    });
+}
+
+Panel* PanelGroup::panelAt(int tab) const
+{
+    return tab < 0 || tab >= static_cast<int>(m_panels.size()) ? nullptr : m_panels[static_cast<std::size_t>(tab)];
+}
+
+void PanelGroup::add(Panel* panel, int at)
+{
+    if (panel->group() == this)
+        return;
+    if (panel->group() != nullptr)
+        panel->group()->remove(panel);
+    if (panel->home() == nullptr)
+        panel->setHome(this);
+    panel->setGroup(this);
+    const int place = at < 0 ? static_cast<int>(m_panels.size()) : std::min(at, static_cast<int>(m_panels.size()));
+    m_panels.insert(m_panels.begin() + place, panel);
+    m_stack->insertWidget(place, panel); // before its tab, which may become the current one
+    m_tabs->insertTab(place, menuText(panel->windowTitle()));
+    if (!panel->isOptional())
+        m_tabs->setTabButton(place, QTabBar::RightSide, nullptr);
+    else if (QWidget* close = m_tabs->tabButton(place, QTabBar::RightSide)) {
+        close->setToolTip(tr("Close %1").arg(panel->windowTitle()));
+        close->setAccessibleName(close->toolTip());
+    }
+    connect(panel, &QWidget::windowTitleChanged, this, [this, panel](const QString& title) {
+        if (const auto it = std::find(m_panels.begin(), m_panels.end(), panel); it != m_panels.end())
+            m_tabs->setTabText(static_cast<int>(it - m_panels.begin()), menuText(title));
+    });
+    connect(panel, &Panel::headingDoubleClicked, this, [this, panel] { Q_EMIT titleDoubleClicked(panel); });
+    update();
+}
+
+void PanelGroup::remove(Panel* panel)
+{
+    const auto it = std::find(m_panels.begin(), m_panels.end(), panel);
+    if (it == m_panels.end())
+        return;
+    disconnect(panel, nullptr, this, nullptr);
+    const int place = static_cast<int>(it - m_panels.begin());
+    m_panels.erase(it);
+    m_stack->removeWidget(panel);
+    panel->hide();
+    panel->setGroup(nullptr);
+    m_tabs->removeTab(place);
+    if (Panel* next = panelAt(m_tabs->currentIndex()))
+        m_stack->setCurrentWidget(next);
+    update();
+}
+
+Panel* PanelGroup::current() const { return panelAt(m_tabs->currentIndex()); }
+
+void PanelGroup::setCurrent(Panel* panel)
+{
+    if (const auto it = std::find(m_panels.begin(), m_panels.end(), panel); it != m_panels.end())
+        m_tabs->setCurrentIndex(static_cast<int>(it - m_panels.begin()));
+}
+
+void PanelGroup::update()
+{
+    m_tabs->setVisible(m_panels.size() > 1 || (m_panels.size() == 1 && !m_panels.front()->hasHeading()));
+    setVisible(!m_panels.empty());
+}
+
+/// The menu of a tab by keys, too.
+bool PanelGroup::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_tabs && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Menu)
+        if (Panel* panel = current()) {
+            Q_EMIT menuRequested(panel, m_tabs->mapToGlobal(m_tabs->tabRect(m_tabs->currentIndex()).bottomLeft()));
+            return true;
+        }
+    return QWidget::eventFilter(watched, event);
+}
+
+} // namespace shardboard

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/window/dropdown.h"
+
+#include "app/desktop/panels/panel.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/theme.h"
+
+#include <QApplication>
+#include <QKeyEvent>
+#include <QMouseEvent>
+
+#include <algorithm>
+
+namespace shardboard {
+
+DropDown::DropDown(shardboard::Panel* panel, QWidget* anchor, QWidget* window)
+    : QFrame(window)
+    , m_panel(panel)
+    , m_anchor(anchor)
+    , m_window(window)
+{
+    setObjectName(QStringLiteral("dropDown"));
+    setFrameShape(QFrame::Box);
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    boxLayout<QVBoxLayout>({ 1, 1, 1, 1 }, 0, this)->addWidget(panel);
+    hide();
+    panel->show(); // with this frame
+    window->installEventFilter(this);
+    QApplication::instance()->installEventFilter(this);
+    connect(qApp, &QApplication::focusChanged, this, [this](const QWidget*, const QWidget* now) {
+        if (isVisible() && now != nullptr && now->window() == m_window && now != this && !isAncestorOf(now)
+            && geometry().intersects(QRect(now->mapTo(m_window, QPoint()), now->size())))
+            setOpen(false); // it lies over what has the focus
+    });
+}
+
+void DropDown::setOpen(bool open)
+{
+    if (open == isVisible())
+        return;
+    if (!open) {
+        const bool focused = isAncestorOf(QApplication::focusWidget());
+        hide();
+        if (focused && m_before != nullptr && m_before->isVisible())
+            m_before->setFocus(Qt::PopupFocusReason);
+        return;
+    }
+    m_before = QApplication::focusWidget();
+    place();
+    show();
+    raise();
+    for (QWidget* child : m_panel->findChildren<QWidget*>())
+        if ((child->focusPolicy() & Qt::TabFocus) && child->isVisible() && child->isEnabled()) {
+            child->setFocus(Qt::PopupFocusReason);
+            break;
+        }
+}
+
+void DropDown::place()
+{
+    const double scale = std::min(1.5, textScale(this));
+    const QSize size(std::min(static_cast<int>(620 * scale), m_window->width() - 16),
+                     std::min(static_cast<int>(360 * scale), m_window->height() * 2 / 3));
+    const QPoint below = m_anchor->mapTo(m_window, QPoint(m_anchor->width(), m_anchor->height() + 4));
+    setGeometry(QRect(QPoint(std::clamp(below.x() - size.width(), 8, m_window->width() - size.width() - 8), below.y()), size));
+}
+
+void DropDown::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Escape)
+        setOpen(false);
+    else
+        QFrame::keyPressEvent(event);
+}
+
+bool DropDown::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_window && event->type() == QEvent::Resize && isVisible())
+        place();
+    if (event->type() == QEvent::MouseButtonPress && isVisible() && watched->isWidgetType()) {
+        const auto* clicked = static_cast<QWidget*>(watched);
+        if (clicked->window() == m_window && clicked != this && !isAncestorOf(clicked) && clicked != m_anchor
+            && !m_anchor->isAncestorOf(clicked))
+            setOpen(false);
+    }
+    return false;
+}
+
+} // namespace shardboard

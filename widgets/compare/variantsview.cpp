@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/compare/variantsview.h"
+
+#include "model/design/compare.h"
+#include "model/hardware/hardware.h"
+#include "widgets/compare/compareview.h"
+#include "widgets/look/boxlayout.h"
+#include "widgets/look/format.h"
+#include "widgets/look/naming.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
+
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPushButton>
+#include <QTreeWidget>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+enum Column {
+    MarkColumn,
+    VariantColumn,
+    MeshColumn,
+    StepColumn,
+    RateColumn,
+    MemoryColumn,
+    MovedColumn,
+    DiffersColumn,
+    ColumnCount
+};
+
+constexpr int kVariantRole = Qt::UserRole; ///< index into the others; -1: the design as it is now
+constexpr int kSortRole = Qt::UserRole + 1;
+
+/// Numbers are sorted by what they are, not by how they are written.
+class Row : public QTreeWidgetItem {
+public:
+    using QTreeWidgetItem::QTreeWidgetItem;
+    bool operator<(const QTreeWidgetItem& other) const override
+    {
+        const int column = treeWidget() != nullptr ? treeWidget()->sortColumn() : 0;
+        const QVariant mine = data(column, kSortRole);
+        return mine.isValid() ? mine.toDouble() < other.data(column, kSortRole).toDouble()
+                              : text(column).localeAwareCompare(other.text(column)) < 0;
+    }
+};
+
+QString namesOf(const DesignDifference& change)
+{
+    if (change.names.empty())
+        return qstr(changePartName(change.part));
+    const QString first = shortName(change.names.front());
+    return change.names.size() == 1 ? first : QObject::tr("%1 and %2 more").arg(first).arg(change.names.size() - 1);
+}
+
+} // namespace
+
+VariantsView::VariantsView(Document* document, CompareView* comparison, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_comparison(comparison)
+    , m_count(new QLabel(this))
+    , m_keep(new QPushButton(tr("Keep This One"), this))
+    , m_list(new QTreeWidget(this))
+    , m_empty(new QWidget(this))
+    , m_emptyText(new QLabel(m_empty))
+    , m_keepFirst(new QPushButton(tr("Keep This One"), m_empty))
+{
+    nameView("variantsView", tr("Variants"));
+    m_count->setObjectName(QStringLiteral("variantsCount"));
+    const QString keeps = tr("Keep the design as it is now as a variant; it lasts as long as the design is open");
+    nameWidget(m_keep, "variantsKeep", {}, keeps);
+    nameWidget(m_keepFirst, "variantsKeepFirst", {}, keeps);
+    nameWidget(m_list, "variantsList", tr("Variants of the design"));
+    m_emptyText->setObjectName(QStringLiteral("variantsEmpty"));
+    m_emptyText->setAlignment(Qt::AlignCenter);
+    m_emptyText->setWordWrap(true);
+    m_list->setRootIsDecorated(false);
+    m_list->setUniformRowHeights(true);
+    m_list->setColumnCount(ColumnCount);
+    m_list->setHeaderLabels(
+        { QString(), tr("variant"), tr("mesh"), tr("step"), tr("tok/s"), tr("memory"), tr("moved"), tr("what differs") });
+    for (const int column : { StepColumn, RateColumn, MemoryColumn, MovedColumn })
+        m_list->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    m_list->headerItem()->setToolTip(RateColumn, tr("Tokens a second on each device"));
+    m_list->headerItem()->setToolTip(MovedColumn, tr("Bytes that the collectives of a step move"));
+    m_list->setEditTriggers(QAbstractItemView::EditKeyPressed);
+    m_list->setTextElideMode(Qt::ElideMiddle);
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_list->setTabKeyNavigation(false);
+    m_list->header()->setMinimumSectionSize(20);
+    m_list->header()->setStretchLastSection(true);
+    m_list->setSortingEnabled(true);
+    m_list->header()->setSortIndicator(StepColumn, Qt::AscendingOrder);
+    m_list->installEventFilter(this);
+    makeCopyable(m_list);
+    auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
+    top->addWidget(m_count, 1);
+    top->addWidget(m_keep);
+    auto* middle = boxLayout<QVBoxLayout>({ kPanelMargin, 0, kPanelMargin, 0 }, 12, m_empty);
+    middle->addStretch(1);
+    middle->addWidget(m_emptyText);
+    middle->addWidget(m_keepFirst, 0, Qt::AlignHCenter);
+    middle->addStretch(1);
+    auto* list = boxLayout<QHBoxLayout>({ 8, 0, 8, 0 }, 0);
+    list->addWidget(m_list);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 6 }, 0, this);
+    column->addLayout(top);
+    column->addLayout(list, 1);
+    column->addWidget(m_empty, 1);
+    connect(m_keep, &QPushButton::clicked, comparison, &CompareView::keep);
+    connect(m_keepFirst, &QPushButton::clicked, comparison, &CompareView::keep);
+    connect(m_list, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
+        if (const int variant = item->data(MarkColumn, kVariantRole).toInt(); variant >= 0)
+            m_comparison->chooseOther(variant);
+    });
+    const auto take = [this] { // later: the edit replaces the list
+        const QTreeWidgetItem* item = m_list->currentItem();
+        if (const int variant = item != nullptr ? item->data(MarkColumn, kVariantRole).toInt() : -1; variant >= 0) {
+            m_comparison->chooseOther(variant);
+            m_comparison->takeOther();
+        }
+    };
+    connect(m_list, &QTreeWidget::itemActivated, this, take, Qt::QueuedConnection);
+    connect(m_list, &QTreeWidget::itemChanged, this, [this](QTreeWidgetItem* item, int changed) {
+        if (!m_filling && changed == VariantColumn)
+            m_comparison->rename(item->data(MarkColumn, kVariantRole).toInt(), item->text(VariantColumn));
+    });
+    connect(comparison, &CompareView::othersChanged, this, [this] {
+        if (!m_filling && !isAsleep())
+            QMetaObject::invokeMethod(
+                this, [this] { refresh(); }, Qt::QueuedConnection);
+    });
+    start();
+}
+
+QSize VariantsView::sizeHint() const { return { 720, 240 }; }
+
+void VariantsView::refresh()
+{
+    m_filling = true;
+    const QTreeWidgetItem* current = m_list->currentItem();
+    const QVariant selected = current != nullptr ? current->data(MarkColumn, kVariantRole) : QVariant();
+    m_list->setSortingEnabled(false);
+    m_list->clear();
+    const auto evaluation = document()->evaluation();
+    const auto& others = m_comparison->others();
+    const bool changed = evaluation && !others.empty() && others.front().evaluation != evaluation;
+    const bool any = evaluation && (others.size() > 1 || changed);
+    if (any) {
+        addRow(-1, tr("now"), document()->design(), *evaluation);
+        for (std::size_t i = 0; i < others.size(); ++i)
+            addRow(static_cast<int>(i), others[i].name, others[i].design, *others[i].evaluation);
+    }
+    m_list->setSortingEnabled(true);
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row)
+        if (selected.isValid() && m_list->topLevelItem(row)->data(MarkColumn, kVariantRole) == selected)
+            m_list->setCurrentItem(m_list->topLevelItem(row));
+    m_filling = false;
+    const Theme& theme = Theme::of(this);
+    setTextColor(m_count, theme.quiet);
+    setTextColor(m_emptyText, theme.quiet);
+    m_count->setVisible(any);
+    m_keep->setVisible(any);
+    m_list->setVisible(any);
+    m_empty->setVisible(!any);
+    m_keepFirst->setVisible(evaluation != nullptr);
+    m_count->setText(
+        tr("%1 · click: compare · double click: take").arg(counted(m_list->topLevelItemCount(), tr("design"), tr("designs"))));
+    m_emptyText->setText(evaluation ? tr("Nothing kept yet. Keep this design, or let Optimize try every preset on this mesh.")
+                                    : tr("No design is open."));
+    fitColumns();
+}
+
+void VariantsView::addRow(int variant, const QString& name, const Design& design, const Evaluation& evaluation)
+{
+    const Theme& theme = Theme::of(this);
+    auto* item = new Row(m_list);
+    const Plan& plan = evaluation.plan;
+    const bool graph = design.model.hasGraph();
+    const double rate = plan.performance.tokensPerSecondPerDevice;
+    item->setData(MarkColumn, kVariantRole, variant);
+    item->setData(MarkColumn, kSortRole, variant);
+    item->setText(MarkColumn,
+                  variant < 0                             ? QStringLiteral("B")
+                      : variant == m_comparison->chosen() ? QStringLiteral("A")
+                                                          : QString());
+    item->setToolTip(MarkColumn, tr("A and B are the two designs compared"));
+    item->setText(VariantColumn, name);
+    item->setToolTip(VariantColumn, name);
+    item->setText(MeshColumn, qstr(design.mesh.text()));
+    const auto number = [&](int column, const QString& text, double value) {
+        item->setText(column, text);
+        item->setData(column, kSortRole, value);
+        item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+        item->setFont(column, monoFont(this, -0.5));
+    };
+    number(StepColumn, graph ? secondsText(plan.seconds()) : QStringLiteral("–"), plan.seconds());
+    number(RateColumn, rate <= 0 ? QStringLiteral("–") : rate < 10 ? digitsText(rate) : countText(qRound64(rate)), rate);
+    number(MemoryColumn, bytesText(plan.memory.peak), static_cast<double>(plan.memory.peak));
+    number(MovedColumn, bytesText(plan.collectiveBytes()), static_cast<double>(plan.collectiveBytes()));
+    item->setFont(MeshColumn, monoFont(this, -0.5));
+    if (const auto hardware = hardwareOf(design);
+        hardware.ok() && static_cast<double>(plan.memory.peak) > hardware.value().memoryBytes()) {
+        item->setForeground(MemoryColumn, theme.error);
+        item->setToolTip(MemoryColumn, tr("more than a device has"));
+    }
+    QString differs = QStringLiteral("–");
+    if (variant >= 0) {
+        const DesignComparison comparison = compareDesigns(design, evaluation, document()->design(), *document()->evaluation());
+        QStringList parts;
+        for (std::size_t i = 0; i < comparison.changes.size() && i < 3; ++i)
+            parts << namesOf(comparison.changes[i]);
+        if (comparison.changes.size() > static_cast<std::size_t>(parts.size()))
+            parts << tr("%1 more").arg(comparison.changes.size() - static_cast<std::size_t>(parts.size()));
+        differs = parts.isEmpty() ? tr("same") : parts.join(QStringLiteral(", "));
+        item->setFlags(item->flags() | Qt::ItemIsEditable);
+    }
+    item->setText(DiffersColumn, differs);
+    item->setToolTip(DiffersColumn, differs);
+    item->setForeground(DiffersColumn, theme.quiet);
+    item->setSizeHint(MarkColumn, { 20, rowHeight(this) });
+    if (variant < 0 || variant == m_comparison->chosen())
+        item->setFont(VariantColumn, uiFont(this, 0, true));
+}
+
+/// Numbers as wide as they are; where there is little room, what was moved and what differs go.
+void VariantsView::fitColumns()
+{
+    if (m_list->topLevelItemCount() == 0)
+        return;
+    constexpr int kNarrow = 780;
+    const bool narrow = m_list->viewport()->width() < kNarrow;
+    m_list->setColumnHidden(MovedColumn, narrow);
+    m_list->setColumnHidden(DiffersColumn, narrow);
+    int left = m_list->viewport()->width();
+    for (int column = 0; column < ColumnCount; ++column) {
+        if (column == VariantColumn || column == MeshColumn || column == DiffersColumn || m_list->isColumnHidden(column))
+            continue;
+        m_list->resizeColumnToContents(column);
+        m_list->setColumnWidth(column, m_list->columnWidth(column) + 8);
+        left -= m_list->columnWidth(column);
+    }
+    const int shares = narrow ? 2 : 4;
+    m_list->setColumnWidth(VariantColumn, std::max(60, left / shares));
+    m_list->setColumnWidth(MeshColumn, std::max(60, left / shares));
+}
+
+void VariantsView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    layout()->activate(); // the table has its new width only then
+    fitColumns();
+}
+
+bool VariantsView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_list && event->type() == QEvent::KeyPress) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        const QTreeWidgetItem* item = m_list->currentItem();
+        if (key->key() == Qt::Key_Delete && item != nullptr) {
+            m_comparison->forget(item->data(MarkColumn, kVariantRole).toInt());
+            return true;
+        }
+        if (key->key() == Qt::Key_F2 && item != nullptr && (item->flags() & Qt::ItemIsEditable)) {
+            m_list->editItem(m_list->currentItem(), VariantColumn);
+            return true;
+        }
+    }
+    return DocumentView::eventFilter(watched, event);
+}
+
+} // namespace shardboard
