@@ -256,6 +256,11 @@ void Tour::takeAll()
         takeWith("hardware", "hardware");
         m_window.docks()->find(QStringLiteral("hardware"))->hide();
     });
+    with([](Design& design) { return training(design, "fsdp=2,model=4", "tp+fsdp"); },
+         [this] {
+             takeWith("workload", "workload");
+             m_window.docks()->find(QStringLiteral("workload"))->hide();
+         });
     with([](Design& design) { return applyPreset(design, "replicate").ok(); }, [this] { takeWith("compare", "compare-changed"); });
     with(tooLarge, [this] {
         takeWith("memory", "memory-training");

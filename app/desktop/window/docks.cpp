@@ -20,7 +20,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kLayoutVersion = 6; // raise it when panels are added, renamed or removed
+constexpr int kLayoutVersion = 7; // raise it when panels are added, renamed or removed
 constexpr int kLeastLeft = 270;
 constexpr int kLeastRight = 300;
 /// Room of a panel in the default layout: a share of the window within bounds, so that the centre keeps its own.

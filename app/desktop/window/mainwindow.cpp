@@ -54,6 +54,7 @@
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"
 #include "widgets/workbench/summarybar.h"
+#include "widgets/workload/workloadview.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -71,6 +72,7 @@
 #include <QUndoStack>
 
 #include <algorithm>
+#include <iterator>
 
 namespace shardboard {
 
@@ -232,6 +234,10 @@ void MainWindow::createDocks()
     connect(weights, &WeightPanel::strategyRequested, this, &MainWindow::editStrategy);
     connect(inspector, &InspectorPanel::strategyRequested, this, [this] { editStrategy(false); });
     add("weights", tr("Weights"), weights, Place::Left);
+    auto* workload = new WorkloadView(m_document);
+    m_docks->add(QStringLiteral("workload"), tr("Workload"), workload, Place::Left, false);
+    connect(workload, &WorkloadView::hardwareRequested, this, [this] { m_docks->raise(QStringLiteral("hardware")); });
+    connect(summary, &SummaryBar::settingsRequested, this, [this] { showSetting({}); });
     add("inspector", tr("Inspector"), inspector, Place::Right);
     add("strategy", tr("Strategy"), new StrategyEditor(m_document), Place::Right);
     auto* collectives = new CollectivesView(m_document);
@@ -256,18 +262,8 @@ void MainWindow::createDocks()
     m_rules = new RulesView(m_document);
     m_ruleFiles = new RuleFiles(m_document, m_rules, m_settings, m_banner, this);
     connect(m_ruleFiles, &RuleFiles::taken, this, [this] { m_docks->raise(QStringLiteral("rules")); });
-    const auto showPlace = [this, showPin](const FindingPlace& place) {
-        if (place.kind == FindingPlace::Kind::Pin) {
-            showPin(place.index);
-        } else if (place.kind == FindingPlace::Kind::Memory) {
-            m_docks->raise(QStringLiteral("memory"));
-        } else if (place.kind == FindingPlace::Kind::Rules) {
-            m_docks->raise(QStringLiteral("rules"));
-            m_rules->showRules(place.name);
-        }
-    };
-    connect(findings, &FindingsView::placeChosen, this, showPlace);
-    connect(inspector, &InspectorPanel::placeChosen, this, showPlace);
+    connect(findings, &FindingsView::placeChosen, this, &MainWindow::showPlace);
+    connect(inspector, &InspectorPanel::placeChosen, this, &MainWindow::showPlace);
     add("rules", tr("Rules"), m_rules, Place::Bottom);
     auto* memory = new MemoryView(m_document);
     connect(memory, &MemoryView::refused, m_banner, &Banner::showError);
@@ -289,6 +285,20 @@ void MainWindow::createDocks()
     m_docks->reset();
     m_docks->setVisible(false);
     m_bar->hide();
+}
+
+/// What a finding is about that is no part of a selection.
+void MainWindow::showPlace(const FindingPlace& place)
+{
+    if (place.kind == FindingPlace::Kind::Pin) {
+        m_docks->raise(QStringLiteral("pins"));
+        findChild<PinsView*>()->showPin(place.index);
+    } else if (place.kind == FindingPlace::Kind::Memory) {
+        m_docks->raise(QStringLiteral("memory"));
+    } else if (place.kind == FindingPlace::Kind::Rules) {
+        m_docks->raise(QStringLiteral("rules"));
+        m_rules->showRules(place.name);
+    }
 }
 
 void MainWindow::connectDocument()
@@ -342,6 +352,15 @@ void MainWindow::selectFirstCut()
 
 void MainWindow::showRun() { m_docks->raise(QStringLiteral("run")); }
 
+/// The panel of the settings, on the field of one or on the first.
+void MainWindow::showSetting(const QString& id)
+{
+    m_docks->raise(QStringLiteral("workload"));
+    auto* view = findChild<WorkloadView*>();
+    wakeViewsAround(view);
+    view->focusSetting(id);
+}
+
 void MainWindow::editStrategy(bool asSpec)
 {
     m_docks->raise(QStringLiteral("strategy"));
@@ -387,6 +406,15 @@ void MainWindow::openPalette()
         const std::vector<PaletteEntry> commands =
             commandEntries(menuBar(), m_actions->all(), m_document->hasDesign() ? QString() : tr("no design is open"));
         all.insert(all.begin(), commands.begin(), commands.end());
+        const auto add = [&all](std::vector<PaletteEntry> more) {
+            all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+        };
+        add(settingEntries(m_document, [this](const QString& setting) { showSetting(setting); }));
+        add(numberEntries(m_document, [this](const QString& panel) { m_docks->raise(panel); }));
+        add(findingEntries(m_document, [this](const FindingPlace& place) { showPlace(place); }));
+        add(ruleEntries(m_document,
+                        [this](const QString& rule) { showPlace({ .kind = FindingPlace::Kind::Rules, .name = rule }); }));
+        add(helpEntries([this](const QString& page) { showHelp(page); }));
         return all;
     };
     if (m_palette == nullptr)
@@ -395,12 +423,12 @@ void MainWindow::openPalette()
     m_palette->open();
 }
 
-void MainWindow::showHelp()
+void MainWindow::showHelp(const QString& page)
 {
     auto* help = findChild<HelpWindow*>();
     if (help == nullptr)
         help = new HelpWindow(*m_actions, this);
-    help->showPage(HelpWindow::pageOf(QApplication::focusWidget()));
+    help->showPage(page.isEmpty() ? HelpWindow::pageOf(QApplication::focusWidget()) : page);
     help->show();
     help->raise();
     help->activateWindow();
