@@ -48,6 +48,7 @@ protected:
 
 private:
     void build();
+    void selectRow(int row);
     void updateState();
     void updateVerdict();
     void updateSilence();
