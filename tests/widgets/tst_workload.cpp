@@ -270,15 +270,15 @@ void TestWorkload::presetIsOfferedAfterAnotherBatch()
     QVERIFY(card() == nullptr);
     panel.type("workload.batch", QStringLiteral("2"));
     QTest::keyClick(panel.number("workload.batch"), Qt::Key_Return);
-    if (panel.document.design().workload.batch != 2)
-        QSKIP("the batch is refused for this layout");
-    QVERIFY(panel.settled());
+    // The tokens are cut over data and fsdp, and two sequences do not divide by eight: refused, or allowed with an offer.
     QTRY_VERIFY(card() != nullptr && card()->isVisible());
     QTest::mouseClick(card()->button(), Qt::LeftButton);
     design.workload.batch = 2;
     QVERIFY(applyPreset(design, "tp+fsdp").ok());
     QTRY_VERIFY(panel.document.design() == design);
-    QCOMPARE(panel.document.undoStack()->index(), 2);
+    panel.document.undoStack()->undo();
+    QVERIFY(!(panel.document.design() == design));
+    panel.document.undoStack()->redo();
     QVERIFY(panel.settled());
     QTRY_VERIFY(!card()->isVisible());
 }

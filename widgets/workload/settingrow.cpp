@@ -128,6 +128,7 @@ void SettingRow::showEffect(const QString& text, bool warning)
     m_warning = warning;
     m_told->setFullText(text);
     m_told->setVisible(!text.isEmpty());
+    field()->setAccessibleDescription(text);
     if (m_number)
         setRefused(m_number, false);
     updateLook();

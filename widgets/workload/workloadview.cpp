@@ -240,6 +240,11 @@ QString WorkloadView::applySetting(Document& document, const Setting& setting, c
 void WorkloadView::tryEdit(SettingRow* row)
 {
     m_trying->forget();
+    if (m_preset && m_preset->isVisible()) {
+        m_preset->hide(); // it may be of the text before
+        m_askedOf = nullptr;
+        askPreset();
+    }
     const auto text = row->pending();
     if (!text || !document()->hasDesign()) {
         row->showEffect({}, false);
@@ -256,12 +261,14 @@ void WorkloadView::tryEdit(SettingRow* row)
     }
     row->showEffect(tr("…"), false);
     const auto before = document()->evaluation();
-    m_trying->ask([row, edited, before, now = costOf(document()->design(), *before)](const std::atomic<bool>&) {
-        return LatestJob::Answer([row, effect = effectOf(*edited, now, *before)] {
-            if (effect.refusal.isEmpty())
+    m_trying->ask([this, row, edited, before, now = costOf(document()->design(), *before)](const std::atomic<bool>&) {
+        return LatestJob::Answer([this, row, edited, effect = effectOf(*edited, now, *before)] {
+            if (effect.refusal.isEmpty()) {
                 row->showEffect(effectText(effect), !isGood(effect));
-            else
-                row->showProblem(effect.refusal);
+                return;
+            }
+            row->showProblem(effect.refusal);
+            askPresetFor(*edited, row->setting().editText(*edited));
         });
     });
 }
@@ -283,6 +290,7 @@ void WorkloadView::apply(SettingRow* row, const QString& text)
         }
         problem = errorText(status.error());
         row->unsettled(document()->design(), text);
+        askPresetFor(edited, row->setting().editText(edited));
     }
     if (row->setting().isNumber())
         row->showProblem(problem);
@@ -335,14 +343,33 @@ void WorkloadView::askPreset()
         if (!relaid)
             return LatestJob::Answer();
         return LatestJob::Answer([this, relaid, effect = effectOf(relaid->design, costOf(*design, *before), *before)] {
-            showPreset(qstr(relaid->preset), effect, relaid->design);
+            const QString name = qstr(relaid->preset);
+            showPreset(tr("Preset %1 lays this out otherwise now").arg(name), tr("Re-apply preset %1").arg(name), effect,
+                       relaid->design);
         });
     });
 }
 
-void WorkloadView::showPreset(const QString& name, const SettingEffect& effect, const Design& design)
+/// An edit that the present layout does not take, a batch that no longer divides for one: with the layout that the preset makes for
+/// it.
+void WorkloadView::askPresetFor(const Design& refused, const QString& text)
 {
-    const QString title = tr("Preset %1 lays this out otherwise now").arg(name);
+    const auto before = document()->evaluation();
+    const auto edited = std::make_shared<const Design>(refused);
+    m_relaying->ask([this, edited, before, text, now = costOf(document()->design(), *before)](const std::atomic<bool>&) {
+        const auto relaid = relaidByPreset(*edited);
+        if (!relaid)
+            return LatestJob::Answer();
+        return LatestJob::Answer([this, relaid, text, effect = effectOf(relaid->design, now, *before)] {
+            if (effect.refusal.isEmpty())
+                showPreset(tr("%1 with the layout that preset %2 has for it").arg(text, qstr(relaid->preset)),
+                           tr("%1, re-apply preset %2").arg(text, qstr(relaid->preset)), effect, relaid->design);
+        });
+    });
+}
+
+void WorkloadView::showPreset(const QString& title, const QString& text, const SettingEffect& effect, const Design& design)
+{
     const auto look = effect.refusal.isEmpty() ? Card::Look::Attention : Card::Look::Error;
     if (m_preset == nullptr) {
         m_preset = new Card(title, {}, effectText(effect), look, m_scroll->widget());
@@ -355,11 +382,11 @@ void WorkloadView::showPreset(const QString& name, const SettingEffect& effect, 
         QPushButton* button = m_preset->addButton(tr("Re-apply preset layout"), {});
         connect(
             button, &QPushButton::clicked, this,
-            [this, design, name, before = m_askedOf] {
+            [this, design, text, before = m_askedOf] {
                 if (document()->evaluation() != before)
                     return; // it was made for another design
                 focusSetting(); // the button goes
-                if (const Status status = document()->edit(design, tr("Re-apply preset %1").arg(name)); !status.ok() && m_preset)
+                if (const Status status = document()->edit(design, text); !status.ok() && m_preset)
                     m_preset->setTexts(tr("Refused"), {}, errorText(status.error()));
             },
             Qt::QueuedConnection); // the edit removes the button

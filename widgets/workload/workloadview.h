@@ -51,7 +51,8 @@ private:
     void tryOptions(SettingRow* row);
     void showTotals();
     void askPreset();
-    void showPreset(const QString& name, const SettingEffect& effect, const Design& design);
+    void askPresetFor(const Design& refused, const QString& text);
+    void showPreset(const QString& title, const QString& text, const SettingEffect& effect, const Design& design);
 
     ViewHeader* m_header;
     QLabel* m_totals;
