@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the real window with the software renderer: how soon the sample can be seen, frames while panning, zooming, hovering,
 // dragging and playing the plan, and how soon an edit is on screen with everything updated. Prints JSON, in milliseconds:
-// `bench_window [FRAMES]`; the start or the edits alone: `bench_window start`, `bench_window edits`. At twofold scale with
-// QT_SCALE_FACTOR=2.
+// `bench_window [FRAMES]`; the start, the edits or the themes alone: `bench_window start`, `bench_window edits`, `bench_window
+// themes`. At twofold scale with QT_SCALE_FACTOR=2.
 #include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
@@ -43,6 +43,7 @@ using namespace shardboard::bench;
 namespace {
 
 constexpr double kScreen = 50;
+constexpr double kTheme = 100;
 
 class Bench {
 public:
@@ -142,6 +143,14 @@ public:
         return out;
     }
 
+    /// From light to dark and back, until everything is painted in the new colours.
+    json themes(ThemeControl& theme)
+    {
+        constexpr int kSwitches = 12;
+        return summary(
+            frames(kSwitches, [&](int i) { theme.setChoice(i % 2 == 0 ? ThemeChoice::Dark : ThemeChoice::Light, false); }), kTheme);
+    }
+
     void allEdits(json& report, int weight)
     {
         Document* document = m_window.document();
@@ -227,6 +236,11 @@ int main(int argc, char** argv)
     settle();
 
     Bench bench(window, count);
+    if (argc > 1 && qstrcmp(argv[1], "themes") == 0) {
+        report["themes"] = bench.themes(theme);
+        std::printf("%s\n", report.dump(1).c_str());
+        return 0;
+    }
     if (argc > 1 && qstrcmp(argv[1], "edits") == 0) {
         bench.allEdits(report, weight);
         std::printf("%s\n", report.dump(1).c_str());

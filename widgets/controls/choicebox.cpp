@@ -95,8 +95,14 @@ ChoiceBox::ChoiceBox(bool twoLines, QWidget* parent)
 void ChoiceBox::addChoice(const QString& text, const QString& detail, const QVariant& value)
 {
     addItem(text, value);
-    setItemData(count() - 1, detail, kDetailRole);
-    setItemData(count() - 1, detail.isEmpty() ? text : text + QStringLiteral(", ") + detail, Qt::AccessibleTextRole);
+    setDetail(count() - 1, detail);
+}
+
+void ChoiceBox::setDetail(int index, const QString& detail)
+{
+    const QString text = itemText(index);
+    setItemData(index, detail, kDetailRole);
+    setItemData(index, detail.isEmpty() ? text : text + QStringLiteral(", ") + detail, Qt::AccessibleTextRole);
 }
 
 QString ChoiceBox::detail(int index) const { return itemData(index, kDetailRole).toString(); }
@@ -147,6 +153,7 @@ void ChoiceBox::wheelEvent(QWheelEvent* event) { event->ignore(); }
 
 void ChoiceBox::showPopup()
 {
+    Q_EMIT aboutToShow();
     int wanted = width();
     for (int i = 0; i < count(); ++i)
         wanted = std::max(wanted, view()->sizeHintForIndex(model()->index(i, 0)).width() + 16);

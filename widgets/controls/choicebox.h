@@ -14,6 +14,7 @@ public:
 
     void addChoice(const QString& text, const QString& detail, const QVariant& value);
     QString detail(int index) const;
+    void setDetail(int index, const QString& detail);
     /// Chooses the entry with this value; nothing is chosen where none has it. Sends no signal.
     void choose(const QVariant& value);
 
@@ -21,6 +22,9 @@ public:
     int widestEntry() const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+
+Q_SIGNALS:
+    void aboutToShow(); ///< the list of choices
 
 protected:
     void paintEvent(QPaintEvent* event) override;

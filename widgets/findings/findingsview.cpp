@@ -14,6 +14,7 @@
 #include "widgets/tables/weighthover.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
@@ -339,8 +340,13 @@ void FindingsView::repair(int index)
     if (!evaluation || index < 0 || index >= static_cast<int>(evaluation->findings.size()))
         return;
     const DesignFinding& finding = evaluation->findings[static_cast<std::size_t>(index)];
-    if (finding.fix)
-        tell(applyRepair(*document(), *finding.fix));
+    if (!finding.fix)
+        return;
+    const QWidget* focused = QApplication::focusWidget();
+    const bool here = focused != nullptr && m_list->isAncestorOf(focused);
+    tell(applyRepair(*document(), *finding.fix));
+    if (here) // the button went with its row
+        m_list->setFocus(Qt::OtherFocusReason);
 }
 
 void FindingsView::repairCurrent()

@@ -6,6 +6,7 @@
 #include <QFontDatabase>
 #include <QFontInfo>
 #include <QPointer>
+#include <QStyle>
 #include <QStyleFactory>
 #include <QWidget>
 
@@ -262,8 +263,13 @@ QScrollBar::handle { background: @quiet; }
 void applyTheme(QApplication& application, const Theme& theme, PartStyle parts)
 {
     setPartStyle(parts);
-    if (QStyle* style = QStyleFactory::create(QStringLiteral("Fusion")))
-        application.setStyle(style);
+    // Changing a style sheet polishes a widget once more for each of its ancestors (updateObjects() in Qt's qstylesheetstyle.cpp),
+    // which takes seconds in a deep window. Taking it off and setting another one visits every widget twice, and that is all.
+    application.setStyleSheet({});
+    const QString fusion = QStringLiteral("fusion");
+    if (application.style()->name() != fusion)
+        if (QStyle* style = QStyleFactory::create(fusion))
+            application.setStyle(style);
     QPalette palette = theme.palette();
     if (parts == PartStyle::Patterns) // another palette, so that everybody is told who has prepared colours of parts
         palette.setColor(QPalette::LinkVisited, theme.text);

@@ -337,10 +337,13 @@ void StrategyEditor::apply()
 {
     if (!canEdit() || !m_apply->isEnabled())
         return;
+    const bool byButton = m_apply->hasFocus();
     const auto edit = draftEdit(*document(), m_weights, m_draft, scope(), m_layer->value());
     const Status status = edit.ok() ? document()->edit(edit.value().design, edit.value().text) : Status(edit.error());
     if (status.ok()) {
         load();
+        if (byButton) // it has nothing to apply any more, and what is disabled loses the focus
+            m_form->focusKind();
         return;
     }
     m_preview->showRefusal(qstr(status.error().text()));

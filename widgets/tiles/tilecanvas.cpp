@@ -195,7 +195,9 @@ int TileCanvas::dimAt(const QPointF& point) const
         return kNoDim;
     if (m_scene.rowDim < 0)
         return point.y() < m_frame.bottom() ? m_scene.columnDim : -1;
-    if (point.y() > m_frame.bottom() || point.x() > m_frame.right() + kPanelMargin)
+    // Everywhere outside of the tensor and of the zones beside it.
+    if (point.y() > m_frame.bottom() || point.x() > m_frame.right() + kPanelMargin || point.x() < zone(m_scene.rowDim).left()
+        || point.y() < zone(m_scene.columnDim).top())
         return -1;
     // Above the diagonal is nearer to the upper edge, below it to the left one; that holds for the zones beside too.
     const double x = (point.x() - m_frame.left()) / m_frame.width();

@@ -191,8 +191,8 @@ CommandPalette::CommandPalette(Source entries, NamedSource named, QWidget* windo
     setFrameShape(QFrame::StyledPanel);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    nameWidget(m_field, "paletteField", tr("Find a command, weight, operation or device"));
-    m_field->setPlaceholderText(tr("Find a command, a weight, an operation, a device …"));
+    nameWidget(m_field, "paletteField", tr("Find a command, setting, number, finding, weight or device"));
+    m_field->setPlaceholderText(tr("Find a command, a setting, a number, a finding, a weight, help …"));
     m_field->setClearButtonEnabled(true);
     nameWidget(m_list, "paletteList", tr("Results"));
     m_list->setModel(m_model);

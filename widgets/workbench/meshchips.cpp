@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/workbench/meshchips.h"
 
+#include "model/text/text.h"
+
 #include "widgets/controls/axisdrag.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/edits/meshorder.h"
@@ -211,7 +213,10 @@ void MeshChips::refresh()
         return;
     }
     m_axes = wanted;
+    int focused = -1; // it stays where it was, also after undo
     for (AxisChip* chip : m_chips) {
+        if (chip->hasFocus())
+            focused = chip->axisIndex();
         m_row->removeWidget(chip);
         chip->hide();
         chip->deleteLater(); // it may be the sender of the edit
@@ -229,6 +234,8 @@ void MeshChips::refresh()
             showContextMenu(this, chip->mapToGlobal(point), [&](QMenu* menu) { fillMenu(menu, i); });
         });
         chip->show();
+        if (i == focused)
+            chip->setFocus(Qt::OtherFocusReason);
     }
     selectionChanged();
 }
@@ -348,21 +355,24 @@ void MeshChips::commit()
 {
     if (m_edited < -1)
         return;
-    const auto typed = Mesh::parse(m_edit->text().toStdString(), "mesh axis");
+    std::string text = m_edit->text().trimmed().toStdString();
+    if (m_edited >= 0 && parseInteger(text)) // a size alone is of the axis that it is the chip of
+        text = document()->design().mesh.axis(m_edited).name + "=" + text;
+    const auto typed = Mesh::parse(text, "mesh axis");
     QString problem;
     if (!typed.ok())
         problem = qstr(typed.error().text());
     else if (typed.value().axisCount() != 1)
-        problem = tr("write one axis as name = size, such as model = 4");
+        problem = tr("write one axis as name = size, such as model = 4, or the size alone");
     if (problem.isEmpty()) {
         const MeshAxis axis = typed.value().axis(0);
         const auto design = withMeshAxis(document()->design(), m_edited, axis);
-        const QString text = m_edited < 0 ? tr("Add mesh axis %1 = %2") : tr("Set mesh axis %1 to %2");
+        const QString step = m_edited < 0 ? tr("Add mesh axis %1 = %2") : tr("Set mesh axis %1 to %2");
         if (!design.ok())
             problem = qstr(design.error().text());
         else if (design.value() == document()->design())
             stopEdit();
-        else if (!apply(design.value(), text.arg(qstr(axis.name)).arg(axis.size)))
+        else if (!apply(design.value(), step.arg(qstr(axis.name)).arg(axis.size)))
             problem = m_refusal;
     }
     if (problem.isEmpty())

@@ -92,8 +92,11 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     m_rate->setObjectName(QStringLiteral("summaryRate"));
     m_rateTitle->setObjectName(QStringLiteral("summaryRateTitle"));
     m_memoryBar->setObjectName(QStringLiteral("summaryMemoryBar"));
-    for (QLabel* label : { m_name, m_workload })
+    for (QLabel* label : { m_name, m_workload }) {
         label->setTextFormat(Qt::PlainText);
+        label->setCursor(Qt::PointingHandCursor);
+        label->installEventFilter(this);
+    }
     m_workload->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     auto* row = boxLayout<QHBoxLayout>({ kPanelMargin, 4, kPanelMargin, 4 }, 12, this);
     auto* what = new QVBoxLayout;
@@ -307,8 +310,17 @@ void SummaryBar::elide()
 {
     m_workload->setText(
         QFontMetrics(m_workload->font()).elidedText(m_workloadText, Qt::ElideRight, std::max(0, m_workload->width())));
-    m_workload->setToolTip(m_workloadText);
+    m_workload->setToolTip(m_workloadText.isEmpty() ? QString() : m_workloadText + tr("\nClick to edit"));
     m_workload->setMinimumWidth(width() >= kWide ? static_cast<int>(kNameWidth * std::min(1.5, textScale(this))) : 0);
+}
+
+/// The texts lead to the settings that they tell.
+bool SummaryBar::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::MouseButtonRelease && (watched == m_name || watched == m_workload)
+        && static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton && document()->hasDesign())
+        Q_EMIT settingsRequested();
+    return DocumentView::eventFilter(watched, event);
 }
 
 bool SummaryBar::event(QEvent* event)

@@ -46,8 +46,12 @@ public:
 
     QSize minimumSizeHint() const override;
 
+Q_SIGNALS:
+    void settingsRequested(); ///< name or workload was clicked on
+
 protected:
     void refresh() override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     bool event(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;

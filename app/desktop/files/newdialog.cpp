@@ -6,6 +6,8 @@
 #include "model/hardware/hardware.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/rules/rulesetup.h"
+#include "widgets/jobs/latestjob.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -22,6 +24,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QTimer>
 #include <QVBoxLayout>
 
 namespace shardboard {
@@ -63,7 +66,10 @@ NewDialog::NewDialog(QWidget* parent)
     , m_dtype(new QComboBox(this))
     , m_preset(new QComboBox(this))
     , m_presetWhat(new QLabel(this))
+    , m_preview(new QLabel(this))
     , m_error(new QLabel(this))
+    , m_settled(new QTimer(this))
+    , m_previewing(new LatestJob(this))
 {
     setObjectName(QStringLiteral("newDialog"));
     setWindowTitle(tr("New Design"));
@@ -127,6 +133,11 @@ NewDialog::NewDialog(QWidget* parent)
         m_preset->setItemData(m_preset->count() - 1, qstr(rulePresetSummary(name)), Qt::ToolTipRole);
     }
     m_preset->setCurrentText(QStringLiteral("megatron-tp"));
+    m_preview->setObjectName(QStringLiteral("new.preview"));
+    m_preview->setWordWrap(true);
+    m_preview->setTextFormat(Qt::PlainText);
+    m_preview->setMinimumHeight(3 * QFontMetrics(m_preview->font()).lineSpacing()); // it must not jump at every key
+    m_preview->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     m_error->setWordWrap(true);
     m_error->setTextFormat(Qt::PlainText);
     QPalette colors = m_error->palette();
@@ -173,6 +184,7 @@ NewDialog::NewDialog(QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kPanelMargin, kPanelMargin, kPanelMargin, kPanelMargin);
     layout->addLayout(form);
+    layout->addWidget(m_preview);
     layout->addWidget(m_error);
     layout->addWidget(buttons);
     m_model->setMinimumWidth(260);
@@ -182,6 +194,19 @@ NewDialog::NewDialog(QWidget* parent)
     showWorkload();
     showPreset();
     showModule();
+    constexpr int kMomentMs = 60;
+    m_settled->setSingleShot(true);
+    m_settled->setInterval(kMomentMs);
+    connect(m_settled, &QTimer::timeout, this, &NewDialog::preview);
+    const auto changed = [this] { m_settled->start(); };
+    connect(m_mesh, &QLineEdit::textChanged, this, changed);
+    for (QComboBox* box : { m_model, m_hardware, m_workload, m_recompute, m_attention, m_overlap, m_software, m_dtype, m_preset })
+        connect(box, &QComboBox::currentTextChanged, this, changed);
+    for (QSpinBox* box : { m_inDim, m_outDim, m_batch, m_sequence, m_microBatches })
+        connect(box, &QSpinBox::valueChanged, this, changed);
+    for (QCheckBox* box : { m_bias, m_tied })
+        connect(box, &QCheckBox::toggled, this, changed);
+    m_settled->start();
     connect(browseFolder, &QPushButton::clicked, this, [this] { browse(true); });
     connect(hardwareFile, &QPushButton::clicked, this, [this] { browseHardware(); });
     connect(browseFile, &QPushButton::clicked, this, [this] { browse(false); });
@@ -274,17 +299,65 @@ NewDesign NewDialog::wanted() const
     return wanted;
 }
 
+NewPreview previewOf(const NewDesign& wanted)
+{
+    std::vector<std::string> notes;
+    const auto made = makeDesign(wanted, notes);
+    if (!made.ok())
+        return { .refusal = made.cancelled() ? QString() : errorText(made.error()) };
+    const auto evaluation = planOnly(made.value(), Misfits::Replicate);
+    if (!evaluation.ok())
+        return { .refusal = evaluation.cancelled() ? QString() : errorText(evaluation.error()) };
+    return { evaluation.value()->parameters, made.value().mesh.deviceCount(), costOf(made.value(), *evaluation.value()), {} };
+}
+
+QString previewText(const NewPreview& preview)
+{
+    if (!preview.refusal.isEmpty())
+        return preview.refusal;
+    constexpr double kBillion = 1e9;
+    const auto parameters = static_cast<double>(preview.parameters);
+    QStringList lines { QObject::tr("%1 parameters · %2")
+                            .arg(parameters >= kBillion ? QObject::tr("%1 billion").arg(digitsText(parameters / kBillion))
+                                                        : countText(preview.parameters),
+                                 counted(preview.devices, QObject::tr("device"), QObject::tr("devices"))) };
+    if (preview.cost.peakBytes > 0)
+        lines << QObject::tr("memory per device %1 of %2, %3")
+                     .arg(bytesText(preview.cost.peakBytes), bytesText(preview.cost.limitBytes), fitText(preview.cost));
+    if (preview.cost.seconds > 0)
+        lines << QObject::tr("step about %1").arg(secondsText(preview.cost.seconds));
+    return lines.join(QLatin1Char('\n'));
+}
+
+/// What the design would be that Create makes of the fields as they are, found out elsewhere: a checkpoint has many headers.
+void NewDialog::preview()
+{
+    m_preview->setEnabled(false); // what it says is of the fields as they were
+    m_previewing->ask([this, asked = wanted()](const std::atomic<bool>&) {
+        return LatestJob::Answer([this, found = previewOf(asked)] {
+            m_preview->setEnabled(true);
+            m_preview->setText(previewText(found));
+            const Theme& theme = Theme::of(this);
+            setTextColor(m_preview,
+                         found.refusal.isEmpty() && found.cost.fits() ? theme.text
+                             : found.refusal.isEmpty()                ? theme.error
+                                                                      : theme.quiet);
+            adjustSize();
+        });
+    });
+}
+
 void NewDialog::accept()
 {
     m_notes.clear();
     const auto made = makeDesign(wanted(), m_notes);
     if (!made.ok()) {
-        m_error->setText(qstr(made.error().text()));
+        m_error->setText(errorText(made.error()));
         return;
     }
     const auto evaluation = evaluate(made.value(), Misfits::Replicate); // what does not fit is a finding with its repair
     if (!evaluation.ok()) {
-        m_error->setText(qstr(evaluation.error().text()));
+        m_error->setText(errorText(evaluation.error()));
         return;
     }
     m_design = made.value();

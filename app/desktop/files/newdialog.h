@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks for what a new design needs: model or module, mesh, hardware, workload, layout. Checks everything before it closes; what
-// is wrong is said in the dialog.
+// Asks for what a new design needs: model or module, mesh, hardware, workload, layout. Says while it is filled in how large the
+// model is, whether it fits and how long a step takes. Checks everything before it closes; what is wrong is said in the dialog.
 #pragma once
 
 #include "app/desktop/files/sample.h"
+#include "widgets/workload/effect.h"
 
 #include <QDialog>
 
@@ -15,8 +16,23 @@ class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QSpinBox;
+class QTimer;
 
 namespace shardboard {
+
+class LatestJob;
+
+/// What a design would be.
+struct NewPreview {
+    std::int64_t parameters = 0;
+    std::int64_t devices = 0;
+    DesignCost cost {};
+    QString refusal {}; ///< why it cannot be made; then the others say nothing
+};
+/// Reads the headers of a checkpoint, so it takes its time; knows no widget.
+NewPreview previewOf(const NewDesign& wanted);
+/// `8.03 billion parameters · 8 devices`, memory of a device and whether it fits, the time of a step; a line each.
+QString previewText(const NewPreview& preview);
 
 class NewDialog : public QDialog {
     Q_OBJECT
@@ -41,6 +57,7 @@ private:
     void showModule();
     void showWorkload();
     void showPreset();
+    void preview();
     void browse(bool folder);
     void browseHardware();
 
@@ -63,7 +80,10 @@ private:
     QComboBox* m_dtype = nullptr;
     QComboBox* m_preset = nullptr;
     QLabel* m_presetWhat = nullptr;
+    QLabel* m_preview = nullptr; ///< parameters, devices, memory, step
     QLabel* m_error = nullptr;
+    QTimer* m_settled = nullptr; ///< a moment after the last edit
+    LatestJob* m_previewing = nullptr;
     Design m_design;
     std::vector<std::string> m_notes;
 };

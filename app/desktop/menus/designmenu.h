@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Design menu: preset, picker, hardware, workload, optimizer states and memory of the open design. Each choice is one undo
-// step; a refused one shows its reason in the banner and changes nothing.
+// step; a refused one shows its reason in the banner and changes nothing. Numbers are edited in the panel of the settings, where
+// their entries lead.
 #pragma once
 
 #include "model/design/design.h"
 
 #include <QObject>
 
-#include <functional>
-
 class QAction;
 class QActionGroup;
 class QMenu;
-class QSpinBox;
 
 namespace shardboard {
 
@@ -24,14 +22,16 @@ class DesignMenu : public QObject {
 public:
     DesignMenu(Document* document, Banner* banner, QMenu* menu);
 
+Q_SIGNALS:
+    void settingRequested(const QString& id); ///< a number of the design, to be edited in the panel
+
 private:
     void addPresets(QMenu* menu);
     void addPicker(QMenu* menu);
     void addHardware(QMenu* menu);
     void addWorkload(QMenu* menu);
-    QActionGroup* addChoices(QMenu* menu, const QList<QPair<QString, QString>>& choices,
-                             const std::function<void(Design&, const QString&)>& change, const QString& editText);
-    QSpinBox* addNumber(QMenu* menu, const QString& label, const QString& name, const std::function<void(Design&, qint64)>& change);
+    QActionGroup* addChoices(QMenu* menu, const char* setting);
+    QAction* addNumber(QMenu* menu, const char* setting);
     void applyPreset(const QString& name);
     void edit(const Design& edited, const QString& text);
     void showState();
@@ -43,9 +43,7 @@ private:
     QActionGroup* m_recompute = nullptr;
     QActionGroup* m_attention = nullptr;
     QActionGroup* m_overlap = nullptr;
-    QSpinBox* m_batch = nullptr;
-    QSpinBox* m_sequence = nullptr;
-    QSpinBox* m_microBatches = nullptr;
+    QAction* m_microBatches = nullptr;
 };
 
 } // namespace shardboard

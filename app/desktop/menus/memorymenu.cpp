@@ -3,28 +3,16 @@
 
 #include "app/desktop/base/banner.h"
 #include "model/session/document.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
+#include "widgets/workload/settings.h"
 
 #include <QAction>
-#include <QDoubleSpinBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QMenu>
-#include <QSignalBlocker>
-#include <QWidgetAction>
 
 #include <algorithm>
-#include <cmath>
 
 namespace shardboard {
-
-namespace {
-
-constexpr double kMib = 1024.0 * 1024.0;
-constexpr double kMostMib = 1024.0 * 1024.0; // verifyMemorySettings
-constexpr double kPercent = 100;
-
-} // namespace
 
 MemoryMenu::MemoryMenu(Document* document, Banner* banner, QMenu* optimizer, QMenu* memory)
     : QObject(memory)
@@ -62,20 +50,10 @@ void MemoryMenu::addGradients()
 
 void MemoryMenu::addMemory()
 {
-    m_prefetch = addNumber(tr("Layers gathered ahead"), QStringLiteral("memory.prefetchedLayers"),
-                           tr("Layers whose weights are whole in addition to those of the current layer; FSDP2 gathers one ahead"),
-                           64, 0, {}, [](MemorySettings& memory, double value) { memory.prefetchedLayers = std::llround(value); });
-    m_reserve =
-        addNumber(tr("Allocator's reserve"), QStringLiteral("memory.reserve"),
-                  tr("What the allocator holds on top of activations, logits and gathered weights because of fragmentation"), 100,
-                  1, tr(" %"), [](MemorySettings& memory, double value) { memory.reserveShare = value / kPercent; });
-    m_context = addNumber(tr("Context of a device"), QStringLiteral("memory.context"),
-                          tr("What a process takes on a GPU before it allocates anything"), kMostMib, 0, tr(" MiB"),
-                          [](MemorySettings& memory, double value) { memory.contextBytes = std::llround(value * kMib); });
-    m_communicators =
-        addNumber(tr("Buffers of a communicator"), QStringLiteral("memory.communicator"),
-                  tr("One for each set of mesh axes that collectives run over; on GPUs"), kMostMib, 0, tr(" MiB"),
-                  [](MemorySettings& memory, double value) { memory.communicatorBytes = std::llround(value * kMib); });
+    for (const SettingGroup& group : settingGroups({}))
+        for (const Setting& setting : group.settings)
+            if (setting.isNumber() && setting.id.startsWith(QLatin1String("memory.")))
+                addNumber(setting.label, setting.id, setting.toolTip);
     m_memory->addSeparator();
     m_logits = m_memory->addAction(tr("&Logits and Their Gradient in f32"));
     m_logits->setObjectName(QStringLiteral("memory.logits"));
@@ -95,37 +73,13 @@ void MemoryMenu::addMemory()
     });
 }
 
-QDoubleSpinBox* MemoryMenu::addNumber(const QString& label, const QString& name, const QString& toolTip, double most, int decimals,
-                                      const QString& unit, const std::function<void(MemorySettings&, double)>& change)
+void MemoryMenu::addNumber(const QString& label, const QString& id, const QString& toolTip)
 {
-    auto* row = new QWidget(m_memory);
-    row->setToolTip(toolTip);
-    auto* layout = new QHBoxLayout(row);
-    layout->setContentsMargins(24, 4, 12, 4);
-    auto* box = new QDoubleSpinBox(row);
-    box->setObjectName(name);
-    box->setAccessibleName(label);
-    box->setRange(0, most);
-    box->setDecimals(decimals);
-    box->setSuffix(unit);
-    box->setKeyboardTracking(false); // one edit for a number, not one for each digit
-    auto* text = new QLabel(label, row);
-    text->setBuddy(box);
-    layout->addWidget(text, 1);
-    layout->addWidget(box);
-    auto* action = new QWidgetAction(m_memory);
-    action->setText(label);
+    QAction* action = m_memory->addAction(tr("%1 …").arg(label));
+    action->setObjectName(id);
     action->setToolTip(toolTip);
-    action->setDefaultWidget(row);
-    m_memory->addAction(action);
-    connect(box, &QDoubleSpinBox::valueChanged, this, [this, change, label, box](double value) {
-        if (!m_document->hasDesign())
-            return;
-        Design edited = m_document->design();
-        change(edited.memory, value);
-        edit(edited, QStringLiteral("%1 %2").arg(label, box->text()));
-    });
-    return box;
+    connect(action, &QAction::triggered, this, [this, id] { Q_EMIT settingRequested(id); });
+    m_numbers << action;
 }
 
 void MemoryMenu::chooseAxis(const std::string& axis, bool on)
@@ -147,7 +101,7 @@ void MemoryMenu::edit(const Design& edited, const QString& text)
         if (status.ok())
             status = m_document->edit(edited, text);
         if (!status.ok())
-            m_banner->showError(qstr(status.error().text()));
+            m_banner->showError(errorText(status.error()));
     }
     showState(); // also after a refusal: the menus show what is, not what was tried
 }
@@ -192,8 +146,8 @@ void MemoryMenu::showState()
     const bool open = m_document->hasDesign();
     for (QAction* action : { m_gradients, m_logits, m_usual })
         action->setEnabled(open);
-    for (QDoubleSpinBox* box : { m_prefetch, m_reserve, m_context, m_communicators })
-        box->setEnabled(open);
+    for (QAction* number : std::as_const(m_numbers))
+        number->setEnabled(open);
     if (!open)
         return;
     const Workload& workload = m_document->design().workload;
@@ -213,14 +167,6 @@ void MemoryMenu::showState()
     m_logits->setEnabled(train);
     m_logits->setChecked(memory.logitsInF32);
     m_usual->setEnabled(!(memory == MemorySettings {}));
-    const auto show = [](QDoubleSpinBox* box, double value) {
-        const QSignalBlocker blocker(box);
-        box->setValue(value);
-    };
-    show(m_prefetch, static_cast<double>(memory.prefetchedLayers));
-    show(m_reserve, memory.reserveShare * kPercent);
-    show(m_context, static_cast<double>(memory.contextBytes) / kMib);
-    show(m_communicators, static_cast<double>(memory.communicatorBytes) / kMib);
 }
 
 } // namespace shardboard

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two parts of the Design menu: which mesh axes cut the optimizer states and gradients, and what of a device's memory follows
-// from no layout. Each choice is one undo step; a refused one shows its reason in the banner and changes nothing.
+// from no layout. Each choice is one undo step; a refused one shows its reason in the banner and changes nothing. Numbers are
+// edited in the panel of the settings.
 #pragma once
 
 #include "model/design/design.h"
 
 #include <QObject>
 
-#include <functional>
-
 class QAction;
-class QDoubleSpinBox;
 class QMenu;
 
 namespace shardboard {
@@ -24,11 +22,13 @@ public:
     /// Fills both menus and keeps them as the design is.
     MemoryMenu(Document* document, Banner* banner, QMenu* optimizer, QMenu* memory);
 
+Q_SIGNALS:
+    void settingRequested(const QString& id); ///< a number, to be edited in the panel
+
 private:
     void addGradients();
     void addMemory();
-    QDoubleSpinBox* addNumber(const QString& label, const QString& name, const QString& toolTip, double most, int decimals,
-                              const QString& unit, const std::function<void(MemorySettings&, double)>& change);
+    void addNumber(const QString& label, const QString& id, const QString& toolTip);
     void chooseAxis(const std::string& axis, bool on);
     void edit(const Design& edited, const QString& text);
     void showState();
@@ -42,10 +42,7 @@ private:
     QAction* m_logits = nullptr;
     QAction* m_usual = nullptr;
     QList<QAction*> m_axes;
-    QDoubleSpinBox* m_prefetch = nullptr;
-    QDoubleSpinBox* m_reserve = nullptr;
-    QDoubleSpinBox* m_context = nullptr;
-    QDoubleSpinBox* m_communicators = nullptr;
+    QList<QAction*> m_numbers;
 };
 
 } // namespace shardboard

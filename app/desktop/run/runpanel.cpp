@@ -4,8 +4,10 @@
 #include "app/desktop/run/runmodel.h"
 #include "model/io/wire/backends.h"
 #include "model/session/document.h"
+#include "model/session/selection.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/document/findingplace.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
@@ -17,6 +19,7 @@
 #include <QEvent>
 #include <QGridLayout>
 #include <QHeaderView>
+#include <QItemSelectionModel>
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
@@ -98,6 +101,8 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     connect(m_session, &EngineSession::finished, this, &RunPanel::onFinished);
     connect(m_session, &EngineSession::refused, this, [this](const QString& text) { showProblem(text); });
     connect(m_session, &EngineSession::cancelled, this, [this] { m_needs->setFullText(tr("cancelled")); });
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            [this](const QModelIndex& at) { selectRow(at.row()); });
     connect(m_document, &Document::evaluated, this, [this] {
         updateState();
         updateVerdict();
@@ -338,6 +343,22 @@ void RunPanel::run()
 }
 
 bool RunPanel::isStale() const { return m_resultOf != nullptr && m_resultOf != m_document->evaluation(); }
+
+/// The operation or collective of a row in all views. Of an earlier layout it may be gone.
+void RunPanel::selectRow(int row)
+{
+    const auto& operations = m_model->result().operations;
+    if (row < 0 || static_cast<std::size_t>(row) >= operations.size() || !m_document->hasDesign())
+        return;
+    const std::string& id = operations[static_cast<std::size_t>(row)].id;
+    const auto& collectives = m_document->evaluation()->plan.collectives;
+    for (CollectiveId i { 0 }; i < collectives.size(); ++i)
+        if (collectives[i].id == id) {
+            m_document->selection()->setCollective(i);
+            return;
+        }
+    selectWhere(*m_document, id);
+}
 
 void RunPanel::updateState()
 {

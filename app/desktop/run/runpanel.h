@@ -49,6 +49,7 @@ protected:
 
 private:
     void build();
+    void selectRow(int row);
     void updateState();
     void updateVerdict();
     void updateSilence();

@@ -256,6 +256,11 @@ void Tour::takeAll()
         takeWith("hardware", "hardware");
         m_window.workbench()->close(m_window.workbench()->find(QStringLiteral("hardware")));
     });
+    with([](Design& design) { return training(design, "fsdp=2,model=4", "tp+fsdp"); },
+         [this] {
+             takeWith("workload", "workload");
+             m_window.workbench()->close(m_window.workbench()->find(QStringLiteral("workload")));
+         });
     with([](Design& design) { return applyPreset(design, "replicate").ok(); }, [this] { takeWith("compare", "compare-changed"); });
     with(tooLarge, [this] {
         takeWith("memory", "memory-training");

@@ -30,8 +30,6 @@ QString markdownOf(const QString& page)
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
-QString titleOf(const QString& markdown) { return markdown.section(QLatin1Char('\n'), 0, 0).mid(2); }
-
 /// Undo names the edit that it takes back, and an edit names weights: none of it is Markdown or HTML.
 QString markdownText(const QString& text)
 {
@@ -59,12 +57,14 @@ void loosen(QTextDocument* document)
 const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
-        QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
+        QStringLiteral("index first-steps weights mesh tiles flow inspector strategy workload history collectives cost "
                        "explain decisions cuts findings rules memory variants compare run hardware window notation module files "
                        "export glossary")
             .split(QLatin1Char(' '));
     return list;
 }
+
+QString HelpWindow::titleOf(const QString& page) { return markdownOf(page).section(QLatin1Char('\n'), 0, 0).mid(2); }
 
 QString HelpWindow::pageOf(const QWidget* widget)
 {
@@ -93,7 +93,7 @@ HelpWindow::HelpWindow(const Actions& actions, QWidget* parent)
     setWindowTitle(tr("Help"));
     nameWidget(m_list, "help.pages", tr("Pages"));
     for (const QString& page : pages())
-        addPage(page, titleOf(markdownOf(page)));
+        addPage(page, titleOf(page));
     addPage(kShortcuts, tr("Shortcuts"));
     nameWidget(m_text, "help.text", tr("Page"));
     m_text->setOpenLinks(false);

@@ -20,6 +20,8 @@ public:
 
     /// All pages, in the order of the list; a page's file is `:/help/ID.md`.
     static const QStringList& pages();
+    /// The heading of a page.
+    static QString titleOf(const QString& page);
     /// The page of the view that a widget is in: of its dock, or of its place in the middle. `index` for anything else.
     static QString pageOf(const QWidget* widget);
 

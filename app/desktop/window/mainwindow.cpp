@@ -68,6 +68,7 @@
 #include "widgets/weights/weighttable.h"
 #include "widgets/workbench/findingsbadge.h"
 #include "widgets/workbench/summarybar.h"
+#include "widgets/workload/workloadview.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -83,6 +84,7 @@
 #include <QUndoStack>
 
 #include <algorithm>
+#include <iterator>
 
 namespace shardboard {
 
@@ -247,7 +249,7 @@ void MainWindow::createModes()
     m_workbench->setLeft(panel("weights"));
     for (const char* name : { "inspector", "decisions", "history" })
         m_workbench->addRight(panel(name));
-    for (const char* name : { "strategy", "explain", "hardware" })
+    for (const char* name : { "strategy", "workload", "explain", "hardware" })
         m_workbench->addOptionalRight(panel(name));
     for (const Panel* one : m_workbench->all())
         ListFilter::installIn(one->widget());
@@ -276,6 +278,10 @@ void MainWindow::createPanels()
     add("weights", tr("Weights"), weights);
     add("inspector", tr("Inspector"), inspector);
     add("strategy", tr("Strategy"), new StrategyEditor(m_document));
+    auto* workload = new WorkloadView(m_document);
+    add("workload", tr("Workload"), workload);
+    connect(workload, &WorkloadView::hardwareRequested, this, [this] { m_workbench->raise(QStringLiteral("hardware")); });
+    connect(m_summary, &SummaryBar::settingsRequested, this, [this] { showSetting({}); });
     auto* collectives = new CollectivesView(m_document);
     connect(collectives, &CollectivesView::pickerRefused, m_banner, &Banner::showError);
     add("collectives", tr("Collectives"), collectives);
@@ -306,18 +312,8 @@ void MainWindow::createPanels()
     m_rules = new RulesView(m_document);
     m_ruleFiles = new RuleFiles(m_document, m_rules, m_settings, m_banner, this);
     connect(m_ruleFiles, &RuleFiles::taken, this, [this] { m_workbench->raise(QStringLiteral("rules")); });
-    const auto showPlace = [this, showPin](const FindingPlace& place) {
-        if (place.kind == FindingPlace::Kind::Pin) {
-            showPin(place.index);
-        } else if (place.kind == FindingPlace::Kind::Memory) {
-            m_workbench->raise(QStringLiteral("memory"));
-        } else if (place.kind == FindingPlace::Kind::Rules) {
-            m_workbench->raise(QStringLiteral("rules"));
-            m_rules->showRules(place.name);
-        }
-    };
-    connect(findings, &FindingsView::placeChosen, this, showPlace);
-    connect(inspector, &InspectorPanel::placeChosen, this, showPlace);
+    connect(findings, &FindingsView::placeChosen, this, &MainWindow::showPlace);
+    connect(inspector, &InspectorPanel::placeChosen, this, &MainWindow::showPlace);
     add("rules", tr("Rules"), m_rules);
     auto* memory = new MemoryView(m_document);
     connect(memory, &MemoryView::refused, m_banner, &Banner::showError);
@@ -340,6 +336,20 @@ void MainWindow::createPanels()
     connect(exporter, &ExportPanel::weightWanted, m_fileActions, &FileActions::showWeight);
     connect(m_fileActions->work(), &LongWork::ended, exporter, &ExportPanel::renew);
     add("export", tr("Export to JAX"), exporter);
+}
+
+/// What a finding is about that is no part of a selection.
+void MainWindow::showPlace(const FindingPlace& place)
+{
+    if (place.kind == FindingPlace::Kind::Pin) {
+        m_workbench->raise(QStringLiteral("decisions"));
+        findChild<PinsView*>()->showPin(place.index);
+    } else if (place.kind == FindingPlace::Kind::Memory) {
+        m_workbench->raise(QStringLiteral("memory"));
+    } else if (place.kind == FindingPlace::Kind::Rules) {
+        m_workbench->raise(QStringLiteral("rules"));
+        m_rules->showRules(place.name);
+    }
 }
 
 void MainWindow::connectDocument()
@@ -388,6 +398,15 @@ void MainWindow::selectFirstCut()
 
 void MainWindow::showRun() { m_workbench->raise(QStringLiteral("run")); }
 
+/// The panel of the settings, on the field of one or on the first.
+void MainWindow::showSetting(const QString& id)
+{
+    m_workbench->raise(QStringLiteral("workload"));
+    auto* view = findChild<WorkloadView*>();
+    wakeViewsAround(view);
+    view->focusSetting(id);
+}
+
 void MainWindow::editStrategy(bool asSpec)
 {
     m_workbench->raise(QStringLiteral("strategy"));
@@ -433,6 +452,15 @@ void MainWindow::openPalette()
         const std::vector<PaletteEntry> commands =
             commandEntries(menuBar(), m_actions->all(), m_document->hasDesign() ? QString() : tr("no design is open"));
         all.insert(all.begin(), commands.begin(), commands.end());
+        const auto add = [&all](std::vector<PaletteEntry> more) {
+            all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+        };
+        add(settingEntries(m_document, [this](const QString& setting) { showSetting(setting); }));
+        add(numberEntries(m_document, [this](const QString& panel) { m_workbench->raise(panel); }));
+        add(findingEntries(m_document, [this](const FindingPlace& place) { showPlace(place); }));
+        add(ruleEntries(m_document,
+                        [this](const QString& rule) { showPlace({ .kind = FindingPlace::Kind::Rules, .name = rule }); }));
+        add(helpEntries([this](const QString& page) { showHelp(page); }));
         return all;
     };
     if (m_palette == nullptr)
@@ -441,12 +469,12 @@ void MainWindow::openPalette()
     m_palette->open();
 }
 
-void MainWindow::showHelp()
+void MainWindow::showHelp(const QString& page)
 {
     auto* help = findChild<HelpWindow*>();
     if (help == nullptr)
         help = new HelpWindow(*m_actions, this);
-    help->showPage(HelpWindow::pageOf(QApplication::focusWidget()));
+    help->showPage(page.isEmpty() ? HelpWindow::pageOf(QApplication::focusWidget()) : page);
     help->show();
     help->raise();
     help->activateWindow();

@@ -19,6 +19,7 @@ class Document;
 class EngineSession;
 class FileActions;
 class FileNotices;
+struct FindingPlace;
 class HardwareFiles;
 class MeshView;
 class PictureActions;
@@ -76,13 +77,15 @@ private:
     void showDocument();
     void selectFirstCut();
     void showRun();
+    void showSetting(const QString& id);
     void editStrategy(bool asSpec);
     void openDropped(const QString& path);
     void compareWithFile();
     void updateTitle();
     void updateActions();
     void openPalette();
-    void showHelp();
+    void showPlace(const FindingPlace& place);
+    void showHelp(const QString& page = {}); ///< none: that of the view with the focus
     void showShortcuts();
     void showAbout();
 

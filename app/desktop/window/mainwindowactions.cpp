@@ -58,6 +58,8 @@ void MainWindow::createActions()
     m_actions->setDefaultShortcuts(id("edit.palette"), { QKeySequence(tr("Ctrl+K")), QKeySequence(tr("Ctrl+Shift+P")) });
     m_actions->setTip(id("edit.palette"), tr("Find anything by its name"));
     m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
+    m_actions->add(id("design.settings"), tr("Workload and &Settings …"), tr("Ctrl+,"), [this] { showSetting({}); });
+    m_actions->setTip(id("design.settings"), tr("Batch, sequence, precision, schedule, memory and hardware, each with its effect"));
     m_actions->add(id("hardware.edit"), tr("&Edit Hardware …"), tr("Ctrl+H"),
                    [this] { m_workbench->raise(QStringLiteral("hardware")); });
     m_actions->add(id("hardware.open"), tr("Hardware from &File …"), {}, [this] { m_hardwareFiles->open(); });
@@ -133,7 +135,10 @@ void MainWindow::createMenus()
     add(edit, "findings.next");
     add(edit, "findings.previous");
     QMenu* design = menuBar()->addMenu(tr("&Design"));
-    new DesignMenu(m_document, m_banner, design);
+    add(design, "design.settings");
+    design->addSeparator();
+    const auto* choices = new DesignMenu(m_document, m_banner, design);
+    connect(choices, &DesignMenu::settingRequested, this, &MainWindow::showSetting);
     if (auto* hardware = design->findChild<QMenu*>(QStringLiteral("hardwareMenu"))) {
         hardware->addSeparator();
         add(hardware, "hardware.edit");
@@ -209,6 +214,7 @@ void MainWindow::updateActions()
     for (const Panel* panel : m_workbench->all())
         m_actions->setEnabled(QStringLiteral("view.panel.") + panel->objectName(), design, tr("no design is open"));
     showAct();
+    enable("design.settings", design);
     enable("hardware.edit", design);
     enable("hardware.open", design);
     enable("compare.keep", design);

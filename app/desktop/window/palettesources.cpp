@@ -2,10 +2,12 @@
 #include "app/desktop/window/palettesources.h"
 
 #include "app/desktop/base/actions.h"
+#include "app/desktop/window/helpwindow.h"
 #include "model/design/explain/explain.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/look/format.h"
+#include "widgets/workload/settings.h"
 
 #include <QAction>
 #include <QMenu>
@@ -14,6 +16,8 @@
 #include <QRegularExpression>
 #include <QSet>
 #include <QWidgetAction>
+
+#include <algorithm>
 
 namespace shardboard {
 
@@ -110,6 +114,101 @@ std::vector<PaletteEntry> designEntries(Document* document)
     for (int axis = 0; axis < plan.mesh.axisCount(); ++axis)
         out.push_back(place(qstr(plan.mesh.axis(axis).name), QObject::tr("mesh axis"), QString::number(plan.mesh.axis(axis).size),
                             [selection, axis] { selection->setMeshAxis(axis); }));
+    return out;
+}
+
+std::vector<PaletteEntry> settingEntries(const Document* document, const std::function<void(const QString&)>& edit)
+{
+    std::vector<PaletteEntry> out;
+    if (!document->hasDesign())
+        return out;
+    const Design& design = document->design();
+    for (const SettingGroup& group : settingGroups(design))
+        for (const Setting& setting : group.settings) {
+            PaletteEntry entry = place(setting.label, QObject::tr("setting › %1").arg(group.title), setting.shownText(design),
+                                       [edit, id = setting.id] { edit(id); });
+            entry.toolTip = setting.toolTip;
+            if (setting.whyNot)
+                entry.refusal = setting.whyNot(design);
+            out.push_back(std::move(entry));
+        }
+    return out;
+}
+
+std::vector<PaletteEntry> numberEntries(const Document* document, const std::function<void(const QString&)>& show)
+{
+    std::vector<PaletteEntry> out;
+    const auto evaluation = document->evaluation();
+    if (!evaluation)
+        return out;
+    const auto add = [&](const QString& name, const QString& value, const char* panel) {
+        out.push_back(place(name, QObject::tr("number"), value, [show, panel = QString::fromLatin1(panel)] { show(panel); }));
+    };
+    const Plan& plan = evaluation->plan;
+    const Performance& performance = plan.performance;
+    const auto percent = [](double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'f', 1); };
+    if (document->design().model.hasGraph()) {
+        add(QObject::tr("Step time"), secondsText(plan.seconds()), "cost");
+        add(QObject::tr("Computing time of a step"), secondsText(plan.computeSeconds), "cost");
+        add(QObject::tr("Collectives of a step"), secondsText(plan.collectiveSeconds), "collectives");
+        add(QObject::tr("Exposed collectives of a step"), secondsText(plan.exposedSeconds), "collectives");
+    }
+    if (performance.mfu > 0)
+        add(QObject::tr("MFU, model FLOPs utilization"), percent(performance.mfu), "cost");
+    if (performance.recomputing > 1)
+        add(QObject::tr("HFU, with recomputation"), percent(performance.hfu), "cost");
+    if (performance.tokensPerSecondPerDevice > 0)
+        add(QObject::tr("Tokens per second and device"), digitsText(performance.tokensPerSecondPerDevice), "cost");
+    const MemoryByCause& memory = plan.memory;
+    add(QObject::tr("Memory per device"), bytesText(memory.peak), "memory");
+    add(QObject::tr("Memory of weights per device"), bytesText(memory.weights), "memory");
+    add(QObject::tr("Parameters"), countText(evaluation->parameters), "weights");
+    add(QObject::tr("Devices"), countText(plan.mesh.deviceCount()), "workload");
+    add(QObject::tr("Findings"), QString::number(evaluation->findings.size()), "findings");
+    return out;
+}
+
+std::vector<PaletteEntry> findingEntries(Document* document, const std::function<void(const FindingPlace&)>& show)
+{
+    std::vector<PaletteEntry> out;
+    const auto evaluation = document->evaluation();
+    constexpr std::size_t kMost = 200; // as many as the palette shows
+    for (std::size_t i = 0; evaluation && i < std::min(kMost, evaluation->findings.size()); ++i) {
+        const DesignFinding& finding = evaluation->findings[i];
+        const FindingPlace where = placeOf(*document, finding);
+        PaletteEntry entry = place(qstr(finding.message), QObject::tr("finding › %1").arg(shortName(finding.where)),
+                                   qstr(severityName(finding.severity)), [document, where, show] {
+                                       if (!selectPlace(*document, where))
+                                           show(where);
+                                   });
+        entry.toolTip = entry.text;
+        out.push_back(std::move(entry));
+    }
+    return out;
+}
+
+std::vector<PaletteEntry> ruleEntries(const Document* document, const std::function<void(const QString&)>& show)
+{
+    std::vector<PaletteEntry> out;
+    if (!document->hasDesign())
+        return out;
+    for (const LogicalRule& rule : document->design().rules.rules) {
+        QStringList axes;
+        for (const std::string& axis : rule.axes)
+            axes << qstr(axis);
+        const QString name = qstr(rule.name);
+        out.push_back(
+            place(QStringLiteral("%1 → %2").arg(name, axes.isEmpty() ? QObject::tr("whole") : axes.join(QStringLiteral(", "))),
+                  QObject::tr("rule"), {}, [show, name] { show(name); }));
+    }
+    return out;
+}
+
+std::vector<PaletteEntry> helpEntries(const std::function<void(const QString&)>& show)
+{
+    std::vector<PaletteEntry> out;
+    for (const QString& page : HelpWindow::pages())
+        out.push_back(place(HelpWindow::titleOf(page), QObject::tr("help"), {}, [show, page] { show(page); }));
     return out;
 }
 

@@ -7,7 +7,6 @@
 #include "tests/support/runner.h"
 
 #include <QComboBox>
-#include <QDoubleSpinBox>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -33,7 +32,13 @@ private Q_SLOTS:
 
 private:
     QAction* action(const char* name) const { return window->findChild<QAction*>(QString::fromLatin1(name)); }
-    QDoubleSpinBox* box(const char* name) const { return window->findChild<QDoubleSpinBox*>(QString::fromLatin1(name)); }
+    QLineEdit* box(const char* name) const { return window->findChild<QLineEdit*>(QString::fromLatin1(name)); }
+    /// Typed into the field of the panel, and Enter.
+    void type(const char* name, const char* text) const
+    {
+        box(name)->setText(QString::fromLatin1(text));
+        QTest::keyClick(box(name), Qt::Key_Return);
+    }
     MemoryByCause memory() const { return document()->evaluation()->plan.memory; }
     QUndoStack* history() const { return document()->undoStack(); }
 };
@@ -71,6 +76,7 @@ void TestDesignMenu::inferenceHasNoOptimizer()
     QVERIFY(!action("optimizer.over.data")->isEnabled());
     QVERIFY(!action("optimizer.gradients")->isEnabled());
     QVERIFY(!action("memory.logits")->isEnabled());
+    raise("workload");
     QVERIFY(box("memory.reserve")->isEnabled());
 }
 
@@ -85,24 +91,25 @@ void TestDesignMenu::memorySettings()
 {
     const Design before = document()->design();
     const MemoryByCause usual = memory();
-    QCOMPARE(box("memory.reserve")->value(), 5.0);
+    raise("workload");
+    QCOMPARE(box("memory.reserve")->text(), QStringLiteral("5"));
     QVERIFY(!action("memory.usual")->isEnabled());
-    box("memory.reserve")->setValue(0);
+    type("memory.reserve", "0");
     QCOMPARE(memory().reserve, std::int64_t { 0 });
     QVERIFY(history()->undoText().contains(QStringLiteral("reserve")));
-    box("memory.context")->setValue(1024);
+    type("memory.context", "1024");
     QCOMPARE(memory().runtime - usual.runtime, std::int64_t { 512 } << 20);
-    box("memory.communicator")->setValue(0);
+    type("memory.communicator", "0");
     QCOMPARE(memory().runtime, std::int64_t { 1 } << 30);
     action("memory.logits")->trigger();
     QVERIFY(memory().logits < usual.logits || memory().peak < usual.peak);
-    box("memory.prefetchedLayers")->setValue(3);
+    type("memory.prefetchedLayers", "3");
     QCOMPARE(document()->design().memory.prefetchedLayers, std::int64_t { 3 });
     QCOMPARE(history()->index(), 5);
     action("memory.usual")->trigger();
     QVERIFY(document()->design() == before);
     QCOMPARE(memory().peak, usual.peak);
-    QCOMPARE(box("memory.context")->value(), 512.0);
+    QCOMPARE(box("memory.context")->text(), QStringLiteral("512"));
 }
 
 void TestDesignMenu::newDesignWithAHardwareFile()

@@ -16,13 +16,12 @@
 #include <QDir>
 
 #include <QFile>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
 #include <QMenuBar>
 #include <QPushButton>
 #include <QRegularExpression>
-#include <QSpinBox>
-#include <QWidgetAction>
 
 using namespace shardboard;
 
@@ -36,15 +35,11 @@ QString textOf(const QString& page)
 
 QString plain(QString text) { return text.remove(QLatin1Char('&')).trimmed(); }
 
-/// The action at the end of a path through menus; for a number in a menu the one that holds it. Null: there is none.
+/// The action at the end of a path through menus. Null: there is none.
 QAction* actionAt(const QList<QAction*>& actions, const QStringList& path)
 {
     for (QAction* action : actions) {
-        QString name = plain(action->text());
-        if (const auto* holder = qobject_cast<QWidgetAction*>(action); holder && holder->defaultWidget())
-            if (const auto* box = holder->defaultWidget()->findChild<QSpinBox*>())
-                name = box->accessibleName();
-        if (name != path.front())
+        if (plain(action->text()) != path.front())
             continue;
         if (path.size() == 1)
             return action;
@@ -163,7 +158,10 @@ void TestHelp::firstSteps()
     QVERIFY(says(step()) && says(peak()));
     at(QStringLiteral("Design ▸ Workload ▸ train"))->trigger(); // 5
     QVERIFY(document()->evaluation()->findings.empty());
-    window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(16);
+    window->actionRegistry()->get(QStringLiteral("design.settings"))->trigger();
+    auto* batch = window->findChild<QLineEdit*>(QStringLiteral("workload.batch"));
+    batch->setText(QStringLiteral("16"));
+    QTest::keyClick(batch, Qt::Key_Return);
     QVERIFY(says(peak()));
     QCOMPARE(document()->evaluation()->findings.front().kind, std::string("over-memory"));
     window->workbench()->raise(QStringLiteral("memory"));

@@ -223,8 +223,13 @@ void TestMainWindow::designMenuChangesTheDesign()
     QCOMPARE(kinds(), QStringList());
     action("choose.decode")->trigger();
     QVERIFY(document->design().workload.kind == WorkloadKind::Decode);
-    window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(6);
+    action("workload.batch")->trigger(); // leads to the field
+    auto* batch = window->findChild<QLineEdit*>(QStringLiteral("workload.batch"));
+    QTRY_COMPARE(qobject_cast<QLineEdit*>(window->focusWidget()), batch);
+    batch->setText(QStringLiteral("6"));
+    QTest::keyClick(batch, Qt::Key_Return);
     QCOMPARE(document->design().workload.batch, 6);
+    QCOMPARE(qobject_cast<QLineEdit*>(window->focusWidget()), batch); // Enter stays
     action("choose.dgx-h200")->trigger();
     QCOMPARE(document->design().hardware, std::string("dgx-h200"));
     QVERIFY(action("choose.dgx-h200")->isChecked() && !action("choose.dgx-h100")->isChecked());

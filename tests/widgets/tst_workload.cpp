@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// The panel of the settings: every field from its text to the document and back by undo, the effect that it shows while somebody
+// edits against an evaluation of the edited design, and what it does with texts that are no numbers.
+#include "tests/support/runner.h"
+#include "tests/widgets/editor_support.h"
+
+#include "model/design/evaluate/evaluate.h"
+#include "widgets/controls/card.h"
+#include "widgets/controls/wrappedlabel.h"
+#include "widgets/jobs/latestjob.h"
+#include "widgets/look/errortext.h"
+#include "widgets/look/format.h"
+#include "widgets/workload/effect.h"
+#include "widgets/workload/settingrow.h"
+#include "widgets/workload/settings.h"
+#include "widgets/workload/workloadview.h"
+
+#include <QApplication>
+#include <QLineEdit>
+#include <QTest>
+#include <QUndoStack>
+
+#include <algorithm>
+
+using namespace shardboard;
+
+namespace {
+
+struct ShownPanel {
+    Document document;
+    std::unique_ptr<WorkloadView> view;
+
+    bool open(const Design& design)
+    {
+        if (!document.setDesign(design).ok())
+            return false;
+        view = shownView<WorkloadView>(document, { 310, 700 });
+        if (view)
+            view->activateWindow();
+        return view != nullptr && QTest::qWaitForWindowActive(view.get());
+    }
+    QLineEdit* number(const char* id) const { return view->findChild<QLineEdit*>(QString::fromLatin1(id)); }
+    ChoiceBox* choice(const char* id) const { return view->findChild<ChoiceBox*>(QString::fromLatin1(id)); }
+    QString told(const char* id) const
+    {
+        const auto* label = view->findChild<WrappedLabel*>(QStringLiteral("effect.") + QString::fromLatin1(id));
+        return label->isVisibleTo(view.get()) ? label->fullText() : QString();
+    }
+    void type(const char* id, const QString& text) const
+    {
+        number(id)->setFocus();
+        number(id)->selectAll();
+        QTest::keyClicks(number(id), text);
+    }
+    bool settled() const
+    {
+        const auto jobs = view->findChildren<LatestJob*>();
+        return QTest::qWaitFor([&] { return std::ranges::none_of(jobs, [](const LatestJob* job) { return job->isBusy(); }); },
+                               20000);
+    }
+};
+
+/// A text for a field that is another value than the design's, and can be used.
+QString otherText(const Setting& setting, const Design& design)
+{
+    const QString now = setting.text(design);
+    if (setting.isNumber())
+        return setting.step(design, now, true) != now ? setting.step(design, now, true) : setting.step(design, now, false);
+    for (const Setting::Option& option : setting.options)
+        if (option.value != now)
+            return option.value;
+    return now;
+}
+
+} // namespace
+
+class TestWorkload : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void numbers_data();
+    void numbers();
+    void everyFieldGoesToTheDocumentAndBack();
+    void aFieldTouchesNothingElse();
+    void effectIsThatOfTheEditedDesign();
+    void staleEffectsAreNotShown();
+    void enterAppliesThatFieldAlone();
+    void whatCannotBeUsedStaysInItsField();
+    void arrowsStep();
+    void presetIsOfferedAfterAnotherBatch();
+    void errorsHaveNoKeysOrOptions();
+};
+
+void TestWorkload::numbers_data()
+{
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<double>("number"); // -1: none
+    QTest::newRow("plain") << QStringLiteral("4096") << 4096.0;
+    QTest::newRow("blanks around") << QStringLiteral("  8 ") << 8.0;
+    QTest::newRow("comma") << QStringLiteral("1,048,576") << 1048576.0;
+    QTest::newRow("narrow space") << QStringLiteral("4\u202F096") << 4096.0;
+    QTest::newRow("point") << QStringLiteral("0.5") << 0.5;
+    QTest::newRow("nothing") << QString() << -1.0;
+    QTest::newRow("word") << QStringLiteral("many") << -1.0;
+    QTest::newRow("comma for a point") << QStringLiteral("1,5") << -1.0;
+    QTest::newRow("two numbers") << QStringLiteral("8 16") << -1.0;
+    QTest::newRow("not a number") << QStringLiteral("nan") << -1.0;
+    QTest::newRow("infinite") << QStringLiteral("1e999") << -1.0;
+    QTest::newRow("hexadecimal") << QStringLiteral("0x10") << -1.0;
+    QTest::newRow("markup") << QStringLiteral("<b>8</b>") << -1.0;
+    QTest::newRow("endless") << QString(5000, QLatin1Char('9')) << -1.0;
+}
+
+void TestWorkload::numbers()
+{
+    QFETCH(const QString, text);
+    QFETCH(const double, number);
+    QCOMPARE(numberFrom(text).value_or(-1), number);
+}
+
+void TestWorkload::everyFieldGoesToTheDocumentAndBack()
+{
+    Design design = trainingDesign("llama3-8b", "data=4,model=2", "megatron-tp");
+    design.workload.optimizer.axes = { "data" };
+    Document document;
+    QVERIFY(document.setDesign(design).ok());
+    int fields = 0;
+    for (const SettingGroup& group : settingGroups(design))
+        for (const Setting& setting : group.settings) {
+            if (setting.whyNot && !setting.whyNot(design).isEmpty())
+                continue;
+            const QString text = otherText(setting, design);
+            QVERIFY2(text != setting.text(design), qPrintable(setting.id));
+            QCOMPARE(WorkloadView::applySetting(document, setting, text), QString());
+            QCOMPARE(setting.text(document.design()), text);
+            QCOMPARE(document.undoStack()->index(), 1);
+            QVERIFY(document.undoStack()->undoText().contains(setting.label));
+            document.undoStack()->undo();
+            QVERIFY2(document.design() == design, qPrintable(setting.id));
+            ++fields;
+        }
+    QVERIFY(fields >= 17);
+}
+
+void TestWorkload::aFieldTouchesNothingElse()
+{
+    const Design design = trainingDesign();
+    for (const SettingGroup& group : settingGroups(design))
+        for (const Setting& setting : group.settings) {
+            if (setting.id == QLatin1String("workload.kind") || (setting.whyNot && !setting.whyNot(design).isEmpty()))
+                continue; // another kind has no micro-batches
+            Design edited = design;
+            QCOMPARE(setting.set(edited, otherText(setting, design)), QString());
+            QVERIFY(!(edited == design));
+            for (const SettingGroup& others : settingGroups(design))
+                for (const Setting& other : others.settings)
+                    if (other.id != setting.id)
+                        QCOMPARE(other.text(edited), other.text(design));
+            QCOMPARE(setting.set(edited, setting.text(design)), QString());
+            QVERIFY2(edited == design, qPrintable(setting.id));
+        }
+}
+
+void TestWorkload::effectIsThatOfTheEditedDesign()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    const auto before = panel.document.evaluation();
+    panel.type("workload.batch", QStringLiteral("32"));
+    QVERIFY(panel.document.evaluation() == before); // nothing is edited yet
+    QVERIFY(panel.settled());
+    Design edited = panel.document.design();
+    edited.workload.batch = 32;
+    const auto wanted = evaluate(edited, Misfits::Replicate);
+    QVERIFY(wanted.ok());
+    const double seconds = wanted.value()->plan.seconds();
+    const std::int64_t peak = wanted.value()->plan.memory.peak;
+    const QString told = panel.told("workload.batch");
+    QVERIFY2(told.contains(secondsText(seconds)), qPrintable(told));
+    QVERIFY2(told.contains(bytesText(peak)), qPrintable(told));
+    QVERIFY2(told.contains(stepDeltaText(before->plan.seconds(), seconds)), qPrintable(told));
+    QVERIFY2(told.contains(bytesDeltaText(before->plan.memory.peak, peak)), qPrintable(told));
+    const double limit = hardwareOf(edited).value().memoryBytes();
+    QCOMPARE(told.contains(QStringLiteral("does not fit")), static_cast<double>(peak) > limit);
+}
+
+void TestWorkload::staleEffectsAreNotShown()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    panel.type("workload.batch", QStringLiteral("3"));
+    panel.type("workload.batch", QStringLiteral("32")); // the first ones are still under way
+    QVERIFY(panel.settled());
+    const QString last = panel.told("workload.batch");
+    Design edited = panel.document.design();
+    edited.workload.batch = 32;
+    QVERIFY2(last.contains(secondsText(evaluate(edited).value()->plan.seconds())), qPrintable(last));
+    panel.type("workload.batch", QStringLiteral("64"));
+    QTest::keyClick(panel.number("workload.batch"), Qt::Key_Escape);
+    QVERIFY(panel.settled());
+    QTest::qWait(50);
+    QCOMPARE(panel.told("workload.batch"), QString()); // what was asked for is not wanted any more
+    QCOMPARE(panel.number("workload.batch")->text(), QStringLiteral("16"));
+}
+
+void TestWorkload::enterAppliesThatFieldAlone()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    panel.type("workload.sequence", QStringLiteral("x")); // cannot be used, and stays
+    panel.type("workload.batch", QStringLiteral("32"));
+    QTest::keyClick(panel.number("workload.batch"), Qt::Key_Return);
+    QCOMPARE(panel.document.design().workload.batch, std::int64_t { 32 });
+    QCOMPARE(panel.document.design().workload.sequence, std::int64_t { 4096 });
+    QCOMPARE(panel.document.undoStack()->index(), 1);
+    QVERIFY(panel.number("workload.batch")->hasFocus());
+    QCOMPARE(panel.number("workload.sequence")->text(), QStringLiteral("x"));
+    panel.document.undoStack()->undo();
+    QVERIFY(panel.number("workload.batch")->hasFocus());
+    QCOMPARE(panel.number("workload.batch")->text(), QStringLiteral("16"));
+}
+
+void TestWorkload::whatCannotBeUsedStaysInItsField()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    for (const QString& text : { QStringLiteral("many"), QStringLiteral("0"), QStringLiteral("-4"),
+                                 QStringLiteral("99999999999999999999"), QStringLiteral("<img src=x>") }) {
+        panel.type("workload.batch", text);
+        QTest::keyClick(panel.number("workload.batch"), Qt::Key_Return);
+        QCOMPARE(panel.number("workload.batch")->text(), text);
+        const QString told = panel.told("workload.batch");
+        QVERIFY2(told.startsWith(QStringLiteral("Batch ")) && told.endsWith(QLatin1Char('.')) && told.count(QLatin1Char('\n')) == 0,
+                 qPrintable(told));
+    }
+    panel.type("workload.microBatches", QStringLiteral("3")); // 16 cannot be cut so
+    QTest::keyClick(panel.number("workload.microBatches"), Qt::Key_Return);
+    QVERIFY2(panel.told("workload.microBatches").contains(QStringLiteral("micro-batches")),
+             qPrintable(panel.told("workload.microBatches")));
+    QCOMPARE(panel.number("workload.microBatches")->text(), QStringLiteral("3"));
+    QCOMPARE(panel.document.undoStack()->index(), 0);
+}
+
+void TestWorkload::arrowsStep()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    QLineEdit* batch = panel.number("workload.batch");
+    batch->setFocus();
+    QTest::keyClick(batch, Qt::Key_Up);
+    QCOMPARE(batch->text(), QStringLiteral("32"));
+    QTest::keyClick(batch, Qt::Key_Down);
+    QTest::keyClick(batch, Qt::Key_Down);
+    QCOMPARE(batch->text(), QStringLiteral("8"));
+    QCOMPARE(panel.document.design().workload.batch, std::int64_t { 16 }); // until Enter
+    QTest::keyClick(batch, Qt::Key_Escape);
+    QLineEdit* micro = panel.number("workload.microBatches");
+    micro->setFocus();
+    QTest::keyClick(micro, Qt::Key_Up);
+    QTest::keyClick(micro, Qt::Key_Up);
+    QCOMPARE(micro->text(), QStringLiteral("4")); // 3 does not divide 16
+}
+
+void TestWorkload::presetIsOfferedAfterAnotherBatch()
+{
+    ShownPanel panel;
+    Design design = trainingDesign("llama3-8b", "data=2,fsdp=4,model=2", "tp+fsdp");
+    QVERIFY(panel.open(design));
+    QVERIFY(panel.settled());
+    const auto card = [&] { return panel.view->findChild<Card*>(QStringLiteral("workloadPreset")); };
+    QVERIFY(card() == nullptr);
+    panel.type("workload.batch", QStringLiteral("2"));
+    QTest::keyClick(panel.number("workload.batch"), Qt::Key_Return);
+    // The tokens are cut over data and fsdp, and two sequences do not divide by eight: refused, or allowed with an offer.
+    QTRY_VERIFY(card() != nullptr && card()->isVisible());
+    QTest::mouseClick(card()->button(), Qt::LeftButton);
+    design.workload.batch = 2;
+    QVERIFY(applyPreset(design, "tp+fsdp").ok());
+    QTRY_VERIFY(panel.document.design() == design);
+    panel.document.undoStack()->undo();
+    QVERIFY(!(panel.document.design() == design));
+    panel.document.undoStack()->redo();
+    QVERIFY(panel.settled());
+    QTRY_VERIFY(!card()->isVisible());
+}
+
+void TestWorkload::errorsHaveNoKeysOrOptions()
+{
+    QCOMPARE(errorText(inputError("--preset", "there is no preset 'x'", "use --micro-batches 4")),
+             QStringLiteral("there is no preset 'x'; use 4 micro-batches"));
+    QCOMPARE(errorText(inputError("strategies[3] on model.norm.weight", "is wrong")),
+             QStringLiteral("model.norm.weight: is wrong"));
+    QCOMPARE(errorText(inputError("workload", "batch 0 cannot be used")), QStringLiteral("batch 0 cannot be used"));
+    QCOMPARE(errorText(inputError("my--file.json:12", "is wrong")), QStringLiteral("my--file.json:12: is wrong"));
+}
+
+SHARDBOARD_TEST(TestWorkload)
+#include "tst_workload.moc"
