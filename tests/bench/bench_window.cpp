@@ -2,7 +2,8 @@
 // Measures the real window with the software renderer: how soon the sample can be seen, frames while panning, zooming, hovering,
 // dragging and playing the plan, and how soon an edit is on screen with everything updated. Prints JSON, in milliseconds:
 // `bench_window [FRAMES]`; the start, the edits or the themes alone: `bench_window start`, `bench_window edits`, `bench_window
-// themes`. At twofold scale with QT_SCALE_FACTOR=2.
+// themes`. `kernel` is the time of a fixed amount of work in the same run, and `kernels` what a p99 is of it, so that figures of
+// different machines can be compared. At twofold scale with QT_SCALE_FACTOR=2.
 #include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
@@ -187,6 +188,17 @@ Design largeDesign()
     return design;
 }
 
+Design hugeDesign()
+{
+    Design design;
+    design.model = builtinModel("kimi-k2-1t").value();
+    design.mesh = Mesh::parse("pod=32,data=8,fsdp=64,model=8").value();
+    design.workload.kind = WorkloadKind::Train;
+    design.workload.batch = 16384;
+    (void)applyPreset(design, "tp+fsdp").ok();
+    return design;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -236,6 +248,8 @@ int main(int argc, char** argv)
     settle();
 
     Bench bench(window, count);
+    const double kernel = fixedKernel();
+    report["kernel"] = kernel;
     if (argc > 1 && qstrcmp(argv[1], "themes") == 0) {
         report["themes"] = bench.themes(theme);
         std::printf("%s\n", report.dump(1).c_str());
@@ -243,6 +257,7 @@ int main(int argc, char** argv)
     }
     if (argc > 1 && qstrcmp(argv[1], "edits") == 0) {
         bench.allEdits(report, weight);
+        addRatios(report, kernel);
         std::printf("%s\n", report.dump(1).c_str());
         return 0;
     }
@@ -265,6 +280,16 @@ int main(int argc, char** argv)
     report["weights"] = weights;
 
     bench.allEdits(report, weight);
+
+    // 1T on 131,072 devices: the mesh alone.
+    const auto openingHuge = Clock::now();
+    if (!document->setDesign(hugeDesign()).ok())
+        return 4;
+    settle();
+    json huge { { "devices", document->design().mesh.deviceCount() }, { "open", millisecondsSince(openingHuge) } };
+    huge["mesh"] = bench.canvas(window.meshView()->canvas());
+    report["huge"] = huge;
+    addRatios(report, kernel);
     std::printf("%s\n", report.dump(1).c_str());
     return 0;
 }

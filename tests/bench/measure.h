@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <ctime>
 #include <functional>
 #include <vector>
@@ -118,5 +119,39 @@ inline QPointF wandering(const QWidget* widget, int step)
 }
 
 constexpr double kFrame = 16; ///< milliseconds
+
+/// Milliseconds of a fixed amount of plain work on one core, the least of several: what figures of different machines, and of busy
+/// and idle ones, are divided by to be compared.
+inline double fixedKernel()
+{
+    double least = 1e9;
+    for (int run = 0; run < 7; ++run) {
+        const auto start = Clock::now();
+        std::vector<std::uint32_t> image(1600 * 1000);
+        std::uint32_t state = 2463534242u;
+        for (int pass = 0; pass < 4; ++pass)
+            for (std::uint32_t& pixel : image) {
+                state ^= state << 13;
+                state ^= state >> 17;
+                state ^= state << 5;
+                pixel = pixel / 2 + (state & 0x7f7f7f7fu);
+            }
+        volatile std::uint32_t kept = image[state % image.size()]; // so that the work is done
+        (void)kept;
+        least = std::min(least, millisecondsSince(start));
+    }
+    return least;
+}
+
+/// Adds to every summary in a report its p99 in units of the fixed kernel.
+inline void addRatios(json& report, double kernel)
+{
+    if (!report.is_structured() || kernel <= 0)
+        return;
+    if (report.is_object() && report.contains("p99"))
+        report["kernels"] = std::round(report["p99"].get<double>() / kernel * 1000) / 1000;
+    for (json& part : report)
+        addRatios(part, kernel);
+}
 
 } // namespace shardboard::bench

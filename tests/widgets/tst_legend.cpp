@@ -289,7 +289,7 @@ void TestLegend::manyShardsAreOneEntry()
     ShownView<MeshView> many(knownDesign("fsdp=16", "fsdp"), { 460, 400 });
     QVERIFY(many.ready);
     many.document.selection()->setWeight(weightNamed(many.document, "o_proj"));
-    QCOMPARE(textsOf(many.view->legend()), QStringList { QStringLiteral("16 shards, one color each") });
+    QCOMPARE(textsOf(many.view->legend()), QStringList { QStringLiteral("16 shards, dark to light") });
     const QImage all = many.view->canvas()->grab().toImage();
     click(many.view->legend(), "all");
     QVERIFY(many.view->canvas()->grab().toImage() == all); // all are drawn so

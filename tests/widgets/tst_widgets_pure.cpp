@@ -9,6 +9,7 @@
 
 #include "widgets/document/devicememory.h"
 #include "widgets/flow/flowscene.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
@@ -22,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 using namespace shardboard;
@@ -41,6 +43,9 @@ private Q_SLOTS:
     void patternsNeedNoHue();
     void themesAreReadable();
     void devicesWithEqualShardsShareAColour();
+    void axesKeepTheirColour();
+    void manyPartsGoFromDarkToLight();
+    void indicesOfAllDevices();
     void zoomKeepsThePointUnderTheCursor();
     void worldCannotLeaveTheView();
     void everyDeviceHasItsOwnCell_data();
@@ -185,7 +190,7 @@ void TestWidgetsPure::patternsNeedNoHue()
     std::set<std::pair<QRgb, int>> seen;
     for (int i = 0; i < 56; ++i) {
         const PartColor color = partColor(i);
-        for (const QColor& one : { color.fill, color.hatchColor, axisColor(i) })
+        for (const QColor& one : { color.fill, color.hatchColor, hueColor(i) })
             QVERIFY(one.red() == one.green() && one.green() == one.blue());
         QVERIFY2(contrastRatio(color.fill, color.label) >= 4.5, qPrintable(QString::number(i)));
         QVERIFY2(color.hatch == Qt::NoBrush || contrastRatio(color.hatchColor, color.label) >= 4.5, qPrintable(QString::number(i)));
@@ -238,6 +243,59 @@ void TestWidgetsPure::devicesWithEqualShardsShareAColour()
     for (std::int64_t position = 0; position < 8; ++position) {
         QCOMPARE(cut.indexAt(position), position % 4);
         QCOMPARE(whole.indexAt(position), position % 4);
+    }
+}
+
+/// Whatever the order; and no two axes have the same one.
+void TestWidgetsPure::axesKeepTheirColour()
+{
+    std::vector<MeshAxis> axes { { "data", 2 }, { "model", 2 }, { "rows", 2 }, { "columns", 2 }, { "fsdp", 2 }, { "z", 2 } };
+    std::sort(axes.begin(), axes.end(), [](const MeshAxis& a, const MeshAxis& b) { return a.name < b.name; });
+    std::map<std::string, int> hues;
+    do {
+        const AxisHues of(axes);
+        std::set<int> seen;
+        for (std::size_t i = 0; i < axes.size(); ++i) {
+            const int hue = of.hueOf(static_cast<int>(i));
+            QCOMPARE(hues.emplace(axes[i].name, hue).first->second, hue);
+            seen.insert(hue);
+        }
+        QCOMPARE(seen.size(), axes.size());
+    } while (std::next_permutation(axes.begin(), axes.end(), [](const MeshAxis& a, const MeshAxis& b) { return a.name < b.name; }));
+    QCOMPARE(axisColor(Mesh::parse("data=2,model=4").value(), 0), QColor(0xE6, 0x9F, 0x00));
+    QCOMPARE(axisColor(Mesh::parse("model=4,data=2").value(), 1), QColor(0xE6, 0x9F, 0x00));
+}
+
+void TestWidgetsPure::manyPartsGoFromDarkToLight()
+{
+    const Mesh mesh = Mesh::parse("data=2,model=128").value();
+    const PartColors parts(mesh, 1);
+    QVERIFY(parts.isRamp());
+    double last = 0;
+    for (std::int64_t i = 0; i < 128; ++i) {
+        const PartColor color = parts.at(i);
+        const double light = contrastRatio(color.fill, Qt::black);
+        QVERIFY2(light >= last, qPrintable(QString::number(i)));
+        QVERIFY2(contrastRatio(color.fill, color.label) >= 4.5, qPrintable(QString::number(i)));
+        QCOMPARE(color.hatch, Qt::NoBrush);
+        last = light;
+    }
+    QVERIFY(contrastRatio(parts.at(0).fill, parts.at(127).fill) > 6);
+    QVERIFY(!PartColors(Mesh::parse("model=7").value(), 0).isRamp());
+    QCOMPARE(PartColors(Mesh::parse("model=7").value(), 0).at(3).fill, partColor(3).fill);
+}
+
+/// As one by one, also where axes cut in another order than that of the mesh.
+void TestWidgetsPure::indicesOfAllDevices()
+{
+    const Mesh mesh = Mesh::parse("data=2,fsdp=3,model=4").value();
+    for (const char* spec : { "P('model')", "P(('model', 'data'))", "P('fsdp', ('model', 'data'))", "P()" }) {
+        const ShardMap shards = shardsOf({ 48, 48 }, parseSpec(spec, mesh, 2).value(), mesh, CutRule::Balanced, "test").value();
+        const DeviceColors colors(mesh, &shards);
+        const auto all = colors.indices();
+        QCOMPARE(static_cast<std::int64_t>(all.size()), mesh.deviceCount());
+        for (std::int64_t i = 0; i < mesh.deviceCount(); ++i)
+            QCOMPARE(static_cast<std::int64_t>(all[static_cast<std::size_t>(i)]), colors.indexAt(i));
     }
 }
 
@@ -380,7 +438,7 @@ void TestWidgetsPure::manyTilesBecomeAnImage()
     QVERIFY(scene.tiles.empty());
     QCOMPARE(scene.tileCount, std::int64_t { 16384 });
     QCOMPARE(scene.image.size(), QSize(128, 128));
-    QCOMPARE(QColor(scene.image.pixel(5, 3)), partColor(3 * 128 + 5).fill);
+    QCOMPARE(QColor(scene.image.pixel(5, 3)), PartColors(weight.shards).at(3 * 128 + 5).fill);
 }
 
 void TestWidgetsPure::filterRules_data()

@@ -2,6 +2,7 @@
 #include "widgets/canvas/canvaswidget.h"
 
 #include "widgets/controls/axisdrag.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
@@ -160,7 +161,8 @@ void CanvasWidget::mouseMoveEvent(QMouseEvent* event)
     if ((event->position() - m_pressed).manhattanLength() < QApplication::startDragDistance())
         return;
     const int axis = std::exchange(m_pressedAxis, -1);
-    dragAxis(this, qstr(m_document->design().mesh.axis(axis).name), axis);
+    const Mesh& mesh = m_document->design().mesh;
+    dragAxis(this, qstr(mesh.axis(axis).name), axisColor(mesh, axis));
 }
 
 void CanvasWidget::mouseReleaseEvent(QMouseEvent*) { forgetPress(); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/controls/axisdrag.h"
 
-#include "widgets/look/devicecolors.h"
 #include "widgets/look/theme.h"
 
 #include <QApplication>
@@ -50,7 +49,7 @@ public:
 
 } // namespace
 
-void dragAxis(QWidget* source, const QString& axis, int axisIndex)
+void dragAxis(QWidget* source, const QString& axis, const QColor& color)
 {
     const QFont font = monoFont(source);
     const QSize size(QFontMetrics(font).horizontalAdvance(axis) + 24, 24);
@@ -59,7 +58,7 @@ void dragAxis(QWidget* source, const QString& axis, int axisIndex)
     picture.fill(Qt::transparent);
     {
         QPainter painter(&picture);
-        paintChip(painter, QRectF(QPointF(0, 0), size), axis, axisIndex, source, font);
+        paintChip(painter, QRectF(QPointF(0, 0), size), axis, color, source, font);
     }
     auto* drag = new QDrag(source);
     drag->setMimeData(axisMimeData(axis));
@@ -71,10 +70,10 @@ void dragAxis(QWidget* source, const QString& axis, int axisIndex)
     drag->exec(Qt::CopyAction);
 }
 
-void paintChip(QPainter& painter, const QRectF& rect, const QString& text, int axisIndex, const QWidget* widget, const QFont& font)
+void paintChip(QPainter& painter, const QRectF& rect, const QString& text, const QColor& color, const QWidget* widget,
+               const QFont& font)
 {
     const Theme& theme = Theme::of(widget);
-    const QColor color = axisColor(axisIndex);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(color, 1.5));

@@ -2,6 +2,7 @@
 // Mesh axes on the move: the mime type of a dragged axis, and the chip that stands for one in every view.
 #pragma once
 
+#include <QColor>
 #include <QFont>
 #include <QPalette>
 #include <QRectF>
@@ -18,10 +19,11 @@ inline constexpr char kAxisMimeType[] = "application/x-shardboard-axis";
 QMimeData* axisMimeData(const QString& axis); ///< the caller owns it; plain text is the axis's name too
 /// The name of the dragged axis, empty when it is something else.
 QString axisFromMimeData(const QMimeData* data);
-/// Starts a drag of an axis from `source` and returns when it is over.
-void dragAxis(QWidget* source, const QString& axis, int axisIndex);
+/// Starts a drag of an axis in its colour from `source` and returns when it is over.
+void dragAxis(QWidget* source, const QString& axis, const QColor& color);
 
 /// A chip: rounded, in the axis's colour.
-void paintChip(QPainter& painter, const QRectF& rect, const QString& text, int axisIndex, const QWidget* widget, const QFont& font);
+void paintChip(QPainter& painter, const QRectF& rect, const QString& text, const QColor& color, const QWidget* widget,
+               const QFont& font);
 
 } // namespace shardboard

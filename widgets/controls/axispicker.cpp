@@ -2,6 +2,7 @@
 #include "widgets/controls/axispicker.h"
 
 #include "widgets/controls/axisdrag.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
@@ -25,18 +26,19 @@ constexpr int kCross = 18;
 
 } // namespace
 
-PickedAxis::PickedAxis(const QString& name, int meshAxis, std::int64_t size, QWidget* parent)
+PickedAxis::PickedAxis(const QString& name, const QColor& color, std::int64_t size, QWidget* parent)
     : QAbstractButton(parent)
-    , m_meshAxis(meshAxis)
+    , m_color(color)
 {
     setObjectName(QStringLiteral("picked_") + name);
     setText(name);
     setAccessibleName(tr("mesh axis %1").arg(name));
     setAccessibleDescription(tr("Delete removes it, Alt and an arrow key move it"));
-    setToolTip(meshAxis < 0 ? tr("The mesh has no axis %1").arg(name)
-                            : tr("%1 = %2. Drag sideways, or press Alt and an arrow key, to change the order; Delete removes it")
-                                  .arg(name)
-                                  .arg(size));
+    setToolTip(!color.isValid()
+                   ? tr("The mesh has no axis %1").arg(name)
+                   : tr("%1 = %2. Drag sideways, or press Alt and an arrow key, to change the order; Delete removes it")
+                         .arg(name)
+                         .arg(size));
     setFocusPolicy(Qt::StrongFocus);
 }
 
@@ -54,15 +56,15 @@ void PickedAxis::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     const QFont font = monoFont(this, -0.5);
-    if (m_meshAxis >= 0) {
-        paintChip(painter, rect(), QString(), m_meshAxis, this, font);
+    if (m_color.isValid()) {
+        paintChip(painter, rect(), QString(), m_color, this, font);
     } else {
         painter.setPen(QPen(theme.error, 1.5, Qt::DashLine));
         painter.setBrush(Qt::NoBrush);
         painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), height() / 2.0, height() / 2.0);
     }
     painter.setFont(font);
-    painter.setPen(m_meshAxis < 0 ? theme.error : theme.text);
+    painter.setPen(!m_color.isValid() ? theme.error : theme.text);
     painter.drawText(rect().adjusted(10, 0, -kCross, 0), Qt::AlignVCenter | Qt::AlignLeft,
                      QFontMetrics(font).elidedText(text(), Qt::ElideMiddle, width() - kCross - 12));
     const QPointF middle(crossRect().left() + 6.5, height() / 2.0);
@@ -173,7 +175,8 @@ void AxisPicker::rebuild()
     m_chips.clear();
     for (std::size_t i = 0; i < m_axes.size(); ++i) {
         const int axis = m_mesh.find(m_axes[i]);
-        auto* chip = new PickedAxis(qstr(m_axes[i]), axis, axis < 0 ? 0 : m_mesh.axis(axis).size, this);
+        auto* chip = new PickedAxis(qstr(m_axes[i]), axis < 0 ? QColor() : axisColor(m_mesh, axis),
+                                    axis < 0 ? 0 : m_mesh.axis(axis).size, this);
         m_chips.push_back(chip);
         connect(chip, &PickedAxis::removed, this, [this, chip] {
             auto axes = m_axes;

@@ -20,7 +20,8 @@ namespace shardboard {
 class PickedAxis : public QAbstractButton {
     Q_OBJECT
 public:
-    PickedAxis(const QString& name, int meshAxis, std::int64_t size, QWidget* parent);
+    /// `color` is that of the axis; none: the mesh has no such axis.
+    PickedAxis(const QString& name, const QColor& color, std::int64_t size, QWidget* parent);
     QRect crossRect() const;
     QSize sizeHint() const override;
 
@@ -37,7 +38,7 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
-    int m_meshAxis; ///< -1: the mesh has no such axis
+    QColor m_color; ///< invalid: the mesh has no such axis
     QPoint m_pressed;
     bool m_dragging = false;
 };

@@ -29,12 +29,13 @@ CutsModel::CutsModel(QObject* parent)
 }
 
 void CutsModel::setComparison(const CutComparison& comparison, const Mesh& mesh, std::vector<std::int64_t> colors,
-                              std::int64_t rowBytes, std::optional<CutRule> current, const Look& look)
+                              const PartColors& palette, std::int64_t rowBytes, std::optional<CutRule> current, const Look& look)
 {
     beginResetModel();
     m_comparison = comparison;
     m_mesh = mesh;
     m_colors = std::move(colors);
+    m_palette = palette;
     m_rowBytes = rowBytes;
     m_current = current;
     m_look = look;
@@ -216,7 +217,7 @@ void CutBarDelegate::paintParts(QPainter& painter, const QRectF& bar, const CutR
             const QRectF box(left, bar.top(), right - left - (right - left > 4 ? 1 : 0), bar.height());
             if (box.width() <= 0)
                 continue; // an empty part
-            const PartColor color = partColor(m_model->colors()[part]);
+            const PartColor color = m_model->colorOf(static_cast<std::int64_t>(part));
             painter.fillRect(box, color.fill);
             if (color.hatch != Qt::NoBrush)
                 painter.fillRect(box, QBrush(color.hatchColor, color.hatch));
@@ -251,8 +252,7 @@ void CutBarDelegate::paintManyParts(QPainter& painter, const QRect& bar, const C
         if (run == row.sizes.end())
             return;
         const std::int64_t part = runPart + (element - runBegin) / run->size;
-        painter.fillRect(QRect(bar.left() + x, bar.top(), 1, bar.height()),
-                         partColor(m_model->colors()[static_cast<std::size_t>(part)]).fill);
+        painter.fillRect(QRect(bar.left() + x, bar.top(), 1, bar.height()), m_model->colorOf(part).fill);
     }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "model/core/cutcomparison.h"
+#include "widgets/look/partcolors.h"
 
 #include <QAbstractTableModel>
 #include <QColor>
@@ -28,16 +29,16 @@ public:
     };
 
     explicit CutsModel(QObject* parent = nullptr);
-    /// `colors` has the colour index of each part; `rowBytes` the bytes of one element of the dim with all of the other
+    /// `colors` has the index of each part in `palette`; `rowBytes` the bytes of one element of the dim with all of the other
     /// dims; `current` is the rule that the weight is cut by, where it is cut like this.
-    void setComparison(const CutComparison& comparison, const Mesh& mesh, std::vector<std::int64_t> colors, std::int64_t rowBytes,
-                       std::optional<CutRule> current, const Look& look);
+    void setComparison(const CutComparison& comparison, const Mesh& mesh, std::vector<std::int64_t> colors,
+                       const PartColors& palette, std::int64_t rowBytes, std::optional<CutRule> current, const Look& look);
     void clear();
     /// Whether the rules' names have who cuts by them beside them; else that is in the tool tip only.
     void setUsersShown(bool shown);
     bool isEmpty() const { return m_empty; }
     const CutComparison& comparison() const { return m_comparison; }
-    const std::vector<std::int64_t>& colors() const { return m_colors; }
+    PartColor colorOf(std::int64_t part) const { return m_palette.at(m_colors[static_cast<std::size_t>(part)]); }
     const CutRow& row(int index) const { return m_comparison.rows[static_cast<std::size_t>(index)]; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -53,6 +54,7 @@ private:
     CutComparison m_comparison;
     Mesh m_mesh;
     std::vector<std::int64_t> m_colors;
+    PartColors m_palette;
     std::int64_t m_rowBytes = 0;
     std::optional<CutRule> m_current;
     Look m_look;

@@ -222,8 +222,8 @@ void CutsView::compare()
     const std::int64_t others = size > 0 ? elementCount(weight->spec.shape).value_or(0) / size : 0;
     const Theme& theme = Theme::of(this);
     CutsModel::Look look { theme.quiet, theme.error, monoFont(this, -0.5), uiFont(this, 0, true) };
-    m_model->setComparison(comparison, mesh,
-                           colorsOf(refs, mesh, DeviceColors(mesh, isActual() ? &weight->shards : nullptr), comparison.parts),
+    const DeviceColors colors(mesh, isActual() ? &weight->shards : nullptr);
+    m_model->setComparison(comparison, mesh, colorsOf(refs, mesh, colors, comparison.parts), colors.parts(),
                            bytesOf(others, weight->spec.dtype), isActual() ? std::optional(weight->cut) : std::nullopt, look);
     m_table->clearSpans();
     for (int row = 0; row < m_model->rowCount(); ++row)

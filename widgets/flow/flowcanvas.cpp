@@ -3,7 +3,7 @@
 
 #include "widgets/document/documentview.h"
 #include "widgets/flow/flowlegend.h"
-#include "widgets/look/devicecolors.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/theme.h"
 
 #include <QKeyEvent>
@@ -307,9 +307,10 @@ void FlowCanvas::paintConnector(QPainter& painter, int from, int to) const
     const QRectF b = m_rects[static_cast<std::size_t>(to)];
     const FlowInk& ink = m_scene.items[static_cast<std::size_t>(from)].ink;
     const double thickness = std::max(strokeOf(from), strokeOf(to));
+    const AxisHues hues(document()->design().mesh);
     painter.setOpacity(highlight().isEmpty() || matches(from) ? 1 : 0.3);
     const auto paintLine = [&](const QPointF& begin, const QPointF& end) {
-        paintFlowLine(painter, begin, end, ink, thickness, this);
+        paintFlowLine(painter, begin, end, ink, thickness, hues, this);
     };
     if (std::abs(a.center().y() - b.center().y()) < 1) {
         paintLine(QPointF(a.right(), a.center().y()), QPointF(b.left(), b.center().y()));
@@ -333,12 +334,13 @@ void FlowCanvas::paintBand(QPainter& painter, const QRectF& rect, const FlowInk&
     painter.setClipPath(path, Qt::IntersectClip);
     const double wide = rect.width() / static_cast<double>(count);
     double x = rect.left();
+    const AxisHues hues(document()->design().mesh);
     const auto piece = [&](int axis, bool partial) {
         const QRectF part(x, rect.bottom() - kBand, wide, kBand);
         if (partial)
-            painter.fillRect(part, QBrush(axisColor(axis), Qt::BDiagPattern));
+            painter.fillRect(part, QBrush(hues.colorOf(axis), Qt::BDiagPattern));
         else
-            painter.fillRect(part, axisColor(axis));
+            painter.fillRect(part, hues.colorOf(axis));
         x += wide;
     };
     for (const int axis : ink.cut)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flow/flowlegend.h"
 
-#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
@@ -17,26 +16,26 @@ namespace {
 
 bool moves(const FlowItem& item) { return item.kind == FlowItem::CollectivePill && item.bytes > 0; }
 
-LegendEntry lineEntry(const QString& key, const QString& text, const QString& toolTip, const FlowInk& ink)
+LegendEntry lineEntry(const QString& key, const QString& text, const QString& toolTip, const FlowInk& ink, const Mesh& mesh)
 {
-    return { key, text, toolTip, [ink](QPainter& painter, const QRectF& rect, const QWidget* widget) {
+    return { key, text, toolTip, [ink, hues = AxisHues(mesh)](QPainter& painter, const QRectF& rect, const QWidget* widget) {
                 painter.setRenderHint(QPainter::Antialiasing, false);
                 paintFlowLine(painter, QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()), ink, 5,
-                              widget);
+                              hues, widget);
             } };
 }
 
 } // namespace
 
 void paintFlowLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width,
-                   const QWidget* widget)
+                   const AxisHues& hues, const QWidget* widget)
 {
     const Theme& theme = Theme::of(widget);
     std::vector<std::pair<QColor, bool>> stripes;
     for (const int axis : ink.cut)
-        stripes.emplace_back(axisColor(axis), false);
+        stripes.emplace_back(hues.colorOf(axis), false);
     for (const int axis : ink.partial)
-        stripes.emplace_back(axisColor(axis), true);
+        stripes.emplace_back(hues.colorOf(axis), true);
     if (stripes.empty())
         stripes.emplace_back(blended(theme.window, theme.quiet, 0.7), false);
     const auto count = static_cast<double>(stripes.size());
@@ -68,18 +67,19 @@ std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh)
     std::vector<LegendEntry> out;
     if (whole)
         out.push_back(lineEntry(QStringLiteral("whole"), QObject::tr("whole"),
-                                QObject::tr("Lines of values that every device has whole"), {}));
+                                QObject::tr("Lines of values that every device has whole"), {}, mesh));
     for (const int axis : cut) {
         const QString name = qstr(mesh.axis(axis).name);
         out.push_back(lineEntry(QStringLiteral("cut/") + name, QObject::tr("cut over %1").arg(name),
-                                QObject::tr("Lines and lower edges of boxes in the color of %1").arg(name), { { axis }, {} }));
+                                QObject::tr("Lines and lower edges of boxes in the color of %1").arg(name), { { axis }, {} },
+                                mesh));
     }
     if (!partial.empty())
         out.push_back(lineEntry(QStringLiteral("partial"),
                                 partial.size() == 1 ? QObject::tr("partial over %1").arg(qstr(mesh.axis(*partial.begin()).name))
                                                     : QObject::tr("partial sums"),
                                 QObject::tr("Partial sums: dashed lines, hatched lower edges of boxes"),
-                                { {}, { partial.begin(), partial.end() } }));
+                                { {}, { partial.begin(), partial.end() } }, mesh));
     if (collective)
         out.push_back({ QStringLiteral("collective"), QObject::tr("collective"),
                         QObject::tr("Moves data between devices; one that moves none is gray"),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "widgets/flow/flowscene.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/legend.h"
 
 #include <QPointF>
@@ -17,7 +18,7 @@ namespace shardboard {
 /// A line in the colours of the mesh axes that a value is cut over, side by side; dashed where it is partial, grey where it is
 /// whole.
 void paintFlowLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width,
-                   const QWidget* widget);
+                   const AxisHues& hues, const QWidget* widget);
 /// Entries for what the scene has: `whole`, `cut/AXIS`, `partial`, `collective`.
 std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh);
 /// Whether an item is drawn as the entry says; of an empty key all are.

@@ -1,130 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/look/devicecolors.h"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cmath>
-
 namespace shardboard {
-
-namespace {
-
-// Lightness (L*): 46, 70, 58, 72, 53, 89, 61.
-constexpr std::array<unsigned, kHueCount> kHues { 0x0072B2, 0x56B4E9, 0x009E73, 0xE69F00, 0xD55E00, 0xF0E442, 0xCC79A7 };
-// Mesh axes: the outer ones first, so that data is orange and model is sky blue.
-constexpr std::array<unsigned, kHueCount> kAxisHues { 0xE69F00, 0x56B4E9, 0x009E73, 0xCC79A7, 0xD55E00, 0x0072B2, 0xF0E442 };
-constexpr std::array<Qt::BrushStyle, 4> kHatches { Qt::BDiagPattern, Qt::HorPattern, Qt::VerPattern, Qt::Dense6Pattern };
-
-QColor hue(unsigned rgb) { return QColor(QRgb(rgb | 0xff000000u)); }
-
-double luminance(const QColor& color)
-{
-    const auto linear = [](double c) { return c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
-    return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
-}
-
-} // namespace
-
-double contrastRatio(const QColor& a, const QColor& b)
-{
-    const double la = luminance(a);
-    const double lb = luminance(b);
-    return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
-}
-
-namespace {
-
-PartColor makePartColor(std::size_t index)
-{
-    PartColor out;
-    out.fill = hue(kHues[index % kHueCount]);
-    const QColor ink(QRgb(0xff0b0d10u));
-    out.label = contrastRatio(out.fill, Qt::white) >= 4.5 ? QColor(Qt::white) : ink;
-    const std::size_t round = index / kHueCount;
-    if (round > 0) {
-        out.hatch = kHatches[(round - 1) % kHatches.size()];
-        // Away from the label, so that the lines add contrast under it instead of taking it.
-        out.hatchColor = out.label == QColor(Qt::white) ? out.fill.darker(150) : out.fill.lighter(145);
-    }
-    return out;
-}
-
-} // namespace
-
-namespace {
-
-std::atomic<PartStyle> chosenStyle { PartStyle::Hues };
-
-/// Greys in an order in which neighbours differ most, each with what is drawn over it; text is readable on both.
-struct Grey {
-    unsigned fill;
-    unsigned hatch;
-};
-constexpr std::array<Grey, kHueCount> kGreys { { { 0x2B2B2B, 0x707070 },
-                                                 { 0xF2F2F2, 0x8C8C8C },
-                                                 { 0x5C5C5C, 0x1C1C1C },
-                                                 { 0xC8C8C8, 0x828282 },
-                                                 { 0x737373, 0x2A2A2A },
-                                                 { 0xA6A6A6, 0xF4F4F4 },
-                                                 { 0x8A8A8A, 0xDEDEDE } } };
-constexpr std::array<Qt::BrushStyle, 8> kPatterns { Qt::NoBrush,    Qt::BDiagPattern,     Qt::HorPattern,    Qt::FDiagPattern,
-                                                    Qt::VerPattern, Qt::DiagCrossPattern, Qt::Dense6Pattern, Qt::CrossPattern };
-
-/// Seven greys and eight patterns have no common divisor, so that a pair comes again only after 56.
-PartColor makePatternColor(std::size_t index)
-{
-    PartColor out;
-    const Grey& grey = kGreys[index % kGreys.size()];
-    out.fill = hue(grey.fill);
-    out.label = contrastRatio(out.fill, Qt::white) >= 4.5 ? QColor(Qt::white) : QColor(QRgb(0xff0b0d10u));
-    out.hatch = kPatterns[index % kPatterns.size()];
-    out.hatchColor = hue(grey.hatch);
-    return out;
-}
-
-} // namespace
-
-PartStyle partStyle() { return chosenStyle.load(std::memory_order_relaxed); }
-void setPartStyle(PartStyle style) { chosenStyle.store(style, std::memory_order_relaxed); }
-
-PartColor partColor(std::int64_t index)
-{
-    // Asked for each of thousands of devices: without hatching, then every hatching, which come again and again.
-    constexpr std::size_t kPlain = kHueCount;
-    constexpr std::size_t kHatched = kHueCount * kHatches.size();
-    constexpr std::size_t kPairs = kGreys.size() * kPatterns.size();
-    static const auto table = [] {
-        std::array<PartColor, kPlain + kHatched> out;
-        for (std::size_t i = 0; i < out.size(); ++i)
-            out[i] = makePartColor(i);
-        return out;
-    }();
-    static const auto patterns = [] {
-        std::array<PartColor, kPairs> out;
-        for (std::size_t i = 0; i < out.size(); ++i)
-            out[i] = makePatternColor(i);
-        return out;
-    }();
-    const auto at = static_cast<std::size_t>(std::max<std::int64_t>(index, 0));
-    if (partStyle() == PartStyle::Patterns)
-        return patterns[at % kPairs];
-    return table[at < kPlain ? at : kPlain + (at - kPlain) % kHatched];
-}
-
-int colorCount()
-{
-    return static_cast<int>(partStyle() == PartStyle::Patterns ? kGreys.size() * kPatterns.size()
-                                                               : kHueCount * (kHatches.size() + 1));
-}
-
-QColor axisColor(int axis)
-{
-    const auto at = static_cast<std::size_t>(std::max(axis, 0) % kHueCount);
-    // Axes lie on light and on dark backgrounds: greys between, told apart by their names.
-    constexpr std::array<unsigned, kHueCount> greys { 0x8A8A8A, 0x6A6A6A, 0x9C9C9C, 0x767676, 0xA8A8A8, 0x5E5E5E, 0x808080 };
-    return hue(partStyle() == PartStyle::Patterns ? greys[at] : kAxisHues[at]);
-}
 
 DeviceColors::DeviceColors(const Mesh& mesh, const ShardMap* shards)
     : m_mesh(mesh)
@@ -136,6 +13,7 @@ DeviceColors::DeviceColors(const Mesh& mesh, const ShardMap* shards)
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
         if (mesh.axis(axis).size > 1)
             m_axis = axis;
+    m_parts = m_byShard ? PartColors(m_shards) : PartColors(mesh, m_axis);
 }
 
 std::int64_t DeviceColors::indexAt(std::int64_t position) const
@@ -145,11 +23,20 @@ std::int64_t DeviceColors::indexAt(std::int64_t position) const
     return m_axis < 0 ? 0 : m_mesh.coordinate(position, m_axis);
 }
 
-std::int64_t DeviceColors::count() const
+std::vector<std::uint32_t> DeviceColors::indices() const
 {
-    if (m_byShard)
-        return m_shards.distinctCount();
-    return m_axis < 0 ? 1 : m_mesh.axis(m_axis).size;
+    // The index is a sum of what each mesh axis adds to it, so that it needs no division for each device.
+    std::vector<std::uint32_t> out { 0 };
+    out.reserve(static_cast<std::size_t>(m_mesh.deviceCount()));
+    for (int axis = m_mesh.axisCount() - 1; axis >= 0; --axis) { // the last one changes first
+        const std::size_t inside = out.size();
+        for (std::int64_t step = 1; step < m_mesh.axis(axis).size; ++step) {
+            const auto adds = static_cast<std::uint32_t>(indexAt(step * m_mesh.stride(axis)));
+            for (std::size_t i = 0; i < inside; ++i)
+                out.push_back(out[i] + adds);
+        }
+    }
+    return out;
 }
 
 std::string DeviceColors::axisName() const { return m_axis < 0 ? std::string() : m_mesh.axis(m_axis).name; }

@@ -2,7 +2,7 @@
 #include "widgets/mesh/meshbars.h"
 
 #include "widgets/canvas/viewport.h"
-#include "widgets/look/devicecolors.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
@@ -125,7 +125,7 @@ void paintMeshBars(QPainter& painter, const std::vector<MeshBar>& bars, const Me
 {
     painter.setFont(uiFont(widget, -1.5));
     for (const MeshBar& bar : bars) {
-        painter.fillRect(bar.rect, axisColor(bar.axis));
+        painter.fillRect(bar.rect, axisColor(mesh, bar.axis));
         painter.setPen(Theme::of(widget).quiet);
         paintLabels(painter, bar, mesh, grid, viewport, textScale(widget));
     }

@@ -2,6 +2,7 @@
 #include "widgets/mesh/meshcanvas.h"
 
 #include "widgets/document/documentview.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvassizes.h"
@@ -110,7 +111,7 @@ void MeshCanvas::paintGroup(QPainter& painter)
         area += 1;
     }
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(axisColor(axes.front()), 2, Qt::DashLine));
+    painter.setPen(QPen(axisColor(m_scene.mesh, axes.front()), 2, Qt::DashLine));
     painter.setBrush(Qt::NoBrush);
     painter.setClipRect(gridArea().adjusted(-6, -6, 6, 6));
     const double round = std::min<double>(kCanvasRadius, m_viewport.scale() / 4);

@@ -6,6 +6,8 @@
 #include <QObject>
 #include <QPainter>
 
+#include <algorithm>
+
 namespace shardboard {
 
 namespace {
@@ -13,9 +15,9 @@ namespace {
 constexpr std::int64_t kNamed = 4; ///< up to these have their whole name
 constexpr std::int64_t kMost = 8; ///< more are one entry
 
-void paintColor(QPainter& painter, const QRect& rect, std::int64_t index)
+void paintColor(QPainter& painter, const QRect& rect, const PartColors& parts, std::int64_t index)
 {
-    const PartColor color = partColor(index);
+    const PartColor color = parts.at(index);
     painter.fillRect(rect, color.fill);
     if (color.hatch != Qt::NoBrush)
         painter.fillRect(rect, QBrush(color.hatchColor, color.hatch));
@@ -24,13 +26,19 @@ void paintColor(QPainter& painter, const QRect& rect, std::int64_t index)
 LegendEntry allEntry(const DeviceColors& colors)
 {
     const QString count = QString::number(colors.count());
-    const QString text = colors.byShard() ? QObject::tr("%1 shards, one color each").arg(count)
-                                          : QObject::tr("one color per position on %1").arg(qstr(colors.axisName()));
+    const QString text = colors.byShard() ? QObject::tr("%1 shards, dark to light").arg(count)
+                                          : QObject::tr("positions on %1, dark to light").arg(qstr(colors.axisName()));
     return { QStringLiteral("all"), text,
-             QObject::tr("Devices with the same color and hatching hold the same shard; after seven the colors repeat, hatched, "
-                         "and after %1 the hatching repeats, too")
-                 .arg(colorCount()),
-             [](QPainter& painter, const QRectF& rect, const QWidget*) { paintStrips(painter, rect, paintColor); } };
+             colors.parts().shiftAxis() < 0
+                 ? QObject::tr("From dark to light along mesh axis %1").arg(qstr(colors.nameOf(colors.parts().rampAxis())))
+                 : QObject::tr("From dark to light along mesh axis %1; the hue changes along %2")
+                       .arg(qstr(colors.nameOf(colors.parts().rampAxis())), qstr(colors.nameOf(colors.parts().shiftAxis()))),
+             [parts = colors.parts()](QPainter& painter, const QRectF& rect, const QWidget*) {
+                 constexpr std::int64_t kLast = 2; // of the three strips
+                 paintStrips(painter, rect, [&](QPainter& p, const QRect& strip, int i) {
+                     paintColor(p, strip, parts, std::min<std::int64_t>(i, kLast) * (parts.count() - 1) / kLast);
+                 });
+             } };
 }
 
 } // namespace
@@ -57,9 +65,9 @@ std::vector<LegendEntry> meshLegend(const DeviceColors& colors, bool brief)
             ? shardText(shards[static_cast<std::size_t>(i)])
             : QObject::tr("Nothing that is cut is selected: the colors are the positions along mesh axis %1")
                   .arg(qstr(colors.axisName()));
-        entry.paint = [i](QPainter& painter, const QRectF& rect, const QWidget*) {
+        entry.paint = [i, parts = colors.parts()](QPainter& painter, const QRectF& rect, const QWidget*) {
             painter.setRenderHint(QPainter::Antialiasing, false);
-            paintColor(painter, rect.toRect(), i);
+            paintColor(painter, rect.toRect(), parts, i);
         };
         out.push_back(std::move(entry));
     }

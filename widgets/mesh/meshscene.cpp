@@ -45,7 +45,7 @@ void MeshScene::prepare(const Design& design, const Evaluation* evaluation, cons
 
 PartColor MeshScene::colorAt(std::int64_t position, const Theme& theme) const
 {
-    return coloring == Coloring::Memory ? heatColor(memory.fillAt(position), theme) : partColor(colors.indexAt(position));
+    return coloring == Coloring::Memory ? heatColor(memory.fillAt(position), theme) : colors.colorAt(position);
 }
 
 bool MeshScene::isLoud(std::int64_t position) const

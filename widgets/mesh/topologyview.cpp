@@ -5,7 +5,7 @@
 #include "widgets/mesh/topologyview.h"
 
 #include "model/hardware/footprint.h"
-#include "widgets/look/devicecolors.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -214,7 +214,7 @@ void TopologyView::paintEvent(QPaintEvent*)
     }
     painter.setFont(name);
     for (const Chip& chip : all) {
-        const QColor color = axisColor(chip.axis);
+        const QColor color = axisColor(m_mesh, chip.axis);
         const bool selected = selection()->meshAxis() == chip.axis;
         painter.setPen(QPen(color, selected ? 2 : 1));
         painter.setBrush(blended(theme.panel, color, 0.18));

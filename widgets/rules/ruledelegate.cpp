@@ -2,6 +2,7 @@
 #include "widgets/rules/ruledelegate.h"
 
 #include "widgets/controls/axisdrag.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/rules/rulemodel.h"
@@ -70,7 +71,7 @@ void paintAxes(QPainter* painter, const QRect& room, const LogicalRule& rule, co
         if (axis < 0)
             paintUnknownChip(painter, chip, text, widget, font);
         else
-            paintChip(*painter, chip, text, axis, widget, font);
+            paintChip(*painter, chip, text, axisColor(mesh, axis), widget, font);
         x += static_cast<int>(chip.width()) + kChipGap;
     }
 }

@@ -2,7 +2,6 @@
 #include "widgets/shards/tilescene.h"
 
 #include "widgets/edits/weightedits.h"
-#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 
 #include <algorithm>
@@ -101,7 +100,7 @@ QImage aggregated(const TileScene& scene, const std::vector<Owners>& owners)
             const auto& column =
                 scene.columns[scene.columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(width)];
             const auto& tile = owners[static_cast<std::size_t>(row.part * columns + column.part)];
-            line[x] = partColor(scene.shards.distinctIndex(std::max<std::int64_t>(tile.first, 0))).fill.rgb();
+            line[x] = scene.colors.at(scene.shards.distinctIndex(std::max<std::int64_t>(tile.first, 0))).fill.rgb();
         }
     }
     return image;
@@ -227,6 +226,7 @@ TileScene makeTileFrame(const WeightLayout& weight)
 {
     TileScene out;
     out.shards = weight.shards;
+    out.colors = PartColors(weight.shards);
     std::tie(out.rowDim, out.columnDim) = drawnDims(weight.shards);
     const auto sizeOfDim = [&weight](int dim) { return dim < 0 ? 1 : weight.shards.shape()[static_cast<std::size_t>(dim)]; };
     out.rowSize = std::max<std::int64_t>(sizeOfDim(out.rowDim), 1);

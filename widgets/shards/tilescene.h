@@ -3,6 +3,7 @@
 // and colours. Pure and without sizes in pixels; made once per evaluation or selection, never while painting.
 #pragma once
 
+#include "widgets/look/partcolors.h"
 #include "widgets/shards/tileedge.h"
 
 #include "model/design/evaluation.h"
@@ -56,6 +57,7 @@ struct TileScene {
     int columnAt(double x) const;
 
     ShardMap shards;
+    PartColors colors; ///< of the colour indices
 };
 
 TileScene makeTileScene(const WeightLayout& weight);

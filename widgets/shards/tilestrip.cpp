@@ -94,7 +94,7 @@ void TileStrip::paintTiles(QPainter& painter, const QRectF& room)
     });
     for (const Tile& tile : m_scene.tiles) {
         const QRectF box = boxOf(m_scene, tile, room);
-        const PartColor color = partColor(tile.color);
+        const PartColor color = m_scene.colors.at(tile.color);
         painter.fillRect(box, color.fill);
         if (color.hatch != Qt::NoBrush)
             painter.fillRect(box, QBrush(color.hatchColor, color.hatch));

@@ -359,7 +359,7 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
         return;
     }
     if (m_held) {
-        const PartColor color = partColor(cell.color);
+        const PartColor color = cell.frame.colors.at(cell.color);
         fill(rect, color);
         painter.setPen(color.label);
         painter.setFont(monoFont(this, -2));
@@ -371,7 +371,7 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
     const auto& rows = cell.frame.rows;
     const auto& columns = cell.frame.columns;
     if (std::min(rect.width(), rect.height()) < kDetailed) {
-        fill(rect, partColor(colorOfParts(cell.frame, rows.front(), columns.front())));
+        fill(rect, cell.frame.colors.at(colorOfParts(cell.frame, rows.front(), columns.front())));
         return;
     }
     if (rect.width() < kBand * static_cast<double>(columns.size()) || rect.height() < kBand * static_cast<double>(rows.size())) {
@@ -383,10 +383,10 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
             for (int x = 0; x < image.width(); ++x)
                 image.setPixel(
                     x, y,
-                    partColor(colorOfParts(
-                                  cell.frame,
-                                  rows[rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(image.height())],
-                                  columns[columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(image.width())]))
+                    cell.frame.colors
+                        .at(colorOfParts(
+                            cell.frame, rows[rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(image.height())],
+                            columns[columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(image.width())]))
                         .fill.rgb());
         painter.drawImage(rect, image);
         return;
@@ -410,7 +410,7 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
                               QPoint(x(column.range.hi) - (columns.size() > 1 ? 2 : 1), bottom - (rows.size() > 1 ? 2 : 1)));
             if (!place.intersects(visible))
                 continue;
-            const PartColor color = partColor(colorOfParts(cell.frame, row, column));
+            const PartColor color = cell.frame.colors.at(colorOfParts(cell.frame, row, column));
             fill(place.intersected(visible.adjusted(-40, -40, 40, 40)), color);
             if ((row.uneven || column.uneven) && std::min(place.width(), place.height()) >= kEdged)
                 paintTileEdge(painter, place, row, column, color.label);
@@ -478,8 +478,8 @@ void ModelCanvas::paintMap(QPainter& painter, const Viewport& map) const
     for (const Cell& cell : m_cells) {
         const QRectF place = map.toScreen(cell.rect);
         const QColor color = cell.frame.replicated ? theme.track
-            : m_held                               ? partColor(cell.color).fill
-                     : partColor(colorOfParts(cell.frame, cell.frame.rows.front(), cell.frame.columns.front())).fill;
+            : m_held                               ? cell.frame.colors.at(cell.color).fill
+                     : cell.frame.colors.at(colorOfParts(cell.frame, cell.frame.rows.front(), cell.frame.columns.front())).fill;
         painter.fillRect(place.adjusted(0, 0, place.width() > 3 ? -1 : 0, place.height() > 3 ? -1 : 0), color);
     }
 }

@@ -4,7 +4,7 @@
 #include "widgets/controls/axisdrag.h"
 #include "widgets/document/documentview.h"
 #include "widgets/edits/weightedits.h"
-#include "widgets/look/devicecolors.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/look/hatch.h"
 #include "widgets/look/theme.h"
@@ -62,7 +62,7 @@ void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
     const QRectF whole = bandRect(tile.row, tile.column);
     const double gap = std::min(whole.width(), whole.height()) > 8 ? 1 : 0;
     const QRect rect = whole.toAlignedRect().adjusted(0, 0, -static_cast<int>(gap), -static_cast<int>(gap));
-    const PartColor color = partColor(tile.color);
+    const PartColor color = m_scene.colors.at(tile.color);
     painter.fillRect(rect, color.fill);
     fillHatched(painter, rect, color);
     paintTileEdge(painter, rect, m_scene.rows[static_cast<std::size_t>(tile.row)],
@@ -94,7 +94,7 @@ QStringList TileCanvas::fittingOwners(const Tile& tile, const QFontMetricsF& met
 
 void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRectF& rect) const
 {
-    const PartColor color = partColor(tile.color);
+    const PartColor color = m_scene.colors.at(tile.color);
     const QFont bold = uiFont(this, 0, true);
     const QFontMetricsF boldMetrics(bold);
     const QStringList owners = fittingOwners(tile, boldMetrics, rect);
@@ -165,13 +165,14 @@ void TileCanvas::paintLabels(QPainter& painter) const
     for (const Chip& chip : m_chips) {
         const QString name = qstr(document()->design().mesh.axis(chip.axis).name);
         if (chip.dim == m_scene.columnDim) {
-            paintChip(painter, chip.rect, name, chip.axis, this, chipFont);
+            paintChip(painter, chip.rect, name, axisColor(document()->design().mesh, chip.axis), this, chipFont);
             continue;
         }
         painter.save();
         painter.translate(chip.rect.left(), chip.rect.bottom());
         painter.rotate(-90);
-        paintChip(painter, QRectF(0, 0, chip.rect.height(), chip.rect.width()), name, chip.axis, this, chipFont);
+        paintChip(painter, QRectF(0, 0, chip.rect.height(), chip.rect.width()), name,
+                  axisColor(document()->design().mesh, chip.axis), this, chipFont);
         painter.restore();
     }
 }
@@ -290,7 +291,7 @@ void TileCanvas::paintMap(QPainter& painter, const Viewport& map) const
         const Range& column = m_scene.columns[static_cast<std::size_t>(tile.column)].range;
         const QRectF place(whole.left() + wide * static_cast<double>(column.lo), whole.top() + high * static_cast<double>(row.lo),
                            wide * static_cast<double>(column.size()), high * static_cast<double>(row.size()));
-        painter.fillRect(place, partColor(tile.color).fill);
+        painter.fillRect(place, m_scene.colors.at(tile.color).fill);
     }
 }
 

@@ -31,7 +31,8 @@ std::vector<LegendEntry> tileLegend(const TileKinds& kinds)
     std::vector<LegendEntry> out;
     if (kinds.cut)
         out.push_back({ QStringLiteral("cut"), QObject::tr("one color per shard"),
-                        QObject::tr("Cut: tiles with the same color are the same shard; after seven the colors repeat, hatched"),
+                        QObject::tr("Cut: tiles with the same color are the same shard; more than seven go from dark to light "
+                                    "along the longest mesh axis"),
                         [](QPainter& painter, const QRectF& rect, const QWidget*) {
                             paintStrips(painter, rect,
                                         [](QPainter& p, const QRect& strip, int i) { p.fillRect(strip, partColor(i).fill); });

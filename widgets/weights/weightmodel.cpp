@@ -31,9 +31,10 @@ void paintPixels(QImage& image, const QRect& room, const TileScene& scene)
     };
     for (int y = 0; y < room.height(); ++y)
         for (int x = 0; x < room.width(); ++x)
-            image.setPixel(room.left() + x, room.top() + y,
-                           partColor(colorOfParts(scene, band(scene.rows, y, room.height()), band(scene.columns, x, room.width())))
-                               .fill.rgba());
+            image.setPixel(
+                room.left() + x, room.top() + y,
+                scene.colors.at(colorOfParts(scene, band(scene.rows, y, room.height()), band(scene.columns, x, room.width())))
+                    .fill.rgba());
 }
 
 } // namespace
@@ -70,7 +71,7 @@ QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColo
                 rect.setWidth(rect.width() - 2);
             if (scene.rows.size() > 1 && rect.height() > 5)
                 rect.setHeight(rect.height() - 2);
-            const PartColor color = partColor(colorOfParts(scene, row, column));
+            const PartColor color = scene.colors.at(colorOfParts(scene, row, column));
             painter.fillRect(rect, color.fill);
             if (color.hatch != Qt::NoBrush)
                 painter.fillRect(rect, QBrush(color.hatchColor, color.hatch));

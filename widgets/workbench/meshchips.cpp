@@ -6,6 +6,7 @@
 #include "widgets/controls/axisdrag.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/edits/meshorder.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -109,10 +110,11 @@ Result<Design> withoutMeshAxis(const Design& design, int index)
     return out;
 }
 
-AxisChip::AxisChip(const MeshAxis& axis, int index, QWidget* parent)
+AxisChip::AxisChip(const MeshAxis& axis, int index, const QColor& color, QWidget* parent)
     : QAbstractButton(parent)
     , m_name(qstr(axis.name))
     , m_index(index)
+    , m_color(color)
 {
     setObjectName(QStringLiteral("chip_") + m_name);
     setText(QStringLiteral("%1 = %2").arg(m_name).arg(axis.size));
@@ -137,7 +139,7 @@ void AxisChip::paintEvent(QPaintEvent*)
     QPainter painter(this);
     QFont font = monoFont(this, -0.5);
     font.setBold(isChecked());
-    paintChip(painter, rect(), text(), m_index, this, font);
+    paintChip(painter, rect(), text(), m_color, this, font);
     if (hasFocus()) {
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(QPen(Theme::of(this).accent, 2));
@@ -157,7 +159,7 @@ void AxisChip::mouseMoveEvent(QMouseEvent* event)
     if (!(event->buttons() & Qt::LeftButton) || (event->pos() - m_pressed).manhattanLength() < QApplication::startDragDistance())
         return;
     setDown(false);
-    dragAxis(this, m_name, m_index);
+    dragAxis(this, m_name, m_color);
     Q_EMIT dragged();
 }
 
@@ -223,7 +225,7 @@ void MeshChips::refresh()
     }
     m_chips.clear();
     for (int i = 0; i < static_cast<int>(m_axes.size()); ++i) {
-        auto* chip = new AxisChip(m_axes[static_cast<std::size_t>(i)], i, this);
+        auto* chip = new AxisChip(m_axes[static_cast<std::size_t>(i)], i, axisColor(document()->design().mesh, i), this);
         m_row->insertWidget(i, chip);
         m_chips.push_back(chip);
         connect(chip, &AxisChip::editRequested, this, [this, i] { startEdit(i); });

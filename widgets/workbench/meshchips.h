@@ -22,7 +22,7 @@ namespace shardboard {
 class AxisChip : public QAbstractButton {
     Q_OBJECT
 public:
-    AxisChip(const MeshAxis& axis, int index, QWidget* parent);
+    AxisChip(const MeshAxis& axis, int index, const QColor& color, QWidget* parent);
     QSize sizeHint() const override;
     int axisIndex() const { return m_index; }
 
@@ -41,6 +41,7 @@ protected:
 private:
     QString m_name;
     int m_index;
+    QColor m_color;
     QPoint m_pressed;
 };
 

@@ -12,7 +12,7 @@
 #include "widgets/flow/flowlayout.h"
 #include "widgets/flow/flowtransport.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/look/devicecolors.h"
+#include "widgets/look/axishues.h"
 #include "widgets/look/format.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
@@ -443,7 +443,8 @@ void TestFlow::linesHaveTheColoursOfTheirLayout()
             || i + 1 >= static_cast<int>(canvas->scene().items.size()) || canvas->itemRect(i + 1).center().y() != rect.center().y())
             continue;
         const QPointF at(rect.right() + 10, rect.center().y());
-        QCOMPARE(picture.pixelColor((at * scale).toPoint()).name(), axisColor(item.ink.cut.front()).name());
+        QCOMPARE(picture.pixelColor((at * scale).toPoint()).name(),
+                 axisColor(real.document()->design().mesh, item.ink.cut.front()).name());
         ++checked;
     }
     QVERIFY(checked > 0);
