@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/bodywork.h"
 
+#include "engine/machine/index.h"
 #include "engine/ops/expertwork.h"
 
 #include <cmath>
@@ -453,6 +454,29 @@ RowSumWork expertBiasGradWork(const OpCall& call, const Sharded& result, std::in
     return std::move(out.work);
 }
 
+namespace {
+
+/// All works of a device in one task, one after the other.
+template <class... Works>
+Timing runOnDevices(Context& context, const Sharded& result, Works... works)
+{
+    ((works.body.entries = works.table.entries.data()), ...);
+    std::vector<std::int64_t> devices;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        if (result.elements(device) > 0)
+            devices.push_back(device);
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int) {
+        const auto run = [device = devices[index]](const auto& work) {
+            for (std::int64_t entry = work.table.first[at(device)]; entry < work.table.first[at(device + 1)]; ++entry)
+                runItems(work.body, entry, 0, work.table.itemsOf[at(entry)]);
+        };
+        (run(works), ...);
+        return 0.0;
+    });
+}
+
+} // namespace
+
 Timing runRowSum(Context& context, const OpCall& call, Sharded& result, decltype(rowSumWork)* workOf)
 {
     std::vector<Block> blocks;
@@ -464,6 +488,11 @@ Timing runRowSum(Context& context, const OpCall& call, Sharded& result, decltype
     });
     if (context.planning())
         return {};
+    std::int64_t most = 0;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        most = std::max(most, call.operands[0]->elements(device));
+    if (most <= kPieceElements) // handing out would take longer
+        return runOnDevices(context, result, work.scales, work.sums, work.totals);
     Timing timing;
     if (!work.scales.table.entries.empty())
         timing += runBody(context, result, work.scales);

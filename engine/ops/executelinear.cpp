@@ -97,11 +97,12 @@ Timing executeLinear(Context& context, const OpCall& call, Sharded& result)
         return {};
     return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) {
         const WeightChunk& chunk = chunks[index];
-        Box box = weight.box(chunk.device);
         if (weight.allocated()) {
-            multiplyChunk(context, call, x, weight.data(chunk.device) + chunk.first * box[1].size(), chunk, result);
+            const std::int64_t k = weight.box(chunk.device)[1].size();
+            multiplyChunk(context, call, x, weight.data(chunk.device) + chunk.first * k, chunk, result);
             return 0.0;
         }
+        Box box = weight.box(chunk.device);
         const double start = coreSeconds();
         float* made = scratch.floats() + worker * Context::scratchStride(scratchFloats);
         box[0] = { box[0].lo + chunk.first, box[0].lo + chunk.last };
