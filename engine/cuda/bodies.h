@@ -17,16 +17,9 @@
     X(ExchangeBody<2>)                                                                                                             \
     X(ExchangeBody<4>)                                                                                                             \
     X(ExchangeBody<8>)                                                                                                             \
-    X(RowScaleBody)                                                                                                                \
-    X(ColumnSumBody)                                                                                                               \
-    X(ColumnTotalBody)                                                                                                             \
-    X(RopeBody)                                                                                                                    \
-    X(EmbeddingBody)                                                                                                               \
-    X(EmbeddingGradientBody)                                                                                                       \
     X(ProbabilityBody)                                                                                                             \
     X(ScoreGradientBody)                                                                                                           \
     X(HeadRowBody)                                                                                                                 \
     X(SumBody)                                                                                                                     \
     X(StateBody)                                                                                                                   \
-    X(GateBody)                                                                                                                    \
     X(CompareBody)

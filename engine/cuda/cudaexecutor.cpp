@@ -6,7 +6,6 @@
 #include "engine/machine/failure.h"
 #include "engine/machine/index.h"
 #include "engine/machine/measure.h"
-#include "engine/ops/kernels/rows.h"
 #include "engine/ops/opbody.h"
 #include "model/io/wire/messages.h"
 #include "model/plan/program.h"
@@ -72,13 +71,9 @@ void checkForKernels(const Program& program)
             const std::string where = segment.name + "/" + op.name;
             const OpBody body = bodyOf(op.kind);
             const bool gates = body == OpBody::Gates || body == OpBody::GatesGrad;
-            if (gates
-                && (program.graph.tensor(op.result).shape.back() > kMostExperts || op.attributes.chosen > kMostChosen
-                    || op.attributes.groups > kMostGroups))
+            if (gates && op.attributes.groups > kMostGroups)
                 throw Failure { "backend",
-                                "unusable: the CUDA router takes at most " + std::to_string(kMostExperts) + " experts, "
-                                    + std::to_string(kMostChosen) + " chosen of them and " + std::to_string(kMostGroups)
-                                    + " groups",
+                                "unusable: the CUDA router takes at most " + std::to_string(kMostGroups) + " groups of experts",
                                 where };
         }
 }
@@ -118,9 +113,7 @@ const float* CudaExecutor::anglesOf(const OpCall& call, std::int64_t sequence, s
         m_angles.emplace(std::tuple { call.attributes.position, sequence, d, call.attributes.ropeTheta }, nullptr);
     if (isNew) {
         std::vector<float> table(at(sequence * d));
-        for (std::int64_t s = 0; s < sequence; ++s)
-            ropeAngles(call.attributes.position + s, d, call.attributes.ropeTheta, table.data() + s * d,
-                       table.data() + s * d + d / 2);
+        ropeAngles(call.attributes.position, sequence, d, call.attributes.ropeTheta, table.data());
         entry->second =
             static_cast<const float*>(m_runtime.table(table.data(), static_cast<std::int64_t>(table.size() * sizeof(float))));
     }
@@ -150,7 +143,7 @@ std::unique_ptr<PreparedOp> CudaExecutor::prepare(Context& context, const OpCall
     Launches& launches = out->round(0);
     const OpBody body = bodyOf(call.kind);
     if (body == OpBody::Rope && !context.planning())
-        launches.angles = anglesOf(call, result.shape()[1], call.attributes.count > 0 ? call.attributes.count : result.shape()[3]);
+        launches.angles = anglesOf(call, result.shape()[1], rotatedOf(call, result));
     kLaunches[static_cast<std::size_t>(body)](launches, call, result);
     return out;
 }

@@ -64,7 +64,6 @@ public:
             __syncwarp();
 #endif
     }
-    SHARDBOARD_BOTH static constexpr int share(int most) { return (most + N - 1) / N; }
 
 private:
     template <class T, class Op>

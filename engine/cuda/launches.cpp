@@ -88,6 +88,13 @@ void Launches::convert(const Sharded& from, Sharded& to)
     launch(EachBody {}, std::move(table));
 }
 
+void Launches::launch(RowSumWork work)
+{
+    launch(std::move(work.scales));
+    launch(std::move(work.sums));
+    launch(std::move(work.totals));
+}
+
 void Launches::multiply(Products products)
 {
     if (planning() || products.empty())

@@ -77,6 +77,7 @@ public:
     {
         launch(work.body, std::move(work.table));
     }
+    void launch(RowSumWork work);
     void multiply(Products products);
     void convert(const Sharded& from, Sharded& to);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/bodywork.h"
 
+#include "engine/machine/index.h"
 #include "engine/ops/expertwork.h"
 
 #include <cmath>
@@ -163,6 +164,70 @@ BodyWork<MoveBody> moveWork(const OpCall& call, const Sharded& result)
     });
 }
 
+std::int64_t rotatedOf(const OpCall& call, const Sharded& result)
+{
+    return call.attributes.count > 0 ? call.attributes.count : result.shape()[3];
+}
+
+BodyWork<RopeBody> ropeWork(const OpCall& call, const Sharded& result, const float* angles)
+{
+    RopeBody body;
+    body.angles = angles;
+    body.width = result.shape()[3];
+    body.first = call.attributes.first;
+    body.d = rotatedOf(call, result);
+    body.headsOfItem = std::max<std::int64_t>(1, kTile / body.width);
+    body.direction = call.kind == OpKind::Rope ? 1.0f : -1.0f;
+    return workOf(body, result, body.headsOfItem * body.width, [&](std::int64_t device, RopeBody::Entry& entry) {
+        const Box& box = result.box(device);
+        entry.x = elementsOf(*call.operands[0], device);
+        entry.out = elementsOf(result, device);
+        entry.rows = volumeOf(box) / body.width;
+        entry.tokens = box[1].size();
+        entry.heads = box[2].size();
+        entry.firstToken = box[1].lo;
+        return tilesOf(entry.rows, body.headsOfItem);
+    });
+}
+
+BodyWork<EmbeddingBody> embeddingWork(const OpCall& call, const Sharded& result)
+{
+    const Sharded& table = *call.operands[1];
+    EmbeddingBody body;
+    body.width = table.shape()[1];
+    if (table.source)
+        body.made = madeOf(*table.source);
+    return workOf(body, result, body.width, [&](std::int64_t device, EmbeddingBody::Entry& entry) {
+        entry.tokens = elementsOf(*call.operands[0], device);
+        if (table.allocated())
+            entry.table = elementsOf(table, device);
+        entry.out = elementsOf(result, device);
+        entry.rows = rowsOf(result.box(device));
+        entry.n = result.box(device).back().size();
+        entry.firstId = table.box(device)[0].lo;
+        entry.ids = table.box(device)[0].size();
+        entry.firstColumn = table.box(device)[1].lo;
+        return entry.rows;
+    });
+}
+
+BodyWork<EmbeddingGradientBody> embeddingGradientWork(const OpCall& call, const Sharded& sums, std::int64_t ids,
+                                                      std::int64_t columns)
+{
+    return workOf(EmbeddingGradientBody {}, sums, ids * columns, [&](std::int64_t device, EmbeddingGradientBody::Entry& entry) {
+        entry.dy = elementsOf(*call.operands[0], device);
+        entry.tokens = elementsOf(*call.operands[1], device);
+        entry.sums = reinterpret_cast<float*>(sums.address(device));
+        entry.rows = call.operands[1]->elements(device);
+        entry.n = sums.box(device)[1].size();
+        entry.firstId = sums.box(device)[0].lo;
+        entry.ids = sums.box(device)[0].size();
+        entry.idsOfItem = ids;
+        entry.columnsOfItem = columns;
+        return entry.items();
+    });
+}
+
 NormRule normRuleOf(const OpCall& call, std::int64_t n)
 {
     NormRule rule;
@@ -236,6 +301,31 @@ BodyWork<LossBody> lossWork(const OpCall& call, const Sharded& result)
     });
 }
 
+BodyWork<GateBody> gateWork(const OpCall& call, const Sharded& result)
+{
+    const OpAttributes& attributes = call.attributes;
+    const std::size_t logits = call.kind == OpKind::TopKGatesGrad || call.kind == OpKind::BiasedTopKGatesGrad ? 1 : 0;
+    GateBody body;
+    body.experts = static_cast<std::int32_t>(result.shape().back());
+    body.k = static_cast<std::int32_t>(attributes.chosen);
+    body.groups = std::max(1, static_cast<std::int32_t>(attributes.groups));
+    body.groupsKept = std::max(1, static_cast<std::int32_t>(attributes.chosenGroups));
+    body.sigmoid = attributes.sigmoid ? 1 : 0;
+    body.normalized = attributes.normalized ? 1 : 0;
+    body.scale = attributes.scale;
+    constexpr std::int64_t kPerExpert = 16; // it takes so much longer than to copy one
+    return workOf(body, result, kPerExpert * body.experts, [&](std::int64_t device, GateBody::Entry& entry) {
+        entry.logits = elementsOf(*call.operands[logits], device);
+        if (call.operands.size() > logits + 1)
+            entry.bias = elementsOf(*call.operands[logits + 1], device);
+        if (logits > 0)
+            entry.dGates = elementsOf(*call.operands[0], device);
+        entry.out = elementsOf(result, device);
+        entry.rows = result.elements(device) / std::max<std::int64_t>(1, body.experts);
+        return entry.rows;
+    });
+}
+
 BodyWork<RouteBody> routeWork(const OpCall& call, const Sharded& result)
 {
     RouteBody body;
@@ -280,6 +370,135 @@ BodyWork<ExpertBiasBody> expertBiasWork(const OpCall& call, const Sharded& resul
         entry.n = box[3].size();
         return entry.rows * entry.experts;
     });
+}
+
+namespace {
+
+/// The three bodies, entry by entry.
+class RowSums {
+public:
+    RowSums(std::int64_t sumsOfItem, const TakeFloats& take)
+        : m_take(take)
+    {
+        work.sums.body.sumsOfItem = sumsOfItem;
+        work.sums.elementsOfItem = sumsOfItem * kSumRowsAtOnce;
+        work.totals.elementsOfItem = kAll * kSumRowsAtOnce;
+    }
+
+    void add(std::int64_t device, ColumnSumBody::Entry sum, const Elements& out)
+    {
+        sum.partial = m_take(device, sum.parts() * sum.n);
+        work.sums.table.add(sum, tilesOf(sum.parts() * sum.n, work.sums.body.sumsOfItem));
+        ColumnTotalBody::Entry total;
+        total.partial = sum.partial;
+        total.out = out;
+        total.parts = sum.parts();
+        total.n = sum.n;
+        work.totals.table.add(total, tilesOf(sum.n, kAll));
+    }
+    void endDevice()
+    {
+        work.scales.table.endDevice();
+        work.sums.table.endDevice();
+        work.totals.table.endDevice();
+    }
+
+    RowSumWork work;
+
+private:
+    const TakeFloats& m_take;
+};
+
+} // namespace
+
+RowSumWork rowSumWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const TakeFloats& take)
+{
+    const Sharded& dy = *call.operands[0];
+    RowSums out(sumsOfItem, take);
+    out.work.scales.body.rule = normRuleOf(call, result.shape().back());
+    out.work.scales.elementsOfItem = result.shape().back();
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        ColumnSumBody::Entry sum;
+        sum.n = result.elements(device);
+        sum.rows = sum.n == 0 ? 0 : dy.elements(device) / sum.n;
+        sum.dy = elementsOf(dy, device);
+        if (call.kind != OpKind::SumLeading) {
+            RowScaleBody::Entry scale;
+            scale.x = sum.x = elementsOf(*call.operands[1], device);
+            sum.scales = scale.scales = take(device, 2 * sum.rows);
+            scale.rows = sum.rows;
+            out.work.scales.table.add(scale, scale.rows);
+        }
+        out.add(device, sum, elementsOf(result, device));
+        out.endDevice();
+    }
+    return std::move(out.work);
+}
+
+/// For every expert over its tokens.
+RowSumWork expertBiasGradWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const TakeFloats& take)
+{
+    const Sharded& dy = *call.operands[0];
+    RowSums out(sumsOfItem, take);
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        const Box& box = dy.box(device);
+        ColumnSumBody::Entry sum;
+        sum.n = box[3].size();
+        sum.rows = tokensOf(box);
+        for (std::int64_t expert = 0; expert < result.box(device)[0].size() && result.elements(device) > 0; ++expert) {
+            sum.dy = elementsOf(dy, device).from(expert * sum.rows * sum.n);
+            out.add(device, sum, elementsOf(result, device).from(expert * sum.n));
+        }
+        out.endDevice();
+    }
+    return std::move(out.work);
+}
+
+namespace {
+
+/// All works of a device in one task, one after the other.
+template <class... Works>
+Timing runOnDevices(Context& context, const Sharded& result, Works... works)
+{
+    ((works.body.entries = works.table.entries.data()), ...);
+    std::vector<std::int64_t> devices;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        if (result.elements(device) > 0)
+            devices.push_back(device);
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int) {
+        const auto run = [device = devices[index]](const auto& work) {
+            for (std::int64_t entry = work.table.first[at(device)]; entry < work.table.first[at(device + 1)]; ++entry)
+                runItems(work.body, entry, 0, work.table.itemsOf[at(entry)]);
+        };
+        (run(works), ...);
+        return 0.0;
+    });
+}
+
+} // namespace
+
+Timing runRowSum(Context& context, const OpCall& call, Sharded& result, decltype(rowSumWork)* workOf)
+{
+    std::vector<Block> blocks;
+    // Where the shard is, because processes that share the reference share its sums, too.
+    const RowSumWork work = workOf(call, result, kTile, [&](std::int64_t device, std::int64_t floats) {
+        const int rank = context.arena.deviceRanks().of(result.mesh(), device);
+        blocks.push_back(context.arena.allocateOn(rank, floats * static_cast<std::int64_t>(sizeof(float))));
+        return reinterpret_cast<float*>(blocks.back().memory(rank));
+    });
+    if (context.planning())
+        return {};
+    std::int64_t most = 0;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        most = std::max(most, call.operands[0]->elements(device));
+    if (most <= kPieceElements) // handing out would take longer
+        return runOnDevices(context, result, work.scales, work.sums, work.totals);
+    Timing timing;
+    if (!work.scales.table.entries.empty())
+        timing += runBody(context, result, work.scales);
+    timing += runBody(context, result, work.sums);
+    timing += runBody(context, result, work.totals);
+    return timing;
 }
 
 AdamBody adamBody()

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace shardboard::engine {
@@ -28,13 +29,37 @@ BodyWork<bodies::MoveBody> moveWork(const OpCall& call, const Sharded& result);
 BodyWork<bodies::NormBody> normWork(const OpCall& call, const Sharded& result);
 BodyWork<bodies::NormGradientBody> normGradientWork(const OpCall& call, const Sharded& result);
 bodies::NormRule normRuleOf(const OpCall& call, std::int64_t n);
+/// What Rope rotates of a head.
+std::int64_t rotatedOf(const OpCall& call, const Sharded& result);
+/// `angles` of the whole sequence, as ropeAngles() makes them.
+BodyWork<bodies::RopeBody> ropeWork(const OpCall& call, const Sharded& result, const float* angles);
+BodyWork<bodies::EmbeddingBody> embeddingWork(const OpCall& call, const Sharded& result);
+/// An item is so many rows and columns of the table; `sums` has floats.
+BodyWork<bodies::EmbeddingGradientBody> embeddingGradientWork(const OpCall& call, const Sharded& sums, std::int64_t ids,
+                                                              std::int64_t columns);
 BodyWork<bodies::LossBody> lossWork(const OpCall& call, const Sharded& result);
+BodyWork<bodies::GateBody> gateWork(const OpCall& call, const Sharded& result); ///< with the gradients
 BodyWork<bodies::RouteBody> routeWork(const OpCall& call, const Sharded& result); ///< Dispatch, Combine and gradients of tokens
 BodyWork<bodies::GateDotBody> gateDotWork(const OpCall& call, const Sharded& result); ///< CombineGradGates
 BodyWork<bodies::ExpertBiasBody> expertBiasWork(const OpCall& call, const Sharded& result);
 
+/// Sums over rows, one body after the other.
+struct RowSumWork {
+    BodyWork<bodies::RowScaleBody> scales; ///< of norms alone
+    BodyWork<bodies::ColumnSumBody> sums;
+    BodyWork<bodies::ColumnTotalBody> totals;
+};
+/// Takes floats for a device, until the operation ends.
+using TakeFloats = std::function<float*(std::int64_t device, std::int64_t floats)>;
+/// Of norms' weights and SumLeading. `sumsOfItem` are as many as one item of the sums shall have, at most kTile.
+RowSumWork rowSumWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const TakeFloats& take);
+RowSumWork expertBiasGradWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const TakeFloats& take);
+
 /// Of kAdam, for weights that a source makes or that are in memory.
 bodies::AdamBody adamBody();
+
+/// The sums by the workers, with memory from the context's arena.
+Timing runRowSum(Context& context, const OpCall& call, Sharded& result, decltype(rowSumWork)* workOf);
 
 /// Runs it on the workers.
 template <class Body>

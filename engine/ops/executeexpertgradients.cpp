@@ -7,7 +7,6 @@
 #include "engine/ops/bodywork.h"
 #include "engine/ops/expertwork.h"
 #include "engine/ops/kernels/packedrows.h"
-#include "engine/ops/kernels/reduce.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,19 +16,6 @@ namespace shardboard::engine {
 namespace {
 
 constexpr std::int64_t kColumnsAtOnce = 1024; ///< of the first operand for each task
-
-/// Runs `task` for every device that has a part of the result.
-Timing runDevices(Context& context, const Sharded& result, const std::function<void(std::int64_t device)>& task)
-{
-    std::vector<std::int64_t> devices;
-    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
-        if (result.elements(device) > 0)
-            devices.push_back(device);
-    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int) {
-        task(devices[index]);
-        return 0.0;
-    });
-}
 
 } // namespace
 
@@ -49,15 +35,7 @@ Timing executeGatesGrad(Context& context, const OpCall& call, Sharded& result)
             requireWhole(bias->box(device)[0], experts, call, "the bias of the choice");
     }
     context.work.touched += static_cast<double>(result.totalElements()) * 10;
-    if (context.planning())
-        return {};
-    const GateRule rule = gateRuleOf(call.attributes, experts);
-    return runRows(context, result, rowPieces(result, 1, kPieceElements / 16), [&](const RowPiece& piece, int) {
-        const std::int64_t offset = piece.first * experts;
-        topKGatesBackward(rule, logits.data(piece.device) + offset, bias != nullptr ? bias->data(piece.device) : nullptr,
-                          dy.data(piece.device) + offset, piece.last - piece.first, result.data(piece.device) + offset);
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, gateWork(call, result));
 }
 
 Timing executeDispatchGrad(Context& context, const OpCall& call, Sharded& result)
@@ -68,22 +46,7 @@ Timing executeDispatchGrad(Context& context, const OpCall& call, Sharded& result
         if (result.elements(device) > 0)
             requireSameExperts(call, result.box(device), gates.box(device), dy.box(device), true);
     context.work.touched += static_cast<double>(dy.totalElements()) + static_cast<double>(result.totalElements());
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const Box& box = dy.box(piece.device);
-        const std::int64_t experts = box[0].size();
-        const std::int64_t tokens = tokensOf(box);
-        const std::int64_t n = box[3].size();
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
-            float* out = result.data(piece.device) + row * n;
-            std::fill_n(out, n, 0.0f);
-            for (std::int64_t expert = 0; expert < experts; ++expert)
-                if (gates.data(piece.device)[row * experts + expert] != 0)
-                    addColumnSums(dy.data(piece.device) + (expert * tokens + row) * n, 1, n, out);
-        }
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, routeWork(call, result));
 }
 
 Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result) { return spreadToExperts(context, call, result); }
@@ -110,16 +73,7 @@ Timing executeExpertBiasGrad(Context& context, const OpCall& call, Sharded& resu
         requireSame(dy.box(device)[3], result.box(device)[1], call, "columns of gradient and result");
     }
     context.work.touched += static_cast<double>(dy.totalElements());
-    if (context.planning())
-        return {};
-    return runDevices(context, result, [&](std::int64_t device) {
-        const Box& box = dy.box(device);
-        const std::int64_t n = box[3].size();
-        const std::int64_t tokens = tokensOf(box);
-        std::fill_n(result.data(device), result.elements(device), 0.0f);
-        for (std::int64_t expert = 0; expert < box[0].size(); ++expert)
-            addColumnSums(dy.data(device) + expert * tokens * n, tokens, n, result.data(device) + expert * n);
-    });
+    return runRowSum(context, call, result, expertBiasGradWork);
 }
 
 /// Of every expert at b over the tokens that it got.

@@ -74,14 +74,7 @@ Timing executeGates(Context& context, const OpCall& call, Sharded& result)
             requireWhole(bias->box(device)[0], experts, call, "the bias of the choice");
     }
     context.work.touched += static_cast<double>(result.totalElements()) * 8;
-    if (context.planning())
-        return {};
-    const GateRule rule = gateRuleOf(call.attributes, experts);
-    return runRows(context, result, rowPieces(result, 1, kPieceElements / 16), [&](const RowPiece& piece, int) {
-        topKGates(rule, logits.data(piece.device) + piece.first * experts, bias != nullptr ? bias->data(piece.device) : nullptr,
-                  piece.last - piece.first, result.data(piece.device) + piece.first * experts);
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, gateWork(call, result));
 }
 
 Timing executeDispatch(Context& context, const OpCall& call, Sharded& result) { return spreadToExperts(context, call, result); }
@@ -100,25 +93,7 @@ Timing executeCombine(Context& context, const OpCall& call, Sharded& result)
         requireSame(gates.box(device)[2], box[0], call, "experts of gates and operand");
     }
     context.work.touched += static_cast<double>(y.totalElements()) + static_cast<double>(result.totalElements());
-    if (context.planning())
-        return {};
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const Box& box = y.box(piece.device);
-        const std::int64_t experts = box[0].size();
-        const std::int64_t tokens = tokensOf(box);
-        const std::int64_t n = box[3].size();
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
-            float* out = result.data(piece.device) + row * n;
-            std::fill_n(out, n, 0.0f);
-            for (std::int64_t expert = 0; expert < experts; ++expert) {
-                const float gate = gates.data(piece.device)[row * experts + expert];
-                const float* in = y.data(piece.device) + (expert * tokens + row) * n;
-                for (std::int64_t i = 0; gate != 0 && i < n; ++i)
-                    out[i] += gate * in[i];
-            }
-        }
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, routeWork(call, result));
 }
 
 Timing executeExpertBias(Context& context, const OpCall& call, Sharded& result)

@@ -2,8 +2,6 @@
 // Gradients of parts of the last dim and of what joined them: back to where the part was taken from, zeros elsewhere.
 #include "engine/ops/bodywork.h"
 
-#include <algorithm>
-
 namespace shardboard::engine {
 
 Timing executePad(Context& context, const OpCall& call, Sharded& result)
@@ -40,22 +38,7 @@ Timing executeSumHeads(Context& context, const OpCall& call, Sharded& result)
         requireWhole(result.box(device)[3], result.shape()[3], call, "the sum");
     }
     context.work.touched += static_cast<double>(dy.totalElements());
-    if (context.planning())
-        return {};
-    const std::int64_t n = dy.shape()[3];
-    const std::int64_t m = result.shape()[3];
-    return runRows(context, result, rowPieces(result, 1, kPieceElements / 16), [&](const RowPiece& piece, int) {
-        const std::int64_t heads = dy.box(piece.device)[2].size();
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
-            const float* in = dy.data(piece.device) + row * heads * n + call.attributes.first;
-            float* out = result.data(piece.device) + row * m;
-            std::fill_n(out, m, 0.0f);
-            for (std::int64_t head = 0; head < heads; ++head, in += n)
-                for (std::int64_t i = 0; i < m; ++i)
-                    out[i] += in[i];
-        }
-        return 0.0;
-    });
+    return context.planning() ? Timing {} : runBody(context, result, moveWork(call, result));
 }
 
 } // namespace shardboard::engine

@@ -3,10 +3,9 @@
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
 #include "engine/machine/index.h"
-#include "engine/ops/execute.h"
+#include "engine/ops/bodywork.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
 
@@ -98,11 +97,12 @@ Timing executeLinear(Context& context, const OpCall& call, Sharded& result)
         return {};
     return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) {
         const WeightChunk& chunk = chunks[index];
-        Box box = weight.box(chunk.device);
         if (weight.allocated()) {
-            multiplyChunk(context, call, x, weight.data(chunk.device) + chunk.first * box[1].size(), chunk, result);
+            const std::int64_t k = weight.box(chunk.device)[1].size();
+            multiplyChunk(context, call, x, weight.data(chunk.device) + chunk.first * k, chunk, result);
             return 0.0;
         }
+        Box box = weight.box(chunk.device);
         const double start = coreSeconds();
         float* made = scratch.floats() + worker * Context::scratchStride(scratchFloats);
         box[0] = { box[0].lo + chunk.first, box[0].lo + chunk.last };
@@ -132,31 +132,27 @@ Timing executeEmbedding(Context& context, const OpCall& call, Sharded& result)
     const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
+    const auto work = embeddingWork(call, result);
     return runRows(context, result, rowPieces(result, 1, pieceFloats), [&](const RowPiece& piece, int worker) {
-        const std::int64_t n = result.box(piece.device).back().size();
-        const Box& held = table.box(piece.device);
-        const float* ids = tokens.data(piece.device);
-        float* made = table.allocated() ? nullptr : scratch.floats() + worker * Context::scratchStride(scratchFloats);
-        const auto local = [&](std::int64_t row) {
-            const auto id = static_cast<std::int64_t>(ids[row]);
-            return id >= held[0].lo && id < held[0].hi ? id - held[0].lo : -1; // -1: another device has this row
-        };
+        bodies::EmbeddingBody::Entry entry = work.table.entries[at(piece.device)];
+        entry.tokens = entry.tokens.from(piece.first);
+        entry.out = entry.out.from(piece.first * entry.n);
+        entry.rows = piece.last - piece.first;
         const double start = coreSeconds();
-        if (made != nullptr)
-            for (std::int64_t row = piece.first; row < piece.last; ++row)
-                if (const std::int64_t id = local(row); id >= 0)
+        if (!table.allocated()) {
+            float* made = scratch.floats() + worker * Context::scratchStride(scratchFloats);
+            const Box& held = table.box(piece.device);
+            for (std::int64_t row = 0; row < entry.rows; ++row)
+                if (const std::int64_t id = bodies::EmbeddingBody::idOf(entry, row); id >= 0)
                     fillBox(*table.source, table.shape(), { { held[0].lo + id, held[0].lo + id + 1 }, held[1] },
-                            made + (row - piece.first) * n);
-        const double spent = coreSeconds() - start;
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
-            float* out = result.data(piece.device) + row * n;
-            const std::int64_t id = local(row);
-            if (id < 0)
-                std::memset(out, 0, at(n) * sizeof(float));
-            else
-                std::memcpy(out, made != nullptr ? made + (row - piece.first) * n : table.data(piece.device) + id * n,
-                            at(n) * sizeof(float));
+                            made + row * entry.n);
+            entry.table.data = made;
+            entry.byToken = 1;
         }
+        const double spent = coreSeconds() - start;
+        bodies::EmbeddingBody body = work.body;
+        body.entries = &entry;
+        runItems(body, 0, 0, entry.rows);
         return spent;
     });
 }

@@ -3,8 +3,7 @@
 // just so.
 #include "engine/machine/gemm.h"
 #include "engine/machine/index.h"
-#include "engine/ops/execute.h"
-#include "engine/ops/kernels/embeddinggradient.h"
+#include "engine/ops/bodywork.h"
 #include "engine/ops/kernels/lineargradient.h"
 
 #include <algorithm>
@@ -167,17 +166,9 @@ Timing executeEmbeddingGrad(Context& context, const OpCall& call, Sharded& resul
     context.work.touched += static_cast<double>(result.totalElements()) + static_cast<double>(dy.totalElements()) * 2;
     if (context.planning())
         return {};
-    const Parts tasks(result, 0, std::max<std::int64_t>(1, kPieceElements / widest));
-    return runTimed(context, result.mesh(), tasks.devices, [&](std::size_t index, int) {
-        const Part& part = tasks.parts[index];
-        const Box& box = result.box(part.device);
-        const std::int64_t n = box[1].size();
-        float* out = result.data(part.device) + part.first * n;
-        std::memset(out, 0, at((part.last - part.first) * n) * sizeof(float));
-        embeddingGradient(tokens.data(part.device), dy.data(part.device), tokens.elements(part.device), n, box[0].lo + part.first,
-                          box[0].lo + part.last, out);
-        return 0.0;
-    });
+    auto work = embeddingGradientWork(call, result, std::max<std::int64_t>(1, kPieceElements / widest), widest);
+    work.body.zeroFirst = 1;
+    return runBody(context, result, std::move(work));
 }
 
 } // namespace shardboard::engine

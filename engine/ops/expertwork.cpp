@@ -24,17 +24,6 @@ void requireSameExperts(const OpCall& call, const Box& tokens, const Box& gates,
 
 std::int64_t tokensOf(const Box& ofExperts) { return ofExperts[1].size() * ofExperts[2].size(); }
 
-GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts)
-{
-    return { attributes.sigmoid,
-             experts,
-             attributes.chosen,
-             attributes.normalized,
-             attributes.scale,
-             std::max<std::int64_t>(1, attributes.groups),
-             std::max<std::int64_t>(1, attributes.chosenGroups) };
-}
-
 std::vector<ExpertTask> expertTasks(const Sharded& ofExperts)
 {
     std::vector<ExpertTask> tasks;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/ops/execute.h"
-#include "engine/ops/kernels/gates.h"
 
 #include <functional>
 #include <vector>
@@ -18,8 +17,6 @@ void requireSameExperts(const OpCall& call, const Box& tokens, const Box& gates,
 std::int64_t tokensOf(const Box& ofExperts);
 /// Tokens of an expert that are multiplied at once.
 inline constexpr std::int64_t kRowsAtOnce = 256;
-
-GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts);
 
 /// The rows of one expert on one device.
 struct ExpertTask {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/opbody.h"
 
+#include "engine/machine/failure.h"
 #include "engine/ops/bodies/elementwise.h"
+
+#include <string>
 
 namespace shardboard::engine {
 
 OpBody bodyOf(OpKind kind)
 {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch" // a kind that is not listed
     switch (kind) {
 #define SHARDBOARD_EACH(Kind, attribute) case OpKind::Kind:
         SHARDBOARD_ELEMENTWISE(SHARDBOARD_EACH)
@@ -106,7 +111,8 @@ OpBody bodyOf(OpKind kind)
     case OpKind::AdamStep:
         return OpBody::AdamStep;
     }
-    return OpBody::Output;
+#pragma GCC diagnostic pop
+    throw Failure { "internal", "operation kind " + std::to_string(static_cast<int>(kind)) + " has no body", "" };
 }
 
 } // namespace shardboard::engine

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/tables.h"
 
+#include <cmath>
+
 namespace shardboard::engine {
 
 using namespace bodies;
@@ -72,6 +74,18 @@ MadeValue madeOf(const Source& source)
     made.share = source.share;
     made.rounding = static_cast<std::int32_t>(source.rounding);
     return made;
+}
+
+void ropeAngles(std::int64_t first, std::int64_t count, std::int64_t d, double theta, float* table)
+{
+    for (std::int64_t i = 0; i < d / 2; ++i) {
+        const double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(d));
+        for (std::int64_t s = 0; s < count; ++s) {
+            const double angle = static_cast<double>(first + s) * frequency;
+            table[s * d + i] = static_cast<float>(std::cos(angle));
+            table[s * d + d / 2 + i] = static_cast<float>(std::sin(angle));
+        }
+    }
 }
 
 std::int64_t tilesOf(std::int64_t count, std::int64_t tile) { return (count + tile - 1) / tile; }

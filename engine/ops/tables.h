@@ -20,6 +20,8 @@ bodies::BoxMap mapOf(const Box& box, const Shape& shape);
 /// From indices that count through `sizes` to offsets of these strides.
 bodies::BoxMap mapOf(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides, std::int64_t base);
 bodies::MadeValue madeOf(const Source& source);
+/// For `count` positions from `first` on d/2 cosines, then d/2 sines, of position * theta^(-2i/d), computed in double.
+void ropeAngles(std::int64_t first, std::int64_t count, std::int64_t d, double theta, float* table);
 std::int64_t tilesOf(std::int64_t count, std::int64_t tile = bodies::kTile);
 
 /// Entries in order of the devices that they work for.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace shardboard {
 
@@ -290,6 +291,10 @@ Status ShapeRule::verify(const std::string& what, const std::vector<Shape>& oper
             return inputError(what, name + " of shape " + shapeText(shape) + " does not fit: " + matching.wrong, fix);
         all += (all.empty() ? "" : ", ") + name + " of shape " + shapeText(shape);
     }
+    for (const auto& [name, value] : matching.sizes)
+        if (name.starts_with('@') && !(std::fabs(value) <= double { std::numeric_limits<float>::max() }))
+            return inputError(what, "its attribute " + name.substr(1) + " is not a finite number",
+                              "give it one that float32 holds");
     std::vector<Relation> equations = m_relations;
     equations.insert(equations.end(), matching.products.begin(), matching.products.end());
     const bool whole = solve(matching.sizes, equations);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routing of a mixture of experts: gates by sorting in double, gradients by central differences, and the rows of experts.
-#include "engine/ops/kernels/gates.h"
 #include "engine/ops/kernels/packedrows.h"
 #include "tests/engine/bodyruns.h"
 #include "tests/support/runner.h"
@@ -14,6 +13,44 @@ using namespace shardboard::engine;
 using namespace shardboard::engine::numeric;
 
 namespace {
+
+struct GateRule {
+    bool sigmoid = false;
+    std::int64_t experts = 0;
+    std::int64_t k = 0;
+    bool renormalise = false;
+    double scale = 1;
+    std::int64_t groups = 1;
+    std::int64_t groupsKept = 1;
+};
+
+/// As the CPU runs it, or, on `host`, as a GPU does. With dGates the gradient of the logits.
+Floats routed(const GateRule& rule, const Floats& logits, const Floats& bias, const Floats& dGates = {}, bool host = false)
+{
+    bodies::GateBody body;
+    body.experts = static_cast<std::int32_t>(rule.experts);
+    body.k = static_cast<std::int32_t>(rule.k);
+    body.groups = static_cast<std::int32_t>(rule.groups);
+    body.groupsKept = static_cast<std::int32_t>(rule.groupsKept);
+    body.sigmoid = rule.sigmoid ? 1 : 0;
+    body.normalized = rule.renormalise ? 1 : 0;
+    body.scale = rule.scale;
+    Floats out(logits.size(), 9.0f);
+    bodies::GateBody::Entry entry;
+    entry.logits = elements(logits);
+    if (!bias.empty())
+        entry.bias = elements(bias);
+    if (!dGates.empty())
+        entry.dGates = elements(dGates);
+    entry.out = elements(out);
+    entry.rows = static_cast<std::int64_t>(logits.size()) / rule.experts;
+    body.entries = &entry;
+    for (std::int64_t row = 0; host && row < entry.rows; ++row)
+        body(bodies::HostLanes(), row, 0);
+    if (!host)
+        runAll(body, entry, entry.rows);
+    return out;
+}
 
 /// Experts sorted by falling value; of equal ones the lower first.
 std::vector<std::size_t> falling(const Doubles& values)
@@ -71,6 +108,7 @@ const NamedRule kRules[] = {
     { "mixtral", { false, 8, 2, true, 1, 1, 1 }, false },       { "deepseek v2", { false, 12, 3, false, 16, 4, 2 }, false },
     { "gpt-oss", { false, 8, 4, true, 1, 1, 1 }, false },       { "deepseek v3", { true, 12, 4, true, 2.5, 3, 2 }, true },
     { "sigmoid alone", { true, 6, 1, false, 1, 1, 1 }, false }, { "all experts", { false, 4, 4, true, 1, 1, 1 }, false },
+    { "odd", { false, 37, 5, false, 0.5, 1, 1 }, false },       { "one of each group", { true, 20, 2, true, 1, 20, 5 }, true },
 };
 
 } // namespace
@@ -86,9 +124,6 @@ private Q_SLOTS:
             const Floats logits = randomFloats(rows * experts, 1, 0, 1.5);
             const Floats bias = biased ? randomFloats(experts, 2, 0, 0.3) : Floats();
             const Floats dGates = randomFloats(rows * experts, 3);
-            Floats got(logits.size(), 9.0f), dLogits(logits.size(), 9.0f);
-            topKGates(rule, logits.data(), biased ? bias.data() : nullptr, rows, got.data());
-            topKGatesBackward(rule, logits.data(), biased ? bias.data() : nullptr, dGates.data(), rows, dLogits.data());
             Doubles expected, slopes;
             for (std::int64_t r = 0; r < rows; ++r) {
                 const Doubles row(logits.begin() + r * experts, logits.begin() + (r + 1) * experts);
@@ -99,29 +134,67 @@ private Q_SLOTS:
                 const Doubles slope = gradientOf(loss, row, 1e-6);
                 slopes.insert(slopes.end(), slope.begin(), slope.end());
             }
-            for (std::size_t i = 0; i < got.size(); ++i)
-                QVERIFY2((got[i] == 0) == (expected[i] == 0), name);
-            const double error = errorOf(got, expected), slopeError = errorOf(dLogits, slopes);
-            QVERIFY2(error < 1e-6, name);
-            QVERIFY2(slopeError < 1e-6, name);
+            for (const bool host : { false, true }) {
+                const Floats got = routed(rule, logits, bias, {}, host), dLogits = routed(rule, logits, bias, dGates, host);
+                for (std::size_t i = 0; i < got.size(); ++i)
+                    QVERIFY2((got[i] == 0) == (expected[i] == 0), name);
+                const double error = errorOf(got, expected), slopeError = errorOf(dLogits, slopes);
+                QVERIFY2(error < 1e-6, name);
+                QVERIFY2(slopeError < 1e-6, name);
+            }
         }
+    }
+
+    void manyExperts()
+    {
+        for (const auto& [experts, k, groups] : std::vector<std::array<std::int64_t, 3>> {
+                 { 4096, 32, 1 }, { 3000, 1, 1 }, { 2048, 2048, 1 }, { 1500, 40, 1 }, { 1200, 40, 100 } }) {
+            const GateRule rule { groups > 1, experts, k, true, 1, groups, groups > 1 ? 70 : 1 };
+            Floats logits = randomFloats(2 * experts, 1, 0, 0.5);
+            for (float& logit : logits)
+                logit = std::round(logit * 8) / 8; // many ties
+            Doubles expected;
+            for (const std::int64_t row : { std::int64_t { 0 }, experts }) {
+                const Doubles gates = gatesOf(rule, Doubles(logits.begin() + row, logits.begin() + row + experts), {});
+                expected.insert(expected.end(), gates.begin(), gates.end());
+            }
+            for (const bool host : { false, true }) {
+                if (host && groups > bodies::kMostGroups)
+                    continue;
+                const Floats got = routed(rule, logits, {}, {}, host);
+                for (std::size_t i = 0; i < got.size(); ++i)
+                    QCOMPARE(got[i] == 0, expected[i] == 0);
+                QVERIFY(errorOf(got, expected) < 1e-6);
+            }
+        }
+    }
+
+    void whatIsNotANumberShows()
+    {
+        for (const bool host : { false, true })
+            for (const bool sigmoid : { false, true })
+                for (const std::size_t where : { 0u, 3u, 5u }) {
+                    const GateRule rule { sigmoid, 6, 2, true, 1, 1, 1 };
+                    Floats logits { 1, 2, 3, 4, 5, 6 };
+                    logits[where] = std::nanf("");
+                    for (const Floats& out :
+                         { routed(rule, logits, {}, {}, host), routed(rule, logits, {}, Floats(6, 1.0f), host) })
+                        QVERIFY(std::any_of(out.begin(), out.end(), [](float value) { return std::isnan(value); }));
+                }
     }
 
     void theBiasChoosesButDoesNotWeigh()
     {
         const GateRule rule { true, 3, 1, false, 1, 1, 1 };
         const Floats logits { 2, 1, 0 }, bias { 0, 0, 5 };
-        Floats gates(3);
-        topKGates(rule, logits.data(), bias.data(), 1, gates.data());
-        QCOMPARE(gates, (Floats { 0, 0, 0.5f }));
+        QCOMPARE(routed(rule, logits, bias), (Floats { 0, 0, 0.5f }));
     }
 
     void tiesGoToTheLowerExpert()
     {
         const Floats logits { 1, 3, 3, 3, 1, 3 };
         const auto chosen = [&](const GateRule& rule) {
-            Floats gates(6);
-            topKGates(rule, logits.data(), nullptr, 1, gates.data());
+            const Floats gates = routed(rule, logits, {});
             std::vector<std::size_t> out;
             for (std::size_t e = 0; e < gates.size(); ++e)
                 if (gates[e] != 0)
@@ -144,6 +217,19 @@ private Q_SLOTS:
         for (const std::size_t none : { 0u, 3u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 14u }) // the third token goes nowhere
             gates[none] = 0;
         const Floats x = randomFloats(static_cast<std::int64_t>(rows * n), 2);
+        const auto shared = [&](bodies::Route kind, const Floats& in, const Floats& ofDevice, std::size_t held, Floats& out) {
+            bodies::RouteBody body;
+            body.kind = kind;
+            bodies::RouteBody::Entry entry;
+            entry.x = elements(in);
+            entry.gates = elements(ofDevice);
+            entry.out = elements(out);
+            entry.experts = static_cast<std::int64_t>(held);
+            entry.rows = static_cast<std::int64_t>(rows);
+            entry.n = static_cast<std::int64_t>(n);
+            entry.count = static_cast<std::int64_t>(out.size());
+            runAll(body, entry, 1);
+        };
         // On one device, and on two with two experts each.
         for (const std::size_t held : { experts, experts / 2 })
             for (std::size_t first = 0; first < experts; first += held) {
@@ -152,19 +238,23 @@ private Q_SLOTS:
                     ofDevice.insert(ofDevice.end(), gates.begin() + static_cast<std::ptrdiff_t>(r * experts + first),
                                     gates.begin() + static_cast<std::ptrdiff_t>(r * experts + first + held));
                 Floats out(held * rows * n, 9.0f), scaled(held * rows * n, 9.0f);
-                for (const bool gated : { false, true }) {
-                    bodies::RouteBody body;
-                    body.kind = gated ? bodies::Route::CombineGradient : bodies::Route::Dispatch;
-                    bodies::RouteBody::Entry entry;
-                    entry.x = elements(x);
-                    entry.gates = elements(ofDevice);
-                    entry.out = elements(gated ? scaled : out);
-                    entry.experts = static_cast<std::int64_t>(held);
-                    entry.rows = static_cast<std::int64_t>(rows);
-                    entry.n = static_cast<std::int64_t>(n);
-                    entry.count = static_cast<std::int64_t>(out.size());
-                    runAll(body, entry, 1);
-                }
+                shared(bodies::Route::Dispatch, x, ofDevice, held, out);
+                shared(bodies::Route::CombineGradient, x, ofDevice, held, scaled);
+                const Floats ofExperts = randomFloats(static_cast<std::int64_t>(held * rows * n), 3);
+                Floats combined(rows * n, 9.0f), back(rows * n, 9.0f);
+                shared(bodies::Route::Combine, ofExperts, ofDevice, held, combined);
+                shared(bodies::Route::DispatchGradient, ofExperts, ofDevice, held, back);
+                for (std::size_t r = 0; r < rows; ++r)
+                    for (std::size_t i = 0; i < n; ++i) {
+                        double weighted = 0, sum = 0;
+                        for (std::size_t e = 0; e < held; ++e)
+                            if (const double gate = double { gates[r * experts + first + e] }; gate != 0) {
+                                weighted += gate * double { ofExperts[(e * rows + r) * n + i] };
+                                sum += double { ofExperts[(e * rows + r) * n + i] };
+                            }
+                        QVERIFY(std::fabs(double { combined[r * n + i] } - weighted) < 1e-6);
+                        QVERIFY(std::fabs(double { back[r * n + i] } - sum) < 1e-6);
+                    }
                 for (std::size_t e = 0; e < held; ++e)
                     for (std::size_t r = 0; r < rows; ++r)
                         for (std::size_t i = 0; i < n; ++i) {

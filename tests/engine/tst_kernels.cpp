@@ -268,6 +268,51 @@ private Q_SLOTS:
         }
     }
 
+    /// More than one worker takes at once, and less; the devices' shards are uneven.
+    void sumsOverRows()
+    {
+        Machine machine;
+        const Mesh mesh = Mesh::parse("d=3").value();
+        for (const std::int64_t rows : { 2501, 20 }) {
+            const std::int64_t n = 351;
+            const Layout cut = Layout::cut(3, 1, { 0 });
+            const Sharded dy = machine.tensor({ 1, rows, n }, cut, mesh, "dy", 0.3);
+            const Sharded x = machine.tensor({ 1, rows, n }, cut, mesh, "x", 0.5);
+            const Sharded wholeDy = machine.whole({ 1, rows, n }, "dy", 0.3), wholeX = machine.whole({ 1, rows, n }, "x", 0.5);
+            for (const OpKind kind : { OpKind::SumLeading, OpKind::RmsNormGradW, OpKind::LayerNormGradW }) {
+                Doubles expected(at(n));
+                for (std::int64_t row = 0; row < rows; ++row) {
+                    const float* in = wholeX.data(0) + row * n;
+                    double mean = 0, squares = 0;
+                    for (std::int64_t i = 0; i < n; ++i)
+                        mean += kind == OpKind::LayerNormGradW ? double { in[i] } / static_cast<double>(n) : 0;
+                    for (std::int64_t i = 0; i < n; ++i)
+                        squares += (double { in[i] } - mean) * (double { in[i] } - mean);
+                    for (std::int64_t i = 0; i < n; ++i) {
+                        const double g = double { wholeDy.data(0)[row * n + i] };
+                        expected[at(i)] += kind == OpKind::SumLeading
+                            ? g
+                            : g * (double { in[i] } - mean) / std::sqrt(squares / static_cast<double>(n) + 1e-3);
+                    }
+                }
+                Layout partial = Layout::replicated(1);
+                partial.partial = { { 0 } };
+                Sharded sums({ n }, partial, mesh);
+                sums.allocate(machine.arena);
+                OpCall call { kind, { 1e-3, 0, 0, 0 }, { &dy }, "sums" };
+                if (kind != OpKind::SumLeading)
+                    call.operands.push_back(&x);
+                executeOp(machine.context, call, sums);
+                for (std::int64_t i = 0; i < n; ++i) {
+                    double got = 0;
+                    for (std::int64_t device = 0; device < 3; ++device)
+                        got += double { sums.data(device)[i] };
+                    QVERIFY(std::fabs(got - expected[at(i)]) < 1e-5 * std::sqrt(static_cast<double>(rows)));
+                }
+            }
+        }
+    }
+
     void ropeRotatesByPosition()
     {
         Machine machine;

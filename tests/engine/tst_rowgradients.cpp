@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms, activations, rotary embedding, embedding and sums against plain loops in double and central differences.
-#include "engine/ops/kernels/embeddinggradient.h"
-#include "engine/ops/kernels/norms.h"
-#include "engine/ops/kernels/reduce.h"
-#include "engine/ops/kernels/rotary.h"
-#include "engine/ops/kernels/rows.h"
+#include "engine/ops/tables.h"
 #include "tests/engine/bodyruns.h"
 #include "tests/support/runner.h"
 
@@ -86,6 +82,64 @@ void normGradient(const NormCase& c, const Floats& dy, const Floats& x, const Fl
     runAll(body, entry, entry.rows);
 }
 
+/// Sums over rows of dy, or with x of a norm's weight.
+Floats rowSums(const Floats& dy, const Floats& x, const bodies::NormRule& rule)
+{
+    Floats out(at(rule.n), 9.0f);
+    bodies::ColumnSumBody::Entry sum;
+    sum.dy = elements(dy);
+    sum.n = rule.n;
+    sum.rows = static_cast<std::int64_t>(dy.size()) / rule.n;
+    Floats partial(at(sum.parts() * rule.n)), scales(at(2 * sum.rows));
+    sum.partial = partial.data();
+    if (!x.empty()) {
+        bodies::RowScaleBody body;
+        body.rule = rule;
+        bodies::RowScaleBody::Entry scale;
+        scale.x = sum.x = elements(x);
+        sum.scales = scale.scales = scales.data();
+        scale.rows = sum.rows;
+        runAll(body, scale, scale.rows);
+    }
+    bodies::ColumnSumBody sums;
+    sums.sumsOfItem = bodies::kTile;
+    runAll(sums, sum, tilesOf(sum.parts() * rule.n));
+    bodies::ColumnTotalBody::Entry total;
+    total.partial = partial.data();
+    total.out = elements(out);
+    total.parts = sum.parts();
+    total.n = rule.n;
+    runAll(bodies::ColumnTotalBody(), total, tilesOf(rule.n, bodies::kAll));
+    return out;
+}
+
+/// What is rotated of every head of `width`: `count` elements from `first` on.
+struct RotaryPart {
+    std::int64_t width, first, count;
+};
+
+/// Heads of tokens from a position on.
+Floats rotated(const RotaryPart& part, std::int64_t position, std::int64_t tokens, std::int64_t heads, const Floats& x, float way)
+{
+    Floats table(at(tokens * part.count)), out(x.size(), 9.0f);
+    ropeAngles(position, tokens, part.count, 100, table.data());
+    bodies::RopeBody body;
+    body.angles = table.data();
+    body.width = part.width;
+    body.first = part.first;
+    body.d = part.count;
+    body.headsOfItem = 4;
+    body.direction = way;
+    bodies::RopeBody::Entry entry;
+    entry.x = elements(x);
+    entry.out = elements(out);
+    entry.rows = static_cast<std::int64_t>(x.size()) / part.width;
+    entry.tokens = tokens;
+    entry.heads = heads;
+    runAll(body, entry, tilesOf(entry.rows, body.headsOfItem));
+    return out;
+}
+
 } // namespace
 
 class TestRowGradients : public QObject {
@@ -127,13 +181,8 @@ private Q_SLOTS:
         normGradient(c, inPlace, x, w, inPlace);
         QCOMPARE(inPlace, dx);
 
-        Floats dw(at(n), 0.5f); // what is there stays in the sum
-        normWeightGradient(centred, c.epsilon, dy.data(), x.data(), rows, n, dw.data());
         const auto ofW = [&](const Doubles& at) { return dot(norm(c, doubles(x), at, doubles(b)), doubles(dy)); };
-        Doubles expected = gradientOf(ofW, doubles(w));
-        for (double& value : expected)
-            value += 0.5;
-        VERIFY_NEAR(dw, expected, 2e-6);
+        VERIFY_NEAR(rowSums(dy, x, ruleOf(c)), gradientOf(ofW, doubles(w)), 2e-6);
     }
 
     /// More rows and columns than are summed at once; the sums in double are the answer.
@@ -157,17 +206,9 @@ private Q_SLOTS:
                 layer[i] += g * (double { x[r * at(n) + i] } - mean) / std::sqrt(variance + 1e-5);
             }
         }
-        Floats got(at(n));
-        normWeightGradient(false, 1e-5, dy.data(), x.data(), rows, n, got.data());
-        VERIFY_NEAR(got, rms, 1e-6);
-        Floats dw(at(n));
-        normWeightGradient(true, 1e-5, dy.data(), x.data(), rows, n, dw.data());
-        VERIFY_NEAR(dw, layer, 1e-6);
-        // Two parts of the rows make partial sums.
-        Floats parts(at(n));
-        normWeightGradient(false, 1e-5, dy.data(), x.data(), 123, n, parts.data());
-        normWeightGradient(false, 1e-5, dy.data() + 123 * n, x.data() + 123 * n, rows - 123, n, parts.data());
-        VERIFY_NEAR(parts, rms, 1e-6);
+        const NormCase c { at(rows), at(n), 1e-5, 0, false }, centred { at(rows), at(n), 1e-5, 0, true };
+        VERIFY_NEAR(rowSums(dy, x, ruleOf(c)), rms, 1e-6);
+        VERIFY_NEAR(rowSums(dy, x, ruleOf(centred)), layer, 1e-6);
     }
 
     void activations()
@@ -225,26 +266,24 @@ private Q_SLOTS:
             RotaryPart part;
             std::int64_t position;
         };
-        for (const auto& [part, position] : { Case { { 24, 16, 8 }, 5 }, Case { { 24, 0, 24 }, 3 }, Case { { 24, 0, 6 }, 11 } }) {
-            const Floats x = randomFloats(24, 1), dy = randomFloats(24, 2);
-            Floats cosines(at(part.count / 2)), sines(at(part.count / 2)), out(24), dx(24);
-            ropeAngles(position, part.count, 100, cosines.data(), sines.data());
-            ropePartRow(part, x.data(), cosines.data(), sines.data(), out.data());
-            const auto rotate = [&](const Doubles& in) {
-                Doubles y = in;
+        const std::int64_t batch = 2, tokens = 3, heads = 5;
+        for (const auto& [part, position] :
+             { Case { { 24, 16, 8 }, 5 }, Case { { 24, 0, 24 }, 3 }, Case { { 24, 0, 6 }, 11 }, Case { { 37, 1, 34 }, 2 } }) {
+            const Floats x = randomFloats(batch * tokens * heads * part.width, 1);
+            Doubles expected = doubles(x), back = doubles(x);
+            for (std::int64_t row = 0; row < batch * tokens * heads; ++row)
                 for (std::int64_t i = 0; i < part.count / 2; ++i) {
-                    const double angle = static_cast<double>(position)
+                    const double angle = static_cast<double>(position + row / heads % tokens)
                         / std::pow(100.0, 2.0 * static_cast<double>(i) / static_cast<double>(part.count));
-                    const double a = in[at(part.first + i)], b = in[at(part.first + i + part.count / 2)];
-                    y[at(part.first + i)] = a * std::cos(angle) - b * std::sin(angle);
-                    y[at(part.first + i + part.count / 2)] = b * std::cos(angle) + a * std::sin(angle);
+                    const auto one = at(row * part.width + part.first + i), other = one + at(part.count / 2);
+                    const double a = double { x[one] }, b = double { x[other] };
+                    expected[one] = a * std::cos(angle) - b * std::sin(angle);
+                    expected[other] = b * std::cos(angle) + a * std::sin(angle);
+                    back[one] = a * std::cos(angle) + b * std::sin(angle);
+                    back[other] = b * std::cos(angle) - a * std::sin(angle);
                 }
-                return y;
-            };
-            VERIFY_NEAR(out, rotate(doubles(x)), 1e-6);
-            ropePartBackwardRow(part, dy.data(), cosines.data(), sines.data(), dx.data());
-            const auto loss = [&](const Doubles& in) { return dot(rotate(in), doubles(dy)); };
-            VERIFY_NEAR(dx, gradientOf(loss, doubles(x)), 1e-6);
+            VERIFY_NEAR(rotated(part, position, tokens, heads, x, 1), expected, 1e-6);
+            VERIFY_NEAR(rotated(part, position, tokens, heads, x, -1), back, 1e-6); // the gradient
         }
     }
 
@@ -266,9 +305,20 @@ private Q_SLOTS:
         Floats got;
         for (const auto& [first, last] : std::vector<std::pair<std::int64_t, std::int64_t>> { { 0, 3 }, { 3, 3 }, { 3, 9 } }) {
             Floats part(at((last - first) * n), 0.25f);
-            embeddingGradient(tokens.data(), dy.data(), rows, n, first, last, part.data());
-            for (const float value : part)
-                got.push_back(value - 0.25f);
+            bodies::EmbeddingGradientBody body;
+            body.zeroFirst = 1;
+            bodies::EmbeddingGradientBody::Entry entry;
+            entry.dy = elements(dy);
+            entry.tokens = elements(tokens);
+            entry.sums = part.data();
+            entry.rows = rows;
+            entry.n = n;
+            entry.firstId = first;
+            entry.ids = last - first;
+            entry.idsOfItem = 2;
+            entry.columnsOfItem = n;
+            runAll(body, entry, entry.items());
+            got.insert(got.end(), part.begin(), part.end());
         }
         VERIFY_NEAR(got, expected, 1e-6);
         QCOMPARE(got[at(8 * n)], 0.0f);
@@ -277,19 +327,14 @@ private Q_SLOTS:
     void sums()
     {
         const std::int64_t rows = 600, n = 1500;
-        const Floats x = randomFloats(rows * n, 1, 0.3), y = randomFloats(rows * n, 2, 0.3);
-        Doubles columns(at(n), 2.0), dots(at(rows));
+        const Floats x = randomFloats(rows * n, 1, 0.3);
+        Doubles columns(at(n));
         for (std::size_t r = 0; r < at(rows); ++r)
-            for (std::size_t i = 0; i < at(n); ++i) {
-                const double value = double { x[r * at(n) + i] };
-                columns[i] += value;
-                dots[r] += value * double { y[r * at(n) + i] };
-            }
-        Floats got(at(n), 2.0f), gotDots(at(rows));
-        addColumnSums(x.data(), rows, n, got.data());
-        VERIFY_NEAR(got, columns, 1e-6);
-        rowDots(x.data(), y.data(), rows, n, gotDots.data());
-        VERIFY_NEAR(gotDots, dots, 1e-6);
+            for (std::size_t i = 0; i < at(n); ++i)
+                columns[i] += double { x[r * at(n) + i] };
+        bodies::NormRule rule;
+        rule.n = n;
+        VERIFY_NEAR(rowSums(x, {}, rule), columns, 1e-6);
     }
 };
 

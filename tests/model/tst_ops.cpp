@@ -107,8 +107,14 @@ private Q_SLOTS:
         OpAttributes nan;
         nan.cap = std::numeric_limits<double>::quiet_NaN();
         add("no number", OpKind::SoftCap, { x }, x, nan,
-            "2 x 3 x 4; soft_cap: x of shape 2 x 3 x 4, its result of shape 2 x 3 x 4 do not fit; see that 0 < @cap in x [...] -> "
-            "[...]");
+            "2 x 3 x 4; soft_cap: its attribute cap is not a finite number; give it one that float32 holds");
+        for (const double scale : { std::numeric_limits<double>::infinity(), 1e300 }) {
+            OpAttributes endless;
+            endless.scale = scale;
+            add(scale > 1e300 ? "a factor without end" : "a factor beyond float32", OpKind::Attention,
+                { { 1, 2, 4, 8 }, { 1, 6, 2, 8 }, { 1, 6, 2, 8 } }, { 1, 2, 4, 8 }, endless,
+                "attention: its attribute scale is not a finite number; give it one that float32 holds");
+        }
     }
     /// What the rule says of the shapes: the result's where the operands tell it, and what is wrong.
     void shapes()

@@ -2,10 +2,8 @@
 // Rope with its gradient, KvAppend and Attention.
 #include "engine/machine/failure.h"
 #include "engine/machine/index.h"
-#include "engine/ops/execute.h"
+#include "engine/ops/bodywork.h"
 #include "engine/ops/kernels/attention.h"
-#include "engine/ops/kernels/rotary.h"
-#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -94,7 +92,7 @@ Timing executeRope(Context& context, const OpCall& call, Sharded& result)
     const Sharded& x = *call.operands[0];
     const std::int64_t sequence = result.shape()[1];
     const std::int64_t width = result.shape()[3];
-    const std::int64_t d = call.attributes.count > 0 ? call.attributes.count : width; // of a head, what is rotated
+    const std::int64_t d = rotatedOf(call, result);
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         if (result.elements(device) == 0)
             continue;
@@ -108,20 +106,10 @@ Timing executeRope(Context& context, const OpCall& call, Sharded& result)
         return {};
     float* table = angles.floats(); // for each position d/2 cosines, then d/2 sines
     context.pool->run((sequence + 63) / 64, [&](std::int64_t part, int) {
-        for (std::int64_t s = part * 64; s < std::min(sequence, part * 64 + 64); ++s)
-            ropeAngles(call.attributes.position + s, d, call.attributes.ropeTheta, table + s * d, table + s * d + d / 2);
+        ropeAngles(call.attributes.position + part * 64, std::min<std::int64_t>(64, sequence - part * 64), d,
+                   call.attributes.ropeTheta, table + part * 64 * d);
     });
-    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        const Box& box = result.box(piece.device);
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
-            const float* angle = table + (box[1].lo + row / box[2].size() % box[1].size()) * d;
-            const float* in = x.data(piece.device) + row * width;
-            float* out = result.data(piece.device) + row * width;
-            const RotaryPart part { width, call.attributes.first, d };
-            (call.kind == OpKind::Rope ? ropePartRow : ropePartBackwardRow)(part, in, angle, angle + d / 2, out);
-        }
-        return 0.0;
-    });
+    return runBody(context, result, ropeWork(call, result, table));
 }
 
 Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result)

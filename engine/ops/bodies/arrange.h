@@ -67,24 +67,28 @@ struct MoveBody {
             });
         case Move::SumHeads: {
             const std::int64_t heads = e.heads;
-            return write(whole, [=](std::int64_t row) {
-                return [=](std::int64_t i, RowPart<0>) {
-                    float sum = 0;
-                    for (std::int64_t head = 0; head < heads; ++head)
-                        sum += a.at((row * heads + head) * width + from + i);
-                    return sum;
-                };
-            });
+            return writeSums<float>(lanes, lanes.view(e.out), item * kTile, smaller(e.count, (item + 1) * kTile), n,
+                                    [=](std::int64_t row) {
+                                        return Heads<decltype(a)> { a, row * heads, width, from, heads };
+                                    });
         }
         }
     }
+
+private:
+    template <class View>
+    struct Heads {
+        View x;
+        std::int64_t row, width, first, count;
+        SHARDBOARD_BOTH ScaledRow<View> at(std::int64_t head) const { return { x, (row + head) * width + first, 1.0f }; }
+    };
 };
 
-/// Rotates the pairs (i, i + d/2) of the elements [first, first + d) of every head, which is `width` long.
+/// Rotates the pairs (i, i + d/2) of the elements [first, first + d) of every head, which is `width` long. An item is some heads.
 struct RopeBody {
     struct Entry {
         Elements x, out;
-        std::int64_t count = 0;
+        std::int64_t rows = 0; ///< heads of all tokens
         std::int64_t tokens = 0;
         std::int64_t heads = 0;
         std::int64_t firstToken = 0;
@@ -95,34 +99,57 @@ struct RopeBody {
     std::int64_t width = 0;
     std::int64_t first = 0;
     std::int64_t d = 0;
+    std::int64_t headsOfItem = 1;
     float direction = 1; ///< -1: backwards
 
     template <class Lanes>
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t item, std::int64_t device) const
     {
         const Entry& e = entries[device];
-        const std::int64_t end = smaller(e.count, (item + 1) * kTile);
+        const std::int64_t from = item * headsOfItem;
+        const std::int64_t to = smaller(e.rows, from + headsOfItem);
+        const auto x = lanes.view(e.x);
+        const auto out = lanes.view(e.out);
+        const RopeBody f = *this; // out is no part of it
         const std::int64_t half = d / 2;
-        for (std::int64_t at = item * kTile + lanes.lane(); at < end; at += lanes.count()) {
-            const Divided where = divided(at, width);
-            const std::int64_t i = where.rest - first;
-            if (i < 0 || i >= d) {
-                e.out.set(at, e.x.at(at));
-                continue;
-            }
-            const std::int64_t token = e.firstToken + divided(divided(where.quotient, e.heads).quotient, e.tokens).rest;
-            const bool upper = i >= half;
-            const std::int64_t pair = upper ? i - half : i;
-            const float cosine = angles[token * d + pair];
-            const float sine = direction * angles[token * d + half + pair];
-            const float one = e.x.at(at);
-            const float other = e.x.at(upper ? at - half : at + half);
-            e.out.set(at, upper ? other * sine + one * cosine : one * cosine - other * sine);
-        }
+        const std::int64_t heads = e.heads;
+        const std::int64_t tokens = e.tokens;
+        const std::int64_t firstToken = e.firstToken;
+        visitRows(lanes, from, to, half, [=](std::int64_t row) {
+            const std::int64_t token = firstToken + divided(divided(row, heads).quotient, tokens).rest;
+            const float* const cosines = f.angles + token * f.d;
+            const float* const sines = cosines + half;
+            const std::int64_t start = row * f.width + f.first;
+            return [=](std::int64_t i) {
+                const float one = x.at(start + i);
+                const float other = x.at(start + half + i);
+                const float sine = f.direction * sines[i];
+                out.set(start + i, one * cosines[i] - other * sine);
+                out.set(start + half + i, other * cosines[i] + one * sine);
+            };
+        });
+        copy(lanes, e, from, to, 0, first);
+        copy(lanes, e, from, to, first + d, width);
+    }
+
+private:
+    /// The elements [lo, hi) of heads.
+    template <class Lanes>
+    SHARDBOARD_BOTH void copy(const Lanes& lanes, const Entry& e, std::int64_t from, std::int64_t to, std::int64_t lo,
+                              std::int64_t hi) const
+    {
+        const auto x = lanes.view(e.x);
+        const auto out = lanes.view(e.out);
+        const std::int64_t size = width;
+        visitRows(lanes, from, to, hi - lo, [=](std::int64_t row) {
+            const std::int64_t start = row * size + lo;
+            return [=](std::int64_t i) { out.set(start + i, x.at(start + i)); };
+        });
     }
 };
 
-/// Rows of a table by tokens; rows that another device has become zeros. Without memory the table is made where it is read.
+/// Rows of a table by tokens; rows that another device has become zeros. Without memory the table is made where it is read. An
+/// item is a token.
 struct EmbeddingBody {
     struct Entry {
         Elements tokens, table, out;
@@ -131,6 +158,7 @@ struct EmbeddingBody {
         std::int64_t firstId = 0;
         std::int64_t ids = 0;
         std::int64_t firstColumn = 0;
+        std::int64_t byToken = 0; ///< 1: the table has a row for each token, in their order
     };
     static constexpr int kLanes = kAll;
     const Entry* entries = nullptr;
@@ -143,41 +171,68 @@ struct EmbeddingBody {
         const Entry& e = entries[device];
         if (row >= e.rows)
             return;
+        const std::int64_t id = idOf(e, row);
+        const auto out = lanes.view(e.out);
+        const std::int64_t to = row * e.n;
+        if (id < 0)
+            return forEachOf(lanes, e.n, false, [=](std::int64_t i, auto) { out.set(to + i, 0.0f); });
+        if (e.table.data != nullptr)
+            return copyRow(lanes, e.table.from((e.byToken != 0 ? row : id) * e.n), e.n, e.out.from(to));
+        const std::int64_t from = (e.firstId + id) * width + e.firstColumn;
+        forEachOf(lanes, e.n, false, [&](std::int64_t i, auto) { out.set(to + i, made.at(from + i)); });
+    }
+
+    /// Of a token its row of the device's part of the table, or -1.
+    static SHARDBOARD_BOTH std::int64_t idOf(const Entry& e, std::int64_t row)
+    {
         const std::int64_t id = static_cast<std::int64_t>(e.tokens.at(row)) - e.firstId;
-        const bool here = id >= 0 && id < e.ids;
-        for (std::int64_t i = lanes.lane(); i < e.n; i += lanes.count()) {
-            float value = 0;
-            if (here)
-                value = e.table.data != nullptr ? e.table.at(id * e.n + i) : made.at((e.firstId + id) * width + e.firstColumn + i);
-            e.out.set(row * e.n + i, value);
-        }
+        return id >= 0 && id < e.ids ? id : -1;
     }
 };
 
-/// The gradient of a table: every lane adds up its columns, token after token, so that the order is fixed. An item is kWarp
-/// columns. `sums` are floats and zeros before.
+/// The gradient of a table: token after token, so that the order is fixed. An item is some of the table's rows and of its columns.
 struct EmbeddingGradientBody {
     struct Entry {
         Elements dy, tokens;
         float* sums = nullptr;
-        std::int64_t rows = 0;
+        std::int64_t rows = 0; ///< tokens
         std::int64_t n = 0;
         std::int64_t firstId = 0;
         std::int64_t ids = 0;
+        std::int64_t idsOfItem = 0;
+        std::int64_t columnsOfItem = 0;
+        SHARDBOARD_BOTH std::int64_t items() const { return parts(ids, idsOfItem) * parts(n, columnsOfItem); }
+        static SHARDBOARD_BOTH std::int64_t parts(std::int64_t count, std::int64_t each) { return (count + each - 1) / each; }
     };
     static constexpr int kLanes = kWarp;
     const Entry* entries = nullptr;
+    std::int32_t zeroFirst = 0; ///< 1: what the sums hold before does not count; items have all columns then
 
     template <class Lanes>
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t item, std::int64_t device) const
     {
         const Entry& e = entries[device];
-        for (std::int64_t c = item * kWarp + lanes.lane(); c < smaller(e.n, (item + 1) * kWarp); c += lanes.count())
-            for (std::int64_t row = 0; row < e.rows; ++row) {
-                const std::int64_t id = static_cast<std::int64_t>(e.tokens.at(row)) - e.firstId;
-                if (id >= 0 && id < e.ids)
-                    e.sums[id * e.n + c] += e.dy.at(row * e.n + c);
-            }
+        if (item >= e.items())
+            return;
+        const Divided where = divided(item, Entry::parts(e.n, e.columnsOfItem));
+        const std::int64_t column = where.rest * e.columnsOfItem;
+        const std::int64_t columns = smaller(e.n - column, e.columnsOfItem);
+        const std::int64_t first = where.quotient * e.idsOfItem;
+        const std::int64_t last = smaller(e.ids, first + e.idsOfItem);
+        const std::int64_t n = e.n;
+        const auto dy = lanes.view(e.dy);
+        float* const sums = e.sums;
+        const auto tokens = lanes.view(e.tokens);
+        const std::int64_t rows = e.rows;
+        const std::int64_t firstId = e.firstId;
+        if (zeroFirst != 0)
+            forEachOf(lanes, (last - first) * n, false, [=](std::int64_t i, auto) { sums[first * n + i] = 0; });
+        for (std::int64_t row = 0; row < rows; ++row) {
+            const std::int64_t id = static_cast<std::int64_t>(tokens.at(row)) - firstId;
+            if (id >= first && id < last)
+                forEachOf(lanes, columns, false,
+                          [=](std::int64_t i, auto) { sums[id * n + column + i] += dy.at(row * n + column + i); });
+        }
     }
 };
 

@@ -3,12 +3,14 @@
 // the instruction set.
 #pragma once
 
-#include "engine/ops/bodies/elements.h"
+#include "engine/ops/bodies/fill.h"
 #include "engine/ops/kernels/lanes.h"
 #include "engine/ops/kernels/normaltail.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 namespace shardboard::engine::bodies {
 
@@ -42,14 +44,69 @@ struct FastMath {
 class CpuLanes {
 public:
     using Sum = double;
+    using Score = double;
     using Math = FastMath;
     static constexpr bool kVectorLoops = true;
+    template <int Most>
+    struct Room {
+        Room(const CpuLanes& lanes, std::int32_t n)
+            : values(lanes.kept(2, n))
+        {
+        }
+        double& operator[](std::int32_t i) { return values[i]; }
+        double operator[](std::int32_t i) const { return values[i]; }
+        double* values;
+    };
     FloatView view(const Elements& elements) const { return { static_cast<float*>(elements.data) }; }
     int lane() const { return 0; }
     int count() const { return 1; }
     double sum(double value) const { return value; }
+    double sumOfDoubles(double value) const { return value; }
     float highest(float value) const { return value; }
+    Ranked<double> best(const Ranked<double>& mine) const { return mine; }
+
+    /// Memory for n values, for the items that are worked on one after the other.
+    double* kept(int slot, std::int32_t n) const { return roomIn(m_kept[slot], n); }
+    Ranked<double>* ranking(std::int32_t n) const { return roomIn(m_ranking, n); }
+
+private:
+    template <class T>
+    static T* roomIn(std::vector<T>& values, std::int32_t n)
+    {
+        if (values.size() < static_cast<std::size_t>(n))
+            values.resize(static_cast<std::size_t>(n));
+        return values.data();
+    }
+    mutable std::vector<double> m_kept[4];
+    mutable std::vector<Ranked<double>> m_ranking;
 };
+
+template <int Slot, class Value>
+auto remembered(const CpuLanes& lanes, std::int32_t n, Value value)
+{
+    double* const values = lanes.kept(Slot, n);
+    SHARDBOARD_INDEPENDENT
+    for (std::int32_t x = 0; x < n; ++x)
+        values[x] = value(x);
+    return [values](std::int32_t x) { return values[x]; };
+}
+
+/// In one walk: the worst of the best so far is at hand.
+template <class Value>
+Ranked<double> lastOfBest(const CpuLanes& lanes, std::int32_t n, std::int32_t count, Value value)
+{
+    Ranked<double>* const best = lanes.ranking(count);
+    for (std::int32_t x = 0; x < count; ++x)
+        best[x] = { value(x), x };
+    std::make_heap(best, best + count, before<double>);
+    for (std::int32_t x = count; x < n; ++x)
+        if (const double mine = value(x); mine > best->value) {
+            std::pop_heap(best, best + count, before<double>);
+            best[count - 1] = { mine, x };
+            std::push_heap(best, best + count, before<double>);
+        }
+    return *best;
+}
 
 template <class Visit>
 void forEachOf(const CpuLanes&, std::int64_t n, bool, Visit visit)
@@ -57,6 +114,11 @@ void forEachOf(const CpuLanes&, std::int64_t n, bool, Visit visit)
     SHARDBOARD_INDEPENDENT
     for (std::int64_t i = 0; i < n; ++i)
         visit(i, Width<1>());
+}
+
+inline void copyRow(const CpuLanes&, const Elements& from, std::int64_t n, const Elements& to)
+{
+    std::memcpy(to.data, from.data, static_cast<std::size_t>(n) * sizeof(float)); // long ones pass the caches by
 }
 
 template <int Count, std::int64_t Piece = 0, class Addends>
@@ -83,6 +145,43 @@ void addUp(const CpuLanes&, std::int64_t n, bool, double* sums, Addends addends)
         sums[0] += sumLanes(one);
         if constexpr (Count > 1)
             sums[1] += sumLanes(other);
+    }
+}
+
+/// Row by row, so that memory is read as it lies.
+template <class Sum, class Out, class TermsOf>
+void writeSums(const CpuLanes&, const Out& out, std::int64_t first, std::int64_t end, std::int64_t n, TermsOf termsOf)
+{
+    Sum sums[kTile];
+    for (std::int64_t at = first; at < end;) {
+        const std::int64_t row = at / n;
+        const std::int64_t column = at - row * n;
+        const std::int64_t columns = std::min(n - column, end - at);
+        std::fill_n(sums, columns, Sum { 0 });
+        const auto terms = termsOf(row);
+        for (std::int64_t k = 0; k < terms.count; ++k) {
+            const auto term = terms.at(k);
+            if (term.none())
+                continue;
+            SHARDBOARD_INDEPENDENT
+            for (std::int64_t i = 0; i < columns; ++i)
+                sums[i] += term(column + i);
+        }
+        SHARDBOARD_INDEPENDENT
+        for (std::int64_t i = 0; i < columns; ++i)
+            out.set(at + i, static_cast<float>(sums[i]));
+        at += columns;
+    }
+}
+
+template <class RowOf>
+void visitRows(const CpuLanes&, std::int64_t first, std::int64_t last, std::int64_t n, RowOf rowOf)
+{
+    for (std::int64_t row = first; row < last; ++row) {
+        const auto visit = rowOf(row);
+        SHARDBOARD_INDEPENDENT
+        for (std::int64_t i = 0; i < n; ++i)
+            visit(i);
     }
 }
 

@@ -198,6 +198,9 @@ SHARDBOARD_BOTH std::int64_t larger(std::int64_t a, std::int64_t b) { return a <
 SHARDBOARD_BOTH float largerOf(float a, float b) { return a < b ? b : a; }
 SHARDBOARD_BOTH float smallerOf(float a, float b) { return b < a ? b : a; }
 
+SHARDBOARD_BOTH float exponential(float x) { return expf(x); }
+SHARDBOARD_BOTH double exponential(double x) { return exp(x); }
+
 /// The functions of formulas to the last bits.
 struct ExactMath {
     static SHARDBOARD_BOTH float exp(float x) { return expf(x); }
@@ -246,6 +249,13 @@ SHARDBOARD_BOTH void forEachOf(const Lanes& lanes, std::int64_t n, bool packed, 
         visit(i, Width<1>());
 }
 
+/// to[i] = from[i] for all i in [0, n), which lie apart.
+template <class Lanes>
+SHARDBOARD_BOTH void copyRow(const Lanes& lanes, const Elements& from, std::int64_t n, const Elements& to)
+{
+    forEachOf(lanes, n, false, [=](std::int64_t i, auto) { to.set(i, from.at(i)); });
+}
+
 /// Adds up, for each lane, what `addends(i, Width, values)` gives for packs of [0, n) or for its elements one by one: Count sums,
 /// whose addends of element i + j are values[…][j]. `Piece`: elements that the vector loops of the CPU sum in float.
 template <int Count, std::int64_t Piece = 0, class Lanes, class Addends>
@@ -271,21 +281,64 @@ SHARDBOARD_BOTH float highestOf(const Lanes& lanes, std::int64_t n, Value value)
     return lanes.highest(highest);
 }
 
-/// The highest value and whose it is; of equal ones the lower index.
-struct Best {
-    float value;
+/// A value and whose it is.
+template <class T>
+struct Ranked {
+    T value;
     std::int32_t index;
 };
-SHARDBOARD_BOTH Best betterOf(const Best& a, const Best& b)
+using Best = Ranked<float>;
+/// In falling order; of equal values the lower index comes first.
+template <class T>
+SHARDBOARD_BOTH bool before(const Ranked<T>& a, const Ranked<T>& b)
 {
-    return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
+    return a.value > b.value || (a.value == b.value && a.index < b.index);
+}
+template <class T>
+SHARDBOARD_BOTH Ranked<T> betterOf(const Ranked<T>& a, const Ranked<T>& b)
+{
+    return before(b, a) ? b : a;
+}
+
+/// The last of the `count` best of value(0 … n - 1), for all lanes. No value is NaN.
+template <class Lanes, class Value>
+SHARDBOARD_BOTH Ranked<typename Lanes::Score> lastOfBest(const Lanes& lanes, std::int32_t n, std::int32_t count, Value value)
+{
+    using Score = typename Lanes::Score;
+    Ranked<Score> last { static_cast<Score>(INFINITY), -1 };
+    for (std::int32_t i = 0; i < count; ++i) {
+        Ranked<Score> next { static_cast<Score>(-INFINITY), n };
+        for (std::int32_t x = lanes.lane(); x < n; x += lanes.count()) {
+            const Ranked<Score> candidate { value(x), x };
+            if (before(last, candidate))
+                next = betterOf(next, candidate);
+        }
+        last = lanes.best(next);
+    }
+    return last;
+}
+
+/// A function of [0, n) that is called often: the CPU keeps its values, one set for each Slot, other lanes work them out again.
+template <int Slot, class Lanes, class Value>
+SHARDBOARD_BOTH Value remembered(const Lanes&, std::int32_t, Value value)
+{
+    return value;
 }
 
 /// What lanes that work on packs have in common; the others are those of cpulanes.h.
 class PackedLanes {
 public:
     using Math = ExactMath;
+    using Score = float; ///< in which routers work
     static constexpr bool kVectorLoops = false;
+    /// Some values that every lane has.
+    template <int Most>
+    struct Room {
+        SHARDBOARD_BOTH Room(const PackedLanes&, std::int32_t) { }
+        SHARDBOARD_BOTH Score& operator[](std::int32_t i) { return values[i]; }
+        SHARDBOARD_BOTH Score operator[](std::int32_t i) const { return values[i]; }
+        Score values[static_cast<unsigned>(Most)];
+    };
     SHARDBOARD_BOTH const Elements& view(const Elements& elements) const { return elements; }
 };
 
@@ -300,8 +353,6 @@ public:
     double sumOfDoubles(double value) const { return value; }
     float highest(float value) const { return value; }
     Best best(const Best& mine) const { return mine; }
-    /// How many of `most` things a lane has to itself at most.
-    static constexpr int share(int most) { return most; }
     /// What lanes wrote is there for the others.
     void hostBarrier() const { }
 };

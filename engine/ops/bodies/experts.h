@@ -9,25 +9,25 @@
 
 namespace shardboard::engine::bodies {
 
-constexpr int kMostExperts = 1024;
-constexpr int kMostChosen = 32;
-constexpr int kMostGroups = 32;
+constexpr int kMostGroups = 32; ///< of experts, on a GPU
 
-/// From logits to gates, and back; as engine/ops/kernels/gates.h.
+/// The router: from logits to dense gates, zeros but for the k experts of the highest scores, and back. Which experts are chosen
+/// has no slope. Ties go to the lower expert or group; a score that is NaN is chosen, so that it shows.
 struct GateBody {
     struct Entry {
-        Elements logits, bias, dGates, out; ///< bias may be null; with dGates out is the gradient of the logits
+        Elements logits, bias, dGates,
+            out; ///< bias, for the choice alone, may be null; with dGates out is the gradient of the logits
         std::int64_t rows = 0;
     };
     static constexpr int kLanes = kWarp;
     const Entry* entries = nullptr;
+    double scale = 1; ///< of the gates
     std::int32_t experts = 0;
     std::int32_t k = 0;
-    std::int32_t groups = 1;
-    std::int32_t groupsKept = 1;
-    std::int32_t sigmoid = 0;
-    std::int32_t normalized = 0;
-    float scale = 1;
+    std::int32_t groups = 1; ///< experts are chosen from `groupsKept` of so many equal groups
+    std::int32_t groupsKept = 1; ///< those with the highest member; with sigmoids the highest sum of two members
+    std::int32_t sigmoid = 0; ///< 1: scores are sigmoids (DeepSeek-V3), else a softmax
+    std::int32_t normalized = 0; ///< 1: the gates add up to `scale`: with the softmax that of the k highest logits (gpt-oss)
 
     template <class Lanes>
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t row, std::int64_t device) const
@@ -35,133 +35,101 @@ struct GateBody {
         const Entry& e = entries[device];
         if (row >= e.rows)
             return;
-        float scores[static_cast<unsigned>(Lanes::share(kMostExperts))];
-        float choice[static_cast<unsigned>(Lanes::share(kMostExperts))];
-        scoreExperts(lanes, e, row, scores, choice);
-        if (groups > 1)
-            dropGroups(lanes, choice);
-        std::int32_t chosen[kMostChosen];
-        float weights[kMostChosen];
-        bool taken[static_cast<unsigned>(Lanes::share(kMostExperts))] = {};
-        double sum = 1e-20; // of sigmoids that are all 0
-        for (int i = 0; i < k; ++i) {
-            Best best { -INFINITY, kMostExperts };
-            for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count())
-                if (!taken[j])
-                    best = betterOf(best, Best { choice[j], x });
-            best = lanes.best(best);
-            chosen[i] = best.index;
-            float mine = 0;
-            for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count())
-                if (x == best.index) {
-                    taken[j] = true;
-                    mine = scores[j];
-                }
-            weights[i] = static_cast<float>(lanes.sum(mine));
-            sum += static_cast<double>(weights[i]);
-        }
-        if (normalized == 0)
-            sum = 1;
-        if (e.dGates.data == nullptr)
-            writeGates(lanes, e, row, chosen, weights, sum);
+        if (sigmoid != 0)
+            route<true>(lanes, e, row);
         else
-            writeGradient(lanes, e, row, chosen, weights, sum, scores);
+            route<false>(lanes, e, row);
     }
 
 private:
-    template <class Lanes>
-    SHARDBOARD_BOTH void scoreExperts(const Lanes& lanes, const Entry& e, std::int64_t row, float* scores, float* choice) const
+    template <bool Sigmoid, class Lanes>
+    SHARDBOARD_BOTH void route(const Lanes& lanes, const Entry& e, std::int64_t row) const
     {
-        float highest = -INFINITY;
-        for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count()) {
-            scores[j] = e.logits.at(row * experts + x);
-            highest = largerOf(highest, scores[j]);
+        using Score = typename Lanes::Score;
+        const std::int64_t first = row * experts;
+        const auto logits = lanes.view(e.logits);
+        const auto bias = lanes.view(e.bias);
+        const bool biased = e.bias.data != nullptr;
+        float highest = 0;
+        if (!Sigmoid)
+            highest = highestOf(lanes, experts, [=](std::int64_t x) { return logits.at(first + x); });
+        const auto raw = remembered<0>(lanes, experts, [=](std::int32_t x) {
+            const Score logit = static_cast<Score>(logits.at(first + x));
+            return Sigmoid ? 1 / (1 + exponential(-logit)) : exponential(logit - static_cast<Score>(highest));
+        });
+        Score total = 1;
+        if (!Sigmoid) {
+            typename Lanes::Sum sum = 0;
+            for (std::int32_t x = lanes.lane(); x < experts; x += lanes.count())
+                sum += raw(x);
+            total = static_cast<Score>(lanes.sum(sum));
         }
-        highest = lanes.highest(highest);
-        typename Lanes::Sum sum = 0;
-        for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count()) {
-            scores[j] = sigmoid != 0 ? 1.0f / (1.0f + expf(-scores[j])) : expf(scores[j] - highest);
-            sum += scores[j];
-        }
-        const float factor = sigmoid != 0 ? 1.0f : static_cast<float>(1.0 / static_cast<double>(lanes.sum(sum)));
-        for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count()) {
-            scores[j] *= factor;
-            choice[j] = scores[j] + (e.bias.data != nullptr ? e.bias.at(x) : 0.0f);
-        }
+        const auto score = [=](std::int32_t x) { return Sigmoid ? raw(x) : raw(x) / total; };
+        const auto choice = remembered<1>(lanes, experts, [=](std::int32_t x) {
+            const Score value = score(x) + (biased ? static_cast<Score>(bias.at(x)) : 0);
+            return value == value ? value : static_cast<Score>(INFINITY);
+        });
+        if (groups <= 1)
+            return write<Sigmoid>(lanes, e, first, score, choice);
+        const std::int32_t size = experts / groups;
+        typename Lanes::template Room<kMostGroups> ofGroups(lanes, groups);
+        for (std::int32_t g = 0; g < groups; ++g)
+            ofGroups[g] = scoreOfGroup<Sigmoid>(lanes, g * size, size, choice);
+        const Ranked<Score> last = lastOfBest(lanes, groups, groupsKept, [&](std::int32_t g) { return ofGroups[g]; });
+        write<Sigmoid>(lanes, e, first, score, remembered<3>(lanes, experts, [&](std::int32_t x) {
+                           const std::int32_t g = x / size;
+                           return before(last, Ranked<Score> { ofGroups[g], g }) ? static_cast<Score>(-INFINITY) : choice(x);
+                       }));
     }
 
-    /// Puts the experts of the groups that are not kept out of reach.
-    template <class Lanes>
-    SHARDBOARD_BOTH void dropGroups(const Lanes& lanes, float* choice) const
+    template <bool Sigmoid, class Lanes, class Choice>
+    SHARDBOARD_BOTH typename Lanes::Score scoreOfGroup(const Lanes& lanes, std::int32_t first, std::int32_t size,
+                                                       const Choice& choice) const
     {
-        const int size = experts / groups;
-        float values[kMostGroups];
-        for (int g = 0; g < groups; ++g) {
-            Best first { -INFINITY, kMostExperts };
-            for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count())
-                if (x / size == g)
-                    first = betterOf(first, Best { choice[j], x });
-            first = lanes.best(first);
-            Best second { -INFINITY, kMostExperts };
-            for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count())
-                if (x / size == g && x != first.index)
-                    second = betterOf(second, Best { choice[j], x });
-            second = lanes.best(second);
-            values[g] = sigmoid != 0 && size > 1 ? first.value + second.value : first.value;
+        using Score = typename Lanes::Score;
+        Ranked<Score> best[2] = { { static_cast<Score>(-INFINITY), experts }, { static_cast<Score>(-INFINITY), experts } };
+        for (int i = 0; i < (Sigmoid && size > 1 ? 2 : 1); ++i) {
+            for (std::int32_t x = first + lanes.lane(); x < first + size; x += lanes.count())
+                if (i == 0 || x != best[0].index)
+                    best[i] = betterOf(best[i], Ranked<Score> { choice(x), x });
+            best[i] = lanes.best(best[i]);
         }
-        bool kept[kMostGroups] = {};
-        for (int i = 0; i < groupsKept; ++i) {
-            Best best { -INFINITY, kMostGroups };
-            for (int g = 0; g < groups; ++g)
-                if (!kept[g])
-                    best = betterOf(best, Best { values[g], g });
-            kept[best.index % kMostGroups] = true;
-        }
-        for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count())
-            if (!kept[x / size])
-                choice[j] = -INFINITY;
+        return Sigmoid && size > 1 ? best[0].value + best[1].value : best[0].value;
     }
 
-    template <class Lanes>
-    SHARDBOARD_BOTH void writeGates(const Lanes& lanes, const Entry& e, std::int64_t row, const std::int32_t* chosen,
-                                    const float* weights, double sum) const
+    template <bool Sigmoid, class Lanes, class ScoreOf, class Choice>
+    SHARDBOARD_BOTH void write(const Lanes& lanes, const Entry& e, std::int64_t first, const ScoreOf& score,
+                               const Choice& choice) const
     {
-        for (int x = lanes.lane(); x < experts; x += lanes.count()) {
-            float gate = 0;
-            for (int i = 0; i < k; ++i)
-                if (chosen[i] == x)
-                    gate = static_cast<float>(static_cast<double>(weights[i]) / sum * static_cast<double>(scale));
-            e.out.set(row * experts + x, gate);
+        using Score = typename Lanes::Score;
+        const Ranked<Score> last = lastOfBest(lanes, experts, k, choice);
+        const auto chosen = [&](std::int32_t x) { return !before(last, Ranked<Score> { choice(x), x }); };
+        /// Over the chosen experts.
+        const auto sumOf = [&](double start, auto value) {
+            double sum = lanes.lane() == 0 ? start : 0;
+            for (std::int32_t x = lanes.lane(); x < experts; x += lanes.count())
+                if (chosen(x))
+                    sum += value(x);
+            return lanes.sumOfDoubles(sum);
+        };
+        const auto weight = [&](std::int32_t x) { return static_cast<double>(score(x)); };
+        const double sum = normalized != 0 ? sumOf(1e-20, weight) : 1; // of sigmoids that are all 0
+        if (e.dGates.data == nullptr) {
+            for (std::int32_t x = lanes.lane(); x < experts; x += lanes.count())
+                e.out.set(first + x, chosen(x) ? static_cast<float>(weight(x) / sum * scale) : 0.0f);
+            return;
         }
-    }
-
-    template <class Lanes>
-    SHARDBOARD_BOTH void writeGradient(const Lanes& lanes, const Entry& e, std::int64_t row, const std::int32_t* chosen,
-                                       const float* weights, double sum, const float* scores) const
-    {
-        double slopes[kMostChosen];
-        double mean = 0;
-        for (int i = 0; i < k; ++i) {
-            slopes[i] = static_cast<double>(e.dGates.at(row * experts + chosen[i])) * static_cast<double>(scale);
-            mean += slopes[i] * (static_cast<double>(weights[i]) / sum);
-        }
-        double dot = 0;
-        for (int i = 0; i < k; ++i) {
-            if (normalized != 0)
-                slopes[i] = (slopes[i] - mean) / sum;
-            dot += slopes[i] * static_cast<double>(weights[i]);
-        }
-        for (int j = 0, x = lanes.lane(); x < experts; ++j, x += lanes.count()) {
-            double slope = 0;
-            bool here = false;
-            for (int i = 0; i < k; ++i)
-                if (chosen[i] == x) {
-                    slope = slopes[i];
-                    here = true;
-                }
-            const double score = static_cast<double>(scores[j]);
-            const double value = sigmoid == 0 ? score * (slope - dot) : here ? slope * score * (1 - score) : 0;
-            e.out.set(row * experts + x, static_cast<float>(value));
+        // To the weights, and through the division by their sum; from the scores to the logits. Of normalized gates the slopes
+        // have no component along the scores any more.
+        const auto given = [&](std::int32_t x) { return static_cast<double>(e.dGates.at(first + x)) * scale; };
+        const double along =
+            normalized != 0 || !Sigmoid ? sumOf(0, [&](std::int32_t x) { return given(x) * (weight(x) / sum); }) : 0;
+        const auto slope = [&](std::int32_t x) { return normalized != 0 ? (given(x) - along) / sum : given(x); };
+        const double dot = Sigmoid || normalized != 0 ? 0 : along;
+        for (std::int32_t x = lanes.lane(); x < experts; x += lanes.count()) {
+            const double here = chosen(x) ? slope(x) : 0;
+            const double value = Sigmoid ? here * weight(x) * (1 - weight(x)) : weight(x) * (here - dot);
+            e.out.set(first + x, static_cast<float>(value));
         }
     }
 };
@@ -207,18 +175,24 @@ struct RouteBody {
             });
         }
         const bool weighted = kind == Route::Combine;
-        write([=](std::int64_t row) {
-            return [=](std::int64_t i, RowPart<0>) {
-                float sum = 0;
-                for (std::int64_t expert = 0; expert < experts; ++expert) {
-                    const float gate = gates.at(row * experts + expert);
-                    if (gate != 0)
-                        sum += (weighted ? gate : 1.0f) * x.at((expert * rows + row) * n + i);
-                }
-                return sum;
-            };
-        });
+        writeSums<float>(lanes, lanes.view(e.out), item * kTile, smaller(e.count, (item + 1) * kTile), n,
+                         [=](std::int64_t row) { return Experts<decltype(x)> { x, gates, row, rows, n, weighted, experts }; });
     }
+
+private:
+    /// The rows that experts have of a token.
+    template <class View>
+    struct Experts {
+        View x, gates;
+        std::int64_t row, rows, n;
+        bool weighted;
+        std::int64_t count;
+        SHARDBOARD_BOTH ScaledRow<View> at(std::int64_t expert) const
+        {
+            const float gate = gates.at(row * count + expert);
+            return { x, (expert * rows + row) * n, weighted || gate == 0 ? gate : 1.0f };
+        }
+    };
 };
 
 /// Of every token and expert the dot product of dy and y. An item is a pair of them.

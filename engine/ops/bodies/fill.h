@@ -65,6 +65,46 @@ SHARDBOARD_BOTH void writeRows(const Lanes& lanes, const Out& out, std::int64_t 
     }
 }
 
+/// Calls rowOf(row)(i) for all i in [0, n) of the rows [first, last).
+template <class Lanes, class RowOf>
+SHARDBOARD_BOTH void visitRows(const Lanes& lanes, std::int64_t first, std::int64_t last, std::int64_t n, RowOf rowOf)
+{
+    for (std::int64_t at = lanes.lane(); at < (last - first) * n; at += lanes.count()) {
+        const Divided where = divided(at, n);
+        rowOf(first + where.quotient)(where.rest);
+    }
+}
+
+/// Writes the elements [first, end), which are at most kTile, in rows of n. Column i of a row is the sum of what termsOf(row) has:
+/// at(0 … count - 1), each a function of the column, or none().
+template <class Sum, class Lanes, class Out, class TermsOf>
+SHARDBOARD_BOTH void writeSums(const Lanes& lanes, const Out& out, std::int64_t first, std::int64_t end, std::int64_t n,
+                               TermsOf termsOf)
+{
+    for (std::int64_t at = first + lanes.lane(); at < end; at += lanes.count()) {
+        const Divided where = divided(at, n);
+        const auto terms = termsOf(where.quotient);
+        Sum sum = 0;
+        for (std::int64_t k = 0; k < terms.count; ++k) {
+            const auto term = terms.at(k);
+            if (!term.none())
+                sum += term(where.rest);
+        }
+        out.set(at, static_cast<float>(sum));
+    }
+}
+
+/// A row of a tensor as a term of such sums; 0 is no term.
+template <class View>
+struct ScaledRow {
+    View x;
+    std::int64_t first;
+    float factor;
+
+    SHARDBOARD_BOTH bool none() const { return factor == 0; }
+    SHARDBOARD_BOTH float operator()(std::int64_t i) const { return factor * x.at(first + i); }
+};
+
 /// What a source makes: the value, its share, rounded.
 struct MadeValue {
     ValueRule rule;

@@ -194,7 +194,7 @@ struct RowScaleBody {
 
 constexpr std::int64_t kSumRowsAtOnce = 128;
 
-/// Sums of a part of the rows, of dy or of dy * (x - mean) * inverse: an item is a part of the rows and kAll columns.
+/// Sums of parts of the rows, of dy or of dy * (x - mean) * inverse.
 struct ColumnSumBody {
     struct Entry {
         Elements dy, x;
@@ -202,30 +202,64 @@ struct ColumnSumBody {
         float* partial = nullptr; ///< [parts, n]
         std::int64_t rows = 0;
         std::int64_t n = 0;
-        SHARDBOARD_BOTH std::int64_t tiles() const { return (n + kAll - 1) / kAll; }
         SHARDBOARD_BOTH std::int64_t parts() const { return (rows + kSumRowsAtOnce - 1) / kSumRowsAtOnce; }
     };
     static constexpr int kLanes = kAll;
     const Entry* entries = nullptr;
+    std::int64_t sumsOfItem = kAll; ///< at most kTile
 
     template <class Lanes>
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t item, std::int64_t device) const
     {
         const Entry& e = entries[device];
-        if (e.n == 0 || item >= e.tiles() * e.parts())
-            return;
-        const Divided where = divided(item, e.tiles());
-        const std::int64_t first = where.quotient * kSumRowsAtOnce;
-        const std::int64_t last = smaller(e.rows, first + kSumRowsAtOnce);
-        for (std::int64_t c = where.rest * kAll + lanes.lane(); c < smaller(e.n, (where.rest + 1) * kAll); c += lanes.count()) {
-            float sum = 0;
-            for (std::int64_t row = first; row < last; ++row) {
-                const float dy = e.dy.at(row * e.n + c);
-                sum += e.scales == nullptr ? dy : dy * ((e.x.at(row * e.n + c) - e.scales[2 * row]) * e.scales[2 * row + 1]);
-            }
-            e.partial[where.quotient * e.n + c] = sum;
-        }
+        const std::int64_t n = e.n;
+        const std::int64_t rows = e.rows;
+        const float* const scales = e.scales;
+        const auto dy = lanes.view(e.dy);
+        const auto x = lanes.view(e.x);
+        Elements partial;
+        partial.data = e.partial;
+        const auto write = [&](auto partOf) {
+            const std::int64_t from = item * sumsOfItem;
+            writeSums<float>(lanes, lanes.view(partial), from, smaller(e.parts() * n, from + sumsOfItem), n, partOf);
+        };
+        if (scales == nullptr)
+            write([=](std::int64_t part) {
+                return Rows<decltype(dy)> { dy, n, part * kSumRowsAtOnce, smaller(rows - part * kSumRowsAtOnce, kSumRowsAtOnce) };
+            });
+        else
+            write([=](std::int64_t part) {
+                return NormRows<decltype(dy)> {
+                    dy, x, scales, n, part * kSumRowsAtOnce, smaller(rows - part * kSumRowsAtOnce, kSumRowsAtOnce)
+                };
+            });
     }
+
+private:
+    template <class View>
+    struct Rows {
+        View dy;
+        std::int64_t n, first, count;
+        SHARDBOARD_BOTH ScaledRow<View> at(std::int64_t row) const { return { dy, (first + row) * n, 1.0f }; }
+    };
+    template <class View>
+    struct NormRow {
+        View dy, x;
+        std::int64_t first;
+        float mean, inverse;
+        static SHARDBOARD_BOTH constexpr bool none() { return false; }
+        SHARDBOARD_BOTH float operator()(std::int64_t i) const { return dy.at(first + i) * ((x.at(first + i) - mean) * inverse); }
+    };
+    template <class View>
+    struct NormRows {
+        View dy, x;
+        const float* scales;
+        std::int64_t n, first, count;
+        SHARDBOARD_BOTH NormRow<View> at(std::int64_t row) const
+        {
+            return { dy, x, (first + row) * n, scales[2 * (first + row)], scales[2 * (first + row) + 1] };
+        }
+    };
 };
 
 /// The sums of the parts. An item is kAll columns.
@@ -243,13 +277,22 @@ struct ColumnTotalBody {
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t item, std::int64_t device) const
     {
         const Entry& e = entries[device];
-        for (std::int64_t c = item * kAll + lanes.lane(); c < smaller(e.n, (item + 1) * kAll); c += lanes.count()) {
-            double sum = 0;
-            for (std::int64_t part = 0; part < e.parts; ++part)
-                sum += static_cast<double>(e.partial[part * e.n + c]);
-            e.out.set(c, static_cast<float>(sum));
-        }
+        Parts parts { e.partial, e.n, e.parts };
+        writeSums<double>(lanes, lanes.view(e.out), item * kAll, smaller(e.n, (item + 1) * kAll), e.n,
+                          [=](std::int64_t) { return parts; });
     }
+
+private:
+    struct Part {
+        const float* sums;
+        static SHARDBOARD_BOTH constexpr bool none() { return false; }
+        SHARDBOARD_BOTH double operator()(std::int64_t i) const { return static_cast<double>(sums[i]); }
+    };
+    struct Parts {
+        const float* partial;
+        std::int64_t n, count;
+        SHARDBOARD_BOTH Part at(std::int64_t part) const { return { partial + part * n }; }
+    };
 };
 
 } // namespace shardboard::engine::bodies

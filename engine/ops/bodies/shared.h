@@ -19,8 +19,15 @@
     X(NormGradientBody)                                                                                                            \
     X(LossBody)                                                                                                                    \
     X(AdamBody)                                                                                                                    \
+    X(GateBody)                                                                                                                    \
     X(GateDotBody)                                                                                                                 \
-    X(ExpertBiasBody)
+    X(ExpertBiasBody)                                                                                                              \
+    X(RowScaleBody)                                                                                                                \
+    X(ColumnSumBody)                                                                                                               \
+    X(ColumnTotalBody)                                                                                                             \
+    X(RopeBody)                                                                                                                    \
+    X(EmbeddingBody)                                                                                                               \
+    X(EmbeddingGradientBody)
 
 namespace shardboard::engine::bodies {
 

@@ -5,7 +5,6 @@
 #include "engine/ops/kernels/attentionscores.h"
 #include "engine/ops/kernels/capped.h"
 #include "engine/ops/kernels/lanes.h"
-#include "engine/ops/kernels/rows.h"
 #include "engine/simd/simd.h"
 #include "engine/simd/vectors.h"
 

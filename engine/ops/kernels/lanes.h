@@ -12,9 +12,6 @@ namespace shardboard::engine {
 /// Sums are kept in this many lanes, so that the loop vectorises and the order does not depend on the instruction set.
 inline constexpr std::int64_t kLanes = 16;
 
-/// Rows that are summed in float before they are added to a larger sum, which keeps the rounding of long sums small.
-inline constexpr std::int64_t kSumRows = 256;
-
 /// e^x to about 2 units in the last place, for x <= 88; vectorises, unlike std::exp. 0 below about -87.
 inline float fastExp(float x)
 {
@@ -50,8 +47,8 @@ inline double sumLanes(const float* lanes)
     return sum;
 }
 
-/// lanes = sums of x^2.
-void sumOfSquares(const float* x, std::int64_t n, float* lanes);
+/// out = a * b, element by element; in place allowed.
+void mulRow(const float* a, const float* b, std::int64_t n, float* out);
 /// lanes = sums of a * b.
 void sumOfProducts(const float* a, const float* b, std::int64_t n, float* lanes);
 /// The highest of n >= 1 values.

@@ -4,7 +4,6 @@
 #include "engine/machine/gemm.h"
 #include "engine/ops/kernels/attentionscores.h"
 #include "engine/ops/kernels/lanes.h"
-#include "engine/ops/kernels/reduce.h"
 #include "engine/simd/vectors.h"
 
 #include <algorithm>
@@ -90,8 +89,11 @@ void ringFinish(std::int64_t queries, std::int64_t valueDim, const RingState& st
 
 void ringDots(std::int64_t queries, std::int64_t valueDim, ConstRows dy, ConstRows out, float* dots)
 {
-    for (std::int64_t query = 0; query < queries; ++query)
-        rowDots(from(dy, query).data, from(out, query).data, 1, valueDim, dots + query);
+    float lanes[kLanes];
+    for (std::int64_t query = 0; query < queries; ++query) {
+        sumOfProducts(from(dy, query).data, from(out, query).data, valueDim, lanes);
+        dots[query] = static_cast<float>(sumLanes(lanes));
+    }
 }
 
 void ringBackward(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows v, ConstRows dy, const float* highest,

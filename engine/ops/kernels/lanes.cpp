@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/kernels/rows.h"
-
 #include "engine/ops/kernels/lanes.h"
+
 #include "engine/simd/simd.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace shardboard::engine {
-
-SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes)
-{
-    float sums[kLanes] = {}; // its own, so that the compiler sees that x is no part of it
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes)
-        for (std::int64_t j = 0; j < kLanes; ++j)
-            sums[j] += x[i + j] * x[i + j];
-    for (std::int64_t j = 0; i + j < n; ++j)
-        sums[j] += x[i + j] * x[i + j];
-    std::copy(sums, sums + kLanes, lanes);
-}
 
 SHARDBOARD_CLONES void sumOfProducts(const float* a, const float* b, std::int64_t n, float* lanes)
 {
@@ -37,27 +23,6 @@ SHARDBOARD_CLONES void mulRow(const float* a, const float* b, std::int64_t n, fl
 {
     for (std::int64_t i = 0; i < n; ++i)
         out[i] = a[i] * b[i];
-}
-
-SHARDBOARD_CLONES void ropeRow(const float* x, const float* cosines, const float* sines, std::int64_t d, float* out)
-{
-    const std::int64_t half = d / 2;
-    for (std::int64_t i = 0; i < half; ++i) {
-        const float first = x[i];
-        const float second = x[i + half];
-        out[i] = first * cosines[i] - second * sines[i];
-        out[i + half] = second * cosines[i] + first * sines[i];
-    }
-}
-
-void ropeAngles(std::int64_t position, std::int64_t d, double theta, float* cosines, float* sines)
-{
-    for (std::int64_t i = 0; i < d / 2; ++i) {
-        const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(d);
-        const double angle = static_cast<double>(position) * std::pow(theta, exponent);
-        cosines[i] = static_cast<float>(std::cos(angle));
-        sines[i] = static_cast<float>(std::sin(angle));
-    }
 }
 
 SHARDBOARD_CLONES float highestOf(const float* x, std::int64_t n)
