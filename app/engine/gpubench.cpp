@@ -83,8 +83,7 @@ json collective(Setup& setup, const Kind& kind, std::int64_t n, std::int64_t per
     const ReshardStep step { kind.kind, { 0 }, before, after };
     const Source source { Generator::values(7, kind.name, 0, 1), Rounding::None, 1 };
     Arena planning;
-    Context plan { planning, nullptr, 1, {} };
-    plan.executor = &setup.executor;
+    Context plan { planning, setup.executor, nullptr, 1, {} };
     {
         Sharded planned(shape, before, mesh);
         planned.setElement(element);
@@ -105,8 +104,7 @@ json collective(Setup& setup, const Kind& kind, std::int64_t n, std::int64_t per
         return row;
     }
     Arena arena(setup.executor.reserve(planning.highWater()), planning.highWater());
-    Context context { arena, &setup.pool, 1, {} };
-    context.executor = &setup.executor;
+    Context context { arena, setup.executor, &setup.pool, 1, {} };
     Sharded from(shape, before, mesh);
     from.setElement(element);
     from.source = source;
@@ -212,8 +210,7 @@ public:
                    { "hidden", m_s.hidden },
                    { "dtype", "bf16" } };
         Arena planning;
-        Context plan { planning, nullptr, 1, {} };
-        plan.executor = &m_setup.executor;
+        Context plan { planning, m_setup.executor, nullptr, 1, {} };
         make(plan);
         step(plan);
         m_tensors.clear();
@@ -222,8 +219,7 @@ public:
             return row;
         }
         Arena arena(m_setup.executor.reserve(planning.highWater()), planning.highWater());
-        Context context { arena, &m_setup.pool, 1, {} };
-        context.executor = &m_setup.executor;
+        Context context { arena, m_setup.executor, &m_setup.pool, 1, {} };
         make(context);
         const Measured eager = measure([&] { return step(context); }, kRules);
         const double before = m_setup.executor.meanSquare(context, tensor("out"));
@@ -355,7 +351,7 @@ int run(bool standIn, const std::string& path)
                { "stand_in", standIn },
                { "memory_bytes", runtime->totalBytes() },
                { "clock_mhz_before", runtime->clock() } };
-    const MachineLimits limits = executor.measureLimits();
+    const MachineLimits limits = executor.measureLimits(pool);
     setup.copyRate = limits.copyBytesAll > 0 ? limits.copyBytesAll : 1;
     out["limits"] = { { "copy_bytes_per_second", limits.copyBytesAll },
                       { "gemm_f32_flops", limits.gemmFlopsOne },

@@ -2,7 +2,7 @@
 #include "engine/calibrate/calibrate.h"
 
 #include "engine/devices/collective.h"
-#include "engine/devices/executor.h"
+#include "engine/devices/deviceexecutor.h"
 #include "engine/devices/team.h"
 #include "engine/machine/gemm.h"
 #include "engine/machine/limits.h"
@@ -39,19 +39,10 @@ public:
 };
 
 /// Values that are not all alike: zeros are faster on some hardware.
-void fill(Context& context, Sharded& tensor)
+const Source& someValues()
 {
-    if (context.executor != nullptr)
-        return context.executor->fill(context, { Generator::values(1, "calibration", 0, 1), Rounding::None, 1 }, tensor);
-    if (context.planning())
-        return;
-    for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
-        if (!context.arena.deviceRanks().isOwn(tensor.mesh(), device))
-            continue;
-        float* to = tensor.data(device);
-        for (std::int64_t i = 0; i < tensor.elements(device); ++i)
-            to[i] = static_cast<float>(i * 2654435761u % 2039u) / 1024.0f - 1.0f;
-    }
+    static const Source source { Generator::values(1, "calibration", 0, 1), Rounding::None, 1 };
+    return source;
 }
 
 std::string shapeText(const Shape& shape)
@@ -64,9 +55,15 @@ std::string shapeText(const Shape& shape)
 
 class KernelTrial : public Trial {
 public:
-    /// `rounded`: values of this process, products in bfloat16. `element`: how an executor holds them.
-    KernelTrial(const char* kind, OpKind op, const std::vector<Shape>& operands, Shape result, bool rounded, Element element)
+    enum class Weights {
+        Streamed, ///< as in a run: made up, untimed, right before they are multiplied with, so that they lie where a run finds them
+        InMemory,
+    };
+    /// `element`: how the executor holds values. `rounded`: products in bfloat16 of values that are held otherwise.
+    KernelTrial(const char* kind, OpKind op, const std::vector<Shape>& operands, Shape result, Weights weights, Element element,
+                bool rounded = false)
         : m_op(op)
+        , m_weights(weights)
         , m_bf16(rounded)
     {
         const DType dtype = rounded || element == Element::BF16 ? DType::BF16 : DType::F32;
@@ -109,16 +106,15 @@ public:
         context.serial = true;
         for (std::size_t i = 0; i < m_operands.size(); ++i) {
             Sharded& operand = m_operands[i];
-            if (m_op == OpKind::Linear && i == 1 && context.executor == nullptr) {
-                // As in a run: made up, untimed, right before it is multiplied with, so that it lies where a run finds it.
-                operand.source = Source { Generator::values(1, "calibration", 0, 1), Rounding::None, 1 };
+            if (m_op == OpKind::Linear && i == 1 && m_weights == Weights::Streamed) {
+                operand.source = someValues();
                 continue;
             }
             operand.allocate(context.arena);
-            fill(context, operand);
+            context.executor.fill(context, someValues(), operand);
         }
         m_result.allocate(context.arena);
-        fill(context, m_result);
+        context.executor.fill(context, someValues(), m_result);
     }
     double run(Context& context) override
     {
@@ -136,6 +132,7 @@ public:
 
 private:
     OpKind m_op;
+    Weights m_weights;
     bool m_bf16;
     Mesh m_mesh; ///< of one device
     std::vector<Sharded> m_operands;
@@ -192,7 +189,7 @@ public:
         m_tensor = Sharded(m_shape, m_step.before, m_mesh);
         m_tensor.setElement(m_element);
         m_tensor.allocate(context.arena);
-        fill(context, m_tensor);
+        context.executor.fill(context, someValues(), m_tensor);
         if (context.planning())
             run(context);
     }
@@ -238,7 +235,8 @@ Trials kernelTrialsOf(const CalibrationOptions& options)
 {
     Trials out;
     const auto kernel = [&](const char* kind, OpKind op, std::vector<Shape> operands, Shape result) {
-        out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result), false, Element::F32));
+        out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result),
+                                                    KernelTrial::Weights::Streamed, Element::F32));
     };
     const std::vector<std::int64_t> products = options.quick ? std::vector<std::int64_t> { 32, 128, 512 }
                                                              : std::vector<std::int64_t> { 16, 32, 64, 128, 256, 512, 1024, 2048 };
@@ -257,7 +255,7 @@ Trials kernelTrialsOf(const CalibrationOptions& options)
     for (const std::int64_t n : products)
         if (n >= 128 && hasBf16Products())
             out.push_back(std::make_unique<KernelTrial>("gemm", OpKind::Linear, std::vector<Shape> { { n, n }, { n, n } },
-                                                        Shape { n, n }, true, Element::F32));
+                                                        Shape { n, n }, KernelTrial::Weights::Streamed, Element::F32, true));
     constexpr std::int64_t kWidth = 1024;
     const std::vector<std::int64_t> rows = options.quick ? std::vector<std::int64_t> { 16, 256, 4096 }
                                                          : std::vector<std::int64_t> { 4, 16, 64, 256, 1024, 4096, 16384 };
@@ -280,12 +278,6 @@ Trials trialsOf(const CalibrationOptions& options)
     for (auto& trial : collectiveTrialsOf(options))
         out.push_back(std::move(trial));
     return out;
-}
-
-/// Whether a trial is held against the memory's own speed: what no cache holds.
-bool besideMemory(const Context& context, const CalibrationPoint& point)
-{
-    return context.executor == nullptr && point.groupSize > 1 && context.goesPastCaches(static_cast<std::int64_t>(point.bytes));
 }
 
 /// The least that a collective reads and writes: from how many arrays at once it reads, and what part of it all it writes.
@@ -354,7 +346,8 @@ Trials gpuTrialsOf(const CalibrationOptions& options)
 {
     Trials out;
     const auto kernel = [&](const char* kind, OpKind op, std::vector<Shape> operands, Shape result) {
-        out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result), false, Element::BF16));
+        out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result),
+                                                    KernelTrial::Weights::InMemory, Element::BF16));
     };
     const std::vector<std::int64_t> products = options.quick ? std::vector<std::int64_t> { 256, 1024, 4096 }
                                                              : std::vector<std::int64_t> { 128, 256, 512, 1024, 2048, 4096, 8192 };
@@ -392,13 +385,12 @@ Trials gpuTrialsOf(const CalibrationOptions& options)
     return out;
 }
 
-std::int64_t memoryOf(const Trials& trials, int workers, Executor* executor)
+std::int64_t memoryOf(const Trials& trials, int workers, Executor& executor)
 {
     std::int64_t most = 0;
     for (const auto& trial : trials) {
         Arena arena;
-        Context context { arena, nullptr, workers, {} };
-        context.executor = executor;
+        Context context { arena, executor, nullptr, workers, {} };
         trial->prepare(context);
         if (trial->point.groupSize == 1)
             trial->run(context);
@@ -430,13 +422,6 @@ MeasureRules rulesOf(const CalibrationOptions& options)
              .mostSeconds = options.quick ? 0.1 : 0.6 };
 }
 
-void touchPages(std::byte* memory, std::int64_t bytes)
-{
-    constexpr std::int64_t kPage = 4096;
-    for (std::int64_t at = 0; at < bytes; at += kPage)
-        memory[at] = std::byte { 0 };
-}
-
 void checkMemory(std::int64_t needed, std::int64_t available)
 {
     if (needed > available)
@@ -455,56 +440,70 @@ void tell(const Measured& measured, CalibrationPoint& point)
     point.samples = measured.samples;
 }
 
-/// Without an executor on the workers of this process.
-Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers, Executor* executor,
-                       const std::string& machine, const std::function<Trials()>& trialsFor)
+/// What is measured.
+struct Subject {
+    Executor& executor;
+    std::string machine;
+    int workers = 1;
+    std::function<Trials()> trials;
+    std::function<std::int64_t(std::int64_t arenaBytes)> needed; ///< bytes, those outside the arena included
+    std::int64_t cacheShare = kUsualCacheShare;
+    /// Floats of each buffer of a probe of the memory, whose own speed is measured beside the collectives that no cache holds; 0:
+    /// it is measured apart.
+    std::int64_t probed = 0;
+};
+
+/// The threads of this process.
+Subject coresOf(Executor& executor, int workers, std::function<Trials()> trials)
 {
     constexpr std::int64_t kOverhead = std::int64_t { 160 } << 20;
+    return { executor,
+             processorName() + ", " + gemmName(),
+             workers,
+             std::move(trials),
+             [workers](std::int64_t arenaBytes) { return std::max(arenaBytes, limitsMemory(workers)) + kOverhead; },
+             measureCacheShare(), // what was kept may be of a busier day
+             probeFloats() };
+}
+
+Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, const Subject& subject)
+{
+    Executor& executor = subject.executor;
+    const int workers = subject.workers;
     Calibration out;
     out.backend = options.backend;
     out.quick = options.quick;
-    out.machine = machine;
+    out.machine = subject.machine;
     out.workers = workers;
-    out.memoryBytes = executor != nullptr ? executor->availableBytes() : availableMemory();
-    const std::int64_t cacheShare =
-        executor == nullptr ? measureCacheShare() : kUsualCacheShare; // what was kept may be of a busier day
+    out.memoryBytes = executor.availableBytes();
     std::int64_t arenaBytes = 0;
     std::int64_t count = 0;
     {
-        const Trials planned = trialsFor();
+        const Trials planned = subject.trials();
         count = static_cast<std::int64_t>(planned.size());
-        arenaBytes = memoryOf(planned, workers, executor);
-        arenaBytes += executor == nullptr ? 2 * probeFloats() * static_cast<std::int64_t>(sizeof(float)) : 1024;
+        arenaBytes = memoryOf(planned, workers, executor)
+            + std::max<std::int64_t>(2 * subject.probed * static_cast<std::int64_t>(sizeof(float)), 1024);
     }
-    const std::int64_t needed =
-        executor != nullptr ? arenaBytes + executor->overheadBytes() : std::max(arenaBytes, limitsMemory(workers)) + kOverhead;
+    const std::int64_t needed = subject.needed(arenaBytes);
     if (hooks.announce)
         hooks.announce(needed, options.quick ? 12 : 45);
     checkMemory(needed, out.memoryBytes);
     TaskPool pool(workers, hooks.cancel);
     if (hooks.progress)
         hooks.progress(0, count + 1, "copies and products at their best");
-    out.limits = executor != nullptr ? executor->measureLimits() : measureLimits(pool);
-    std::optional<Arena> room;
-    if (executor != nullptr)
-        room.emplace(executor->reserve(arenaBytes), arenaBytes);
-    else
-        room.emplace(arenaBytes);
-    Arena& arena = *room;
-    if (executor == nullptr)
-        arena.onFirstUse(touchPages);
+    out.limits = executor.measureLimits(pool);
+    Arena arena(DeviceRanks(), executor.reserve({ arenaBytes }, nullptr));
+    executor.ready(arena, pool, false);
     const MeasureRules rules = rulesOf(options);
-    Context context { arena, &pool, workers, {} };
-    context.executor = executor;
-    context.cacheShare = cacheShare;
-    // Beside the collectives of this process's memory its own speed is measured; a GPU's is measured apart.
-    const std::int64_t probed = executor == nullptr ? probeFloats() : 0;
+    Context context { arena, executor, &pool, workers, {} };
+    context.cacheShare = subject.cacheShare;
+    const std::int64_t probed = subject.probed;
     const Block from = arena.allocateFloats(probed);
     const Block to = arena.allocateFloats(probed);
     for (std::int64_t i = 0; i < probed; ++i)
         from.floats()[i] = static_cast<float>(i % 8191) - 4095.0f;
     MemoryProbe probe(pool, from.floats(), to.floats(), probed);
-    const Trials trials = trialsFor(); // after the arena, whose memory they give back
+    const Trials trials = subject.trials(); // after the arena, whose memory they give back
     const std::int64_t total = count + 1;
     for (std::size_t i = 0; i < trials.size(); ++i) {
         Trial& trial = *trials[i];
@@ -512,7 +511,8 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
             hooks.progress(static_cast<std::int64_t>(i) + 1, total, trial.point.what);
         trial.prepare(context);
         Alternating alternating(probe, workers, trial.point);
-        const bool beside = besideMemory(context, trial.point);
+        const bool beside =
+            probed > 0 && trial.point.groupSize > 1 && context.goesPastCaches(static_cast<std::int64_t>(trial.point.bytes));
         const auto once = [&] { return secondsOfOne(trial, context); };
         const Measured measured = measure([&] { return beside ? alternating.sample(once, trial.point.bytes) : once(); }, rules);
         trial.release();
@@ -553,29 +553,34 @@ std::variant<Calibration, Failure> attempt(const std::function<Calibration()>& w
 
 } // namespace
 
-std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
+std::variant<Calibration, Failure> calibrate(Executor& executor, const CalibrationOptions& options, const CalibrateHooks& hooks,
+                                             int workers)
 {
     return attempt([&] {
-        return calibrated(options, hooks, workers > 0 ? workers : std::min(usableCores(), 64), nullptr,
-                          processorName() + ", " + gemmName(), [&] { return trialsOf(options); });
+        return calibrated(options, hooks, coresOf(executor, executor.workers(workers), [&] { return trialsOf(options); }));
     });
 }
 
-std::variant<Calibration, Failure> calibrateOn(Executor& executor, const std::string& machine, const CalibrationOptions& options,
-                                               const CalibrateHooks& hooks)
+std::variant<Calibration, Failure> calibrateOn(DeviceExecutor& executor, const std::string& machine,
+                                               const CalibrationOptions& options, const CalibrateHooks& hooks)
 {
-    return attempt([&] { return calibrated(options, hooks, 1, &executor, machine, [&] { return gpuTrialsOf(options); }); });
+    return attempt([&] {
+        return calibrated(options, hooks,
+                          { executor, machine, executor.workers(0), [&] { return gpuTrialsOf(options); },
+                            [&](std::int64_t arenaBytes) { return arenaBytes + executor.overheadBytes(); } });
+    });
 }
 
 namespace {
 
 /// The bytes of every rank that a trial takes at most.
-std::vector<std::int64_t> memoryByRank(Team& team, const std::vector<std::unique_ptr<CollectiveTrial>>& trials, int workers)
+std::vector<std::int64_t> memoryByRank(Team& team, Executor& executor, const std::vector<std::unique_ptr<CollectiveTrial>>& trials,
+                                       int workers)
 {
     std::vector<std::int64_t> most(static_cast<std::size_t>(team.rankCount()), 0);
     for (const auto& trial : trials) {
-        Arena arena(DeviceRanks(trial->mesh(), team.rankCount(), team.rank()));
-        Context context { arena, nullptr, workers, {} };
+        Arena arena(executor.deviceRanksOf(trial->mesh(), &team));
+        Context context { arena, executor, nullptr, workers, {} };
         PlanningTeam planning(team);
         context.team = &planning;
         trial->prepare(context);
@@ -612,12 +617,12 @@ Measured measuredByAll(Team& team, CollectiveTrial& trial, Context& context, con
 
 } // namespace
 
-std::variant<Calibration, Failure> calibrateOn(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks,
-                                               int workers)
+std::variant<Calibration, Failure> calibrateOn(Team& team, Executor& executor, const CalibrationOptions& options,
+                                               const CalibrateHooks& hooks, int workers)
 {
     return attempt([&] {
         const auto trials = collectiveTrialsOf(options);
-        const auto bytes = memoryByRank(team, trials, workers);
+        const auto bytes = memoryByRank(team, executor, trials, workers);
         const std::int64_t ofOthers =
             (team.rankCount() - 1) * processMemory(workers); // which wait while the first one measures kernels
         std::int64_t needed = 0;
@@ -638,20 +643,19 @@ std::variant<Calibration, Failure> calibrateOn(Team& team, const CalibrationOpti
                 if (hooks.progress && step < of)
                     hooks.progress(step, of + count, what);
             };
-            out = calibrated(options, first, std::min(usableCores(), 64), nullptr, processorName() + ", " + gemmName(),
-                             [&] { return kernelTrialsOf(options); });
+            out = calibrated(options, first, coresOf(executor, executor.workers(0), [&] { return kernelTrialsOf(options); }));
             out.workers = std::int64_t { workers } * team.rankCount();
         }
         slowestOf(team, 0); // the others have waited until here
-        const auto segments = team.reserve(bytes);
+        const auto segments = executor.reserve(bytes, &team);
         TaskPool pool(workers, hooks.cancel);
         for (std::int64_t i = 0; i < count; ++i) {
             CollectiveTrial& trial = *trials[static_cast<std::size_t>(i)];
             if (hooks.progress)
                 hooks.progress(before + i, before + count, trial.point.what);
-            Arena arena(DeviceRanks(trial.mesh(), team.rankCount(), team.rank()), segments);
-            arena.onFirstUse(touchPages);
-            Context context { arena, &pool, workers, {} };
+            Arena arena(executor.deviceRanksOf(trial.mesh(), &team), segments);
+            executor.ready(arena, pool, false);
+            Context context { arena, executor, &pool, workers, {} };
             context.team = &team;
             context.cacheShare = cacheShareBytes();
             trial.prepare(context);

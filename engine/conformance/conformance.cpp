@@ -4,6 +4,7 @@
 #include "engine/conformance/modelcases.h"
 #include "engine/conformance/oneprogram.h"
 #include "engine/conformance/seen.h"
+#include "engine/cpu/backend.h"
 #include "engine/run/record/tolerance.h"
 #include "engine/run/step/runvalues.h"
 #include "model/ops/opdefinition.h"
@@ -251,7 +252,7 @@ void tryModel(Trial& trial, const ModelCase& of, const Options& with)
         };
         RunOptions here = options;
         here.backend = "cpu";
-        const auto outcome = engine::runProgram({ program.value(), here, collect });
+        const auto outcome = engine::runOnCpu({ program.value(), here, collect });
         if (const auto* failure = std::get_if<Failure>(&outcome))
             throw std::runtime_error("on the cpu: " + failure->where + ": " + failure->message);
         hooks.value = [&](const engine::SeenValue& value) {

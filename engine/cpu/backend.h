@@ -9,4 +9,7 @@ namespace shardboard::engine {
 /// The logical devices as tasks on the cores of this machine.
 Backend cpuBackend();
 
+/// What it does with a program.
+RunOutcome runOnCpu(const RunRequest& request);
+
 } // namespace shardboard::engine

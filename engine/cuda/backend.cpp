@@ -43,7 +43,7 @@ Outcome onGpu(const std::function<Outcome(Gpu&)>& work)
 
 RunOutcome runOnGpu(const RunRequest& request)
 {
-    return onGpu<RunOutcome>([&](Gpu& gpu) { return runProgram(request.by(gpu.executor)); });
+    return onGpu<RunOutcome>([&](Gpu& gpu) { return runProgram(request, gpu.executor); });
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cuda/cudaexecutor.h"
 
+#include "engine/cpu/cpuexecutor.h"
 #include "engine/cuda/launches.h"
 #include "engine/devices/compare.h"
 #include "engine/machine/failure.h"
@@ -39,9 +40,10 @@ constexpr Launch kLaunches[] = { SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY) };
 
 void planHere(Context& context, const OpCall& call, Sharded& result)
 {
+    CpuExecutor cpu;
     Arena none;
-    Context here { none, nullptr, 1, {} };
-    executeOpHere(here, call, result);
+    Context here { none, cpu, nullptr, 1, {} };
+    cpu.op(here, call, result);
     context.work.flops += here.work.flops;
     context.work.generated += here.work.generated;
     context.work.touched += here.work.touched;
@@ -83,6 +85,11 @@ std::int64_t CudaExecutor::availableBytes() const { return m_runtime.freeBytes()
 /// Tables, angles, and what the libraries take.
 std::int64_t CudaExecutor::overheadBytes() const { return 256 * kMiB; }
 
+std::vector<Arena::Segment> CudaExecutor::reserve(const std::vector<std::int64_t>& bytesByRank, Team*)
+{
+    return { { reserve(bytesByRank.front()), bytesByRank.front() } };
+}
+
 std::byte* CudaExecutor::reserve(std::int64_t bytes)
 {
     bytes = std::max<std::int64_t>(bytes, 256);
@@ -99,7 +106,7 @@ std::byte* CudaExecutor::reserve(std::int64_t bytes)
 
 void CudaExecutor::poison(std::byte* memory, std::int64_t bytes) { m_runtime.set(memory, 0xff, bytes); }
 
-double CudaExecutor::secondsOf(const Work& work) const
+double CudaExecutor::secondsOf(const Work& work, int) const
 {
     return work.flops / (0.5 * m_runtime.flopsGuess(false)) + (work.generated + 4 * work.touched) * 4 / m_runtime.bytesGuess()
         + 0.5;
@@ -340,7 +347,7 @@ void CudaExecutor::bringHere(const Sharded& value, Sharded& there)
     }
 }
 
-MachineLimits CudaExecutor::measureLimits()
+MachineLimits CudaExecutor::measureLimits(TaskPool&)
 {
     const std::int64_t copyBytes = std::min<std::int64_t>(512 * kMiB, m_runtime.freeBytes() / 8 / 4096 * 4096);
     constexpr std::int64_t kSide = 4096;

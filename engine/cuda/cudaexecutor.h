@@ -6,14 +6,14 @@
 #include "engine/cuda/exchange.h"
 #include "engine/cuda/preparedop.h"
 #include "engine/cuda/runtime.h"
-#include "engine/devices/executor.h"
+#include "engine/devices/deviceexecutor.h"
 
 #include <map>
 #include <tuple>
 
 namespace shardboard::engine::cuda {
 
-class CudaExecutor : public Executor {
+class CudaExecutor : public DeviceExecutor {
 public:
     /// The runtime must outlive it. `rank`: of its memory in the arenas of its contexts.
     explicit CudaExecutor(Runtime& runtime, int rank = 0);
@@ -24,11 +24,12 @@ public:
     void check(const Program& program, const RunOptions& options) const override;
     std::int64_t availableBytes() const override;
     std::int64_t overheadBytes() const override;
-    std::byte* reserve(std::int64_t bytes) override;
+    std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>& bytesByRank, Team* team) override;
+    std::byte* reserve(std::int64_t bytes);
     void poison(std::byte* memory, std::int64_t bytes) override;
-    double secondsOf(const Work& work) const override;
+    double secondsOf(const Work& work, int threads) const override;
     /// Rates "of one" are of float32 products, "of all" of bfloat16 products; copies are the better of a kernel and the driver.
-    MachineLimits measureLimits() override;
+    MachineLimits measureLimits(TaskPool& pool) override;
     Element elementOf(Rounding rounding) const override;
 
     Timing op(Context& context, const OpCall& call, Sharded& result) override;

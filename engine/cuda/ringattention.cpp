@@ -29,7 +29,7 @@ public:
         , m_first(m_attention.work().first)
     {
         Arena none;
-        Context here { none, nullptr, 1, {} };
+        Context here { none, context.executor, nullptr, 1, {} };
         const RingExchange order(here, m_all, { m_first + 1 }, RingExchange::Reading::InPlace);
         m_hops = order.hops();
         const Sharded& all = *m_all.operands[m_first];

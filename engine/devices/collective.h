@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes one reshard step between the logical devices, over shared memory. A device reads only from members of its own
+// Executes one reshard step between the logical devices. A device reads only from members of its own
 // device group over the step's mesh axes; a step for which that does not suffice is refused.
 #pragma once
 
@@ -20,6 +20,9 @@ struct Resharded {
     Timing timing;
 };
 Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& tensor, bool broken, const std::string& where);
+
+/// Axes over which the step sums (or takes the maximum). Throws when the step is no reshard.
+std::vector<int> summedAxes(const ReshardStep& step, const std::string& where);
 
 /// One read of a device: a region of the tensor, taken from the shard of another device (or itself).
 struct Transfer {

@@ -30,11 +30,11 @@ struct Work {
 
 struct Context {
     Arena& arena;
+    Executor& executor; ///< who does the work, in its memory
     TaskPool* pool = nullptr; ///< null when planning
     int workers = 1;
     Work work;
     bool serial = false; ///< one device's work after the other, on one worker, for times that nothing else disturbs
-    Executor* executor = nullptr; ///< who does the work; null: the workers of the pool
     Team* team = nullptr; ///< the processes that run the program together; null: this one alone, or planning
     bool sharesReference = false; ///< the processes divide the work on the unsharded reference, which is that of device 0
     std::int64_t cacheShare = kUsualCacheShare; ///< bytes, as measured in cacheshare.h

@@ -59,6 +59,8 @@ public:
     virtual std::vector<std::vector<double>> gather(const std::vector<double>& said) = 0;
     /// By how many seconds now() is ahead of that of rank 0, by rank; empty but at rank 0. Every host has a clock of its own.
     virtual std::vector<double> clocks() = 0;
+    /// Of a planned program: the most bytes that deliveries take at a rank.
+    virtual std::int64_t mostBrought(int) const { return 0; }
 };
 
 /// Memory that a delivery takes where it arrives, in bytes, counted in whole pages.
@@ -88,9 +90,7 @@ public:
     std::vector<std::vector<double>> allGather(const std::vector<double>&) override { return {}; }
     std::vector<std::vector<double>> gather(const std::vector<double>&) override { return {}; }
     std::vector<double> clocks() override { return {}; }
-
-    /// The most bytes that deliveries take at a rank.
-    std::int64_t mostBrought(int rank) const;
+    std::int64_t mostBrought(int rank) const override;
 
 private:
     const Team& m_team;

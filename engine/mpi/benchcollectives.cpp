@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mpi/benchcollectives.h"
 
+#include "engine/cpu/cpuexecutor.h"
 #include "engine/devices/collective.h"
 #include "engine/machine/failure.h"
 #include "engine/machine/limits.h"
@@ -223,7 +224,8 @@ int benchCollectives(int mib, int rounds)
         Arena arena(DeviceRanks(mesh.value(), team.rankCount(), team.rank()),
                     team.reserve(std::vector<std::int64_t>(static_cast<std::size_t>(n), room)));
         arena.onFirstUse([](std::byte* memory, std::int64_t bytes) { std::memset(memory, 0, static_cast<std::size_t>(bytes)); });
-        Context context { arena, &pool, 1, {} };
+        CpuExecutor cpu;
+        Context context { arena, cpu, &pool, 1, {} };
         context.team = &team;
         context.cacheShare = cacheShareBytes();
         std::set<int> hosts;

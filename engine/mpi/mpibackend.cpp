@@ -2,6 +2,7 @@
 #include "engine/mpi/mpibackend.h"
 
 #include "engine/calibrate/calibrate.h"
+#include "engine/cpu/cpuexecutor.h"
 #include "engine/machine/gemm.h"
 #include "engine/machine/machine.h"
 #include "engine/mpi/mpiteam.h"
@@ -310,7 +311,8 @@ RunOutcome calibrateInTeam(MpiTeam& team, const CalibrationOptions& options, con
 {
     CalibrateHooks mine = hooks;
     mine.cancel = &team.stopped();
-    auto outcome = calibrateOn(team, options, mine, workers);
+    CpuExecutor executor("mpi");
+    auto outcome = calibrateOn(team, executor, options, mine, workers);
     if (auto* failure = std::get_if<Failure>(&outcome))
         return std::move(*failure);
     result = std::get<Calibration>(std::move(outcome));
@@ -518,7 +520,10 @@ Lead& leadOf(World& world)
 mpi::ProcessBackend mpiProcessBackend()
 {
     mpi::ProcessBackend backend;
-    backend.run = [](MpiTeam&, const RunRequest& request, const json&) { return runProgram(request); };
+    backend.run = [](MpiTeam&, const RunRequest& request, const json&) {
+        CpuExecutor executor("mpi");
+        return runProgram(request, executor);
+    };
     return backend;
 }
 

@@ -94,7 +94,7 @@ RunOutcome runOnGpus(const RunRequest& request)
     } catch (const Failure& failure) {
         return failure;
     }
-    RunOutcome outcome = runProgram(request.by(*machine->executor));
+    RunOutcome outcome = runProgram(request, *machine->executor);
     if (const auto* failure = std::get_if<Failure>(&outcome); failure != nullptr && failure->code == "internal") {
         machine->library->abandon(); // after an error nothing of it can be used again
         machine.reset();

@@ -84,7 +84,7 @@ private:
             for (const double bytes : one)
                 available.push_back(static_cast<std::int64_t>(bytes));
         m_machine->executor->setOthers({ &team, processes, std::move(available), &team.stopped() });
-        RunOutcome outcome = runProgram(request.by(*m_machine->executor));
+        RunOutcome outcome = runProgram(request, *m_machine->executor);
         if (std::holds_alternative<RunResult>(outcome))
             m_machine->executor->setOthers({}); // the team goes
         return outcome;

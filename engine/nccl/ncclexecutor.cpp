@@ -54,7 +54,10 @@ void NcclExecutor::check(const Program& program, const RunOptions&) const
     cuda::checkForKernels(program);
 }
 
-DeviceRanks NcclExecutor::deviceRanksOf(const Mesh& mesh) const { return DeviceRanks(mesh, static_cast<int>(m_gpus.size()), 0); }
+DeviceRanks NcclExecutor::deviceRanksOf(const Mesh& mesh, const Team*) const
+{
+    return DeviceRanks(mesh, static_cast<int>(m_gpus.size()), 0);
+}
 
 std::string NcclExecutor::nameOf(int rank) const
 {
@@ -86,10 +89,10 @@ std::int64_t NcclExecutor::overheadBytes() const
     return m_gpus.front()->overheadBytes() + communicators * MemorySettings {}.communicatorBytes;
 }
 
-std::vector<Arena::Segment> NcclExecutor::reserveAll(const std::vector<std::int64_t>& bytes)
+std::vector<Arena::Segment> NcclExecutor::reserve(const std::vector<std::int64_t>& bytesByRank, Team*)
 {
     for (std::size_t rank = 0; rank < m_gpus.size(); ++rank)
-        m_heaps[rank] = { m_gpus[rank]->reserve(bytes[rank]), bytes[rank] };
+        m_heaps[rank] = { m_gpus[rank]->reserve(bytesByRank[rank]), bytesByRank[rank] };
     return m_heaps;
 }
 
@@ -108,10 +111,10 @@ std::size_t NcclExecutor::rankOf(const std::byte* memory) const
 
 void NcclExecutor::poison(std::byte* memory, std::int64_t bytes) { m_gpus[rankOf(memory)]->poison(memory, bytes); }
 
-double NcclExecutor::secondsOf(const Work& work) const
+double NcclExecutor::secondsOf(const Work& work, int threads) const
 {
     const auto gpus = static_cast<double>(m_gpus.size());
-    return m_gpus.front()->secondsOf({ work.flops / gpus, work.generated / gpus, work.touched / gpus });
+    return m_gpus.front()->secondsOf({ work.flops / gpus, work.generated / gpus, work.touched / gpus }, threads);
 }
 
 /// All are looked at in turn, so that the failure of one is seen while others wait for it.
@@ -226,7 +229,7 @@ void NcclExecutor::arrive(Context& context, const OpCall& call, const std::vecto
     if (arrival.operands.empty())
         return;
     Arena none;
-    Context planning { none, nullptr, 1, {} };
+    Context planning { none, context.executor, nullptr, 1, {} };
     const RingExchange ring(planning, call, { arrival.operands.front() }, RingExchange::Reading::InPlace);
     const Mesh& mesh = call.operands.front()->mesh();
     const std::vector<int> ranks = ranksOf(mesh, context.arena.deviceRanks());

@@ -25,7 +25,7 @@ namespace shardboard::engine::nccl {
 /// Empty, or what a run on so many logical devices lacks, and what to do about it.
 std::string whyTooFew(std::int64_t devices, std::int64_t gpus);
 
-class NcclExecutor : public Executor {
+class NcclExecutor : public DeviceExecutor {
 public:
     /// All must outlive it. Rank i is gpus[i] and the i-th of the process.
     NcclExecutor(const std::vector<cuda::Runtime*>& gpus, Process& process);
@@ -45,7 +45,7 @@ public:
     std::int64_t availableOnOwn(std::size_t rank, int sharing) const;
 
     void check(const Program& program, const RunOptions& options) const override;
-    DeviceRanks deviceRanksOf(const Mesh& mesh) const override;
+    DeviceRanks deviceRanksOf(const Mesh& mesh, const Team* team) const override;
     /// As `GPU 2`, and of another process `GPU 2 (process 1)`.
     std::string nameOf(int rank) const override;
     int processOf(int rank) const override
@@ -56,12 +56,11 @@ public:
     std::int64_t availableBytesAt(int rank) const override;
     /// With the buffers of the communicators that the programs so far were planned with: NCCL keeps them.
     std::int64_t overheadBytes() const override;
-    std::byte* reserve(std::int64_t bytes) override { return m_gpus.front()->reserve(bytes); }
-    std::vector<Arena::Segment> reserveAll(const std::vector<std::int64_t>& bytes) override;
+    std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>& bytesByRank, Team* team) override;
     void poison(std::byte* memory, std::int64_t bytes) override;
-    double secondsOf(const Work& work) const override;
+    double secondsOf(const Work& work, int threads) const override;
     /// Of the first GPU.
-    MachineLimits measureLimits() override { return m_gpus.front()->measureLimits(); }
+    MachineLimits measureLimits(TaskPool& pool) override { return m_gpus.front()->measureLimits(pool); }
     Element elementOf(Rounding rounding) const override { return m_gpus.front()->elementOf(rounding); }
 
     Timing op(Context& context, const OpCall& call, Sharded& result) override;

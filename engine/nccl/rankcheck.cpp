@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/rankcheck.h"
 
+#include "engine/cpu/cpuexecutor.h"
 #include "engine/machine/taskpool.h"
 #include "engine/nccl/ranks.h"
 
@@ -74,7 +75,8 @@ RanksChecked checkRanks(Ranks& ranks, std::int64_t count, int trials, unsigned s
             continue;
         Arena arena(std::int64_t { 8 } << 20);
         TaskPool pool(1, nullptr);
-        Context context { arena, &pool, 1, {} };
+        CpuExecutor cpu;
+        Context context { arena, cpu, &pool, 1, {} };
         Sharded value(shape, from, mesh);
         value.allocate(arena);
         fillExactly(value);

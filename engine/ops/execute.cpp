@@ -173,18 +173,6 @@ Timing executeOutput(Context& context, const OpCall& call, Sharded& result)
     return timing;
 }
 
-Timing executeOp(Context& context, const OpCall& call, Sharded& result)
-{
-    return context.executor != nullptr ? context.executor->op(context, call, result) : executeOpHere(context, call, result);
-}
-
-Timing executeOpHere(Context& context, const OpCall& call, Sharded& result)
-{
-    using Execute = Timing (*)(Context&, const OpCall&, Sharded&);
-#define SHARDBOARD_OP_BODY(Body) execute##Body,
-    constexpr Execute kExecutes[] = { SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY) };
-#undef SHARDBOARD_OP_BODY
-    return kExecutes[static_cast<std::size_t>(bodyOf(call.kind))](context, call, result);
-}
+Timing executeOp(Context& context, const OpCall& call, Sharded& result) { return context.executor.op(context, call, result); }
 
 } // namespace shardboard::engine

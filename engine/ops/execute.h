@@ -50,9 +50,8 @@ struct OpCall {
 /// instead of memory: they are made piece by piece. For KvAppend `result.source` makes the tokens that were cached before. Throws
 /// Failure "bad-plan" when a device does not hold what its part of the result needs. When planning, only the work is counted.
 Timing executeOp(Context& context, const OpCall& call, Sharded& result);
-/// The same whatever executor the context has.
-Timing executeOpHere(Context& context, const OpCall& call, Sharded& result);
 
+/// The bodies of the threads of this process, by what does the work (opbody.h).
 #define SHARDBOARD_OP_BODY(Body) Timing execute##Body(Context& context, const OpCall& call, Sharded& result);
 SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY)
 #undef SHARDBOARD_OP_BODY

@@ -13,6 +13,8 @@
 
 namespace shardboard::engine {
 
+class Executor;
+
 struct PreparedRun {
     std::vector<SegmentPass> passes; ///< of a step; they point into the program
     int workers = 1; ///< threads of this process
@@ -24,6 +26,6 @@ struct PreparedRun {
 
 /// Throws Failure "bad-plan" and "unusable" for a program that cannot be run, "memory" where it needs more than there is, and
 /// Stopped.
-PreparedRun prepareRun(const RunRequest& request);
+PreparedRun prepareRun(const RunRequest& request, Executor& executor);
 
 } // namespace shardboard::engine

@@ -3,73 +3,41 @@
 
 #include "engine/devices/executor.h"
 #include "engine/devices/team.h"
-#include "engine/machine/limits.h"
 #include "engine/run/prepare.h"
 #include "engine/run/record/tolerance.h"
 #include "engine/run/step/steprunner.h"
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <system_error>
 
 namespace shardboard::engine {
 
 namespace {
 
-/// On all workers, in pieces after which a cancel is seen.
-void touchPages(TaskPool& pool, std::byte* memory, std::int64_t bytes)
-{
-    constexpr std::int64_t kPiece = std::int64_t { 4 } << 20;
-    constexpr std::int64_t kPage = 4096;
-    pool.run((bytes + kPiece - 1) / kPiece, [&](std::int64_t piece, int) {
-        for (std::int64_t at = piece * kPiece; at < std::min(bytes, (piece + 1) * kPiece); at += kPage)
-            memory[at] = std::byte { 0 };
-    });
-}
-
-/// Gives the arena the memory that was announced.
-void reserve(const RunRequest& request, const PreparedRun& prepared, TaskPool& pool, std::optional<Arena>& arena)
-{
-    const bool poison = request.limits.poison;
-    if (Executor* executor = request.executor; executor != nullptr) {
-        arena.emplace(prepared.deviceRanks, executor->reserveAll(prepared.arenaByRank));
-        if (poison)
-            arena->poisonWith([executor](std::byte* first, std::int64_t bytes) { executor->poison(first, bytes); });
-        return;
-    }
-    if (request.team != nullptr)
-        arena.emplace(prepared.deviceRanks, request.team->reserve(prepared.arenaByRank));
-    else
-        arena.emplace(prepared.arenaBytes);
-    arena->poison(poison);
-    arena->onFirstUse([&pool](std::byte* first, std::int64_t bytes) { touchPages(pool, first, bytes); });
-}
-
 /// Of the first process, when the run is profiled.
-MachineLimits limitsOf(const RunRequest& request, TaskPool& pool)
+MachineLimits limitsOf(const RunRequest& request, Executor& executor, TaskPool& pool)
 {
     if (!request.profiled() || (request.team != nullptr && request.team->rank() != 0))
         return {};
-    return request.executor != nullptr ? request.executor->measureLimits() : measureLimits(pool);
+    return executor.measureLimits(pool);
 }
 
-RunResult run(const RunRequest& request)
+RunResult run(const RunRequest& request, Executor& executor)
 {
     const RunOptions& options = request.options;
-    const PreparedRun prepared = prepareRun(request);
+    const PreparedRun prepared = prepareRun(request, executor);
 
-    // Asked before the run takes its memory; nobody waits for it where all that moves is small.
-    const std::int64_t cacheShare =
-        request.executor == nullptr && prepared.arenaBytes > kLeastCacheShare ? cacheShareBytes() : kUsualCacheShare;
+    // Asked before the run takes its memory.
+    const std::int64_t cacheShare = executor.cacheShare(prepared.arenaBytes);
     TaskPool pool(prepared.workers, request.hooks.cancel);
-    const MachineLimits limitsHere = limitsOf(request, pool);
+    const MachineLimits limitsHere = limitsOf(request, executor, pool);
     DeviceMemory memory;
-    std::optional<Arena> arena;
-    reserve(request, prepared, pool, arena);
+    Arena arena(prepared.deviceRanks, executor.reserve(prepared.arenaByRank, request.team));
+    executor.ready(arena, pool, request.limits.poison);
     if (request.profiled())
-        arena->countDevices(&memory);
-    Context context { *arena, &pool, prepared.workers, {}, options.profile == ProfileMode::Serial, request.executor, request.team };
+        arena.countDevices(&memory);
+    Context context { arena, executor, &pool, prepared.workers, {}, options.profile == ProfileMode::Serial, request.team };
     context.cacheShare = cacheShare;
     RunRecord record;
     Profiler profiler(request.program, memory, now());
@@ -93,7 +61,7 @@ RunResult run(const RunRequest& request)
     result.layers = layersIn(prepared.passes);
     for (const SegmentPass& pass : prepared.passes)
         result.tolerance = std::max(result.tolerance, toleranceOf(pass.segment->phase, options.designDtype));
-    result.peakBytes = arena->highWater();
+    result.peakBytes = arena.highWater();
     record.finish(result);
     if (request.team != nullptr)
         request.team->hostBarrier(); // nobody's memory goes before all are done with it
@@ -126,9 +94,9 @@ RunOutcome outcomeOf(const std::function<RunOutcome()>& work)
     }
 }
 
-RunOutcome runProgram(const RunRequest& request)
+RunOutcome runProgram(const RunRequest& request, Executor& executor)
 {
-    return outcomeOf([&]() -> RunOutcome { return run(request); });
+    return outcomeOf([&]() -> RunOutcome { return run(request, executor); });
 }
 
 } // namespace shardboard::engine

@@ -9,10 +9,11 @@
 
 namespace shardboard::engine {
 
-/// On the executor or, without one, the CPU; with a team every process calls it, and what it returns in other processes than the
-/// first tells nothing but whether it went well. Never throws. The result depends on the program and the options alone, not on the
-/// number of threads.
-RunOutcome runProgram(const RunRequest& request);
+class Executor;
+
+/// With a team every process calls it, and what it returns in other processes than the first tells nothing but whether it went
+/// well. Never throws. The result depends on the program, the options and the kind of executor alone, not on the number of threads.
+RunOutcome runProgram(const RunRequest& request, Executor& executor);
 
 /// What `work` returns, or, where it throws, the failure in place of it.
 RunOutcome outcomeOf(const std::function<RunOutcome()>& work);

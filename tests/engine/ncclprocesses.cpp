@@ -4,6 +4,7 @@
 // follow.
 //   ncclprocesses GPUS MODE [RANK TROUBLE NUMBER]
 #include "app/engine/modelprograms.h"
+#include "engine/cpu/backend.h"
 #include "engine/mpi/mpibackend.h"
 #include "engine/mpi/mpiteam.h"
 #include "engine/nccl/ncclexecutor.h"
@@ -65,7 +66,7 @@ RunOutcome inOneProcess(const RunRequest& request)
     OneProcess one(request.program.plan.mesh.deviceCount(), 4 * kGiB);
     Process process(one.functions(), one.split());
     NcclExecutor executor(one.gpus(), process);
-    return runProgram(request.by(executor));
+    return runProgram(request, executor);
 }
 
 /// Whole models: bit for bit what one process computes, and what the cpu backend computes up to rounding.
@@ -84,7 +85,7 @@ void same(const Backend& backend)
         Values cpu;
         Values alone;
         Values ours;
-        const RunOutcome first = runProgram({ program, options, keeping(cpu), poisoned });
+        const RunOutcome first = runOnCpu({ program, options, keeping(cpu), poisoned });
         const RunOutcome second = inOneProcess({ program, options, keeping(alone), poisoned });
         const RunOutcome third = backend.run({ program, options, keeping(ours), poisoned });
         const std::string error = told(first) + told(second) + told(third);

@@ -2,6 +2,7 @@
 // Single operations of the engine on one device, with made-up operands, for tests against plain loops.
 #pragma once
 
+#include "engine/cpu/cpuexecutor.h"
 #include "engine/ops/execute.h"
 #include "tests/engine/numeric.h"
 
@@ -50,7 +51,8 @@ public:
 private:
     Arena m_arena { std::int64_t { 64 } << 20 };
     TaskPool m_pool { 2, nullptr };
-    Context m_context { m_arena, &m_pool, 2, {} };
+    CpuExecutor m_cpu;
+    Context m_context { m_arena, m_cpu, &m_pool, 2, {} };
     Mesh m_single;
 };
 

@@ -2,6 +2,7 @@
 // The parts of a step on threads of this process, for tests that call them one by one, and tensors with known numbers.
 #pragma once
 
+#include "engine/cpu/cpuexecutor.h"
 #include "engine/run/step/handover.h"
 #include "tests/engine/testprogram.h"
 
@@ -53,8 +54,8 @@ struct StepParts {
                        Profiler* profiler = nullptr)
         : program(std::move(ofProgram))
         , options(std::move(ofOptions))
-        , request { program, options, std::move(hooks), {}, nullptr, team }
-        , context { arena, &pool, 2, {}, false, nullptr, team }
+        , request { program, options, std::move(hooks), {}, team }
+        , context { arena, cpu, &pool, 2, {}, false, team }
         , times(request, context, state.stages, record, profiler)
     {
     }
@@ -79,6 +80,7 @@ struct StepParts {
     const std::vector<SegmentPass> passes = scheduleOf(program, options);
     Arena arena { std::int64_t { 64 } << 20 };
     TaskPool pool { 2, nullptr };
+    CpuExecutor cpu;
     Context context;
     RunRecord record;
     StepState state { request, context };

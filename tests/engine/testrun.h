@@ -2,7 +2,7 @@
 // Runs on the CPU, for tests of the engine.
 #pragma once
 
-#include "engine/run/runner.h"
+#include "engine/cpu/backend.h"
 
 #include <functional>
 #include <stdexcept>
@@ -14,7 +14,7 @@ namespace shardboard::test {
 inline RunResult resultOf(const Program& program, const RunOptions& options, const engine::RunHooks& hooks = {},
                           const engine::RunLimits& limits = {})
 {
-    const engine::RunOutcome outcome = engine::runProgram({ program, options, hooks, limits });
+    const engine::RunOutcome outcome = engine::runOnCpu({ program, options, hooks, limits });
     if (const auto* failure = std::get_if<engine::Failure>(&outcome))
         throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
     return std::get<RunResult>(outcome);
@@ -24,7 +24,7 @@ inline RunResult resultOf(const Program& program, const RunOptions& options, con
 inline engine::Failure failureOf(const Program& program, const RunOptions& options = {}, const engine::RunHooks& hooks = {},
                                  const engine::RunLimits& limits = {})
 {
-    const engine::RunOutcome outcome = engine::runProgram({ program, options, hooks, limits });
+    const engine::RunOutcome outcome = engine::runOnCpu({ program, options, hooks, limits });
     const auto* failure = std::get_if<engine::Failure>(&outcome);
     return failure == nullptr ? engine::Failure { "none", "", "" } : *failure;
 }

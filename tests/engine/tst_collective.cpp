@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reshard steps against brute force: the whole tensor is known, so what each device must hold afterwards is too.
+#include "engine/cpu/cpuexecutor.h"
+#include "engine/cpu/regions.h"
 #include "engine/devices/collective.h"
 #include "engine/devices/compare.h"
-#include "engine/devices/regions.h"
 #include "engine/machine/failure.h"
 #include "model/hardware/hardware.h"
 #include "model/text/contains.h"
@@ -98,7 +99,8 @@ bool holdsTheTensor(const Sharded& tensor)
 struct Machine {
     Arena arena { std::int64_t { 256 } << 20 };
     TaskPool pool { 2, nullptr };
-    Context context { arena, &pool, 2, {} };
+    CpuExecutor cpu;
+    Context context { arena, cpu, &pool, 2, {} };
 };
 
 /// A layout that puts each mesh axis on a random dim, or nowhere, or makes it partial.
@@ -291,7 +293,8 @@ private Q_SLOTS:
         QFETCH(qint64, cacheShare);
         Arena arena { std::int64_t { 64 } << 20 };
         TaskPool pool { 2, nullptr };
-        Context context { arena, &pool, 2, {} };
+        CpuExecutor cpu;
+        Context context { arena, cpu, &pool, 2, {} };
         context.cacheShare = cacheShare;
         const Mesh mesh = Mesh::parse("a=3").value();
         const Shape shape { 6, 100'003 };

@@ -126,7 +126,7 @@ private Q_SLOTS:
         wrong.run = [](const engine::RunRequest& request) {
             RunOptions options = request.options;
             options.breakCollective = request.program.plan.collectives.empty() ? "" : "any";
-            return engine::runProgram({ request.program, options, request.hooks, request.limits });
+            return engine::runOnCpu({ request.program, options, request.hooks, request.limits });
         };
         std::size_t found = 0;
         for (const Case& which : casesFor(wrong, { .seed = 1, .devices = 0, .filter = "reshard" })) {

@@ -27,7 +27,7 @@ const Backend& standIn()
         out.run = [](const engine::RunRequest& request) {
             HostRuntime runtime(4 * kGiB);
             CudaExecutor executor(runtime);
-            return engine::runProgram(request.by(executor));
+            return engine::runProgram(request, executor);
         };
         return out;
     }();

@@ -16,7 +16,7 @@ using namespace shardboard::engine;
 
 namespace {
 
-std::vector<float> filled(const Generator& generator, std::int64_t start, std::int64_t count)
+std::vector<float> stretch(const Generator& generator, std::int64_t start, std::int64_t count)
 {
     std::vector<float> out(static_cast<std::size_t>(count));
     generator.fill(start, count, out.data());
@@ -45,7 +45,7 @@ private Q_SLOTS:
     void hasTheMeanAndDeviationAskedFor()
     {
         constexpr std::int64_t kCount = 1 << 20;
-        const auto values = filled(Generator::values(1, "w", 2.0, 0.5), 0, kCount);
+        const auto values = stretch(Generator::values(1, "w", 2.0, 0.5), 0, kCount);
         double sum = 0;
         double squares = 0;
         const double half = 0.5 * std::sqrt(3.0);
@@ -68,13 +68,13 @@ private Q_SLOTS:
     void namesSeedsAndNeighboursAreUnrelated()
     {
         constexpr std::int64_t kCount = 1 << 18;
-        const auto a = filled(Generator::values(1, "layers.0.q", 0, 1), 0, kCount);
+        const auto a = stretch(Generator::values(1, "layers.0.q", 0, 1), 0, kCount);
         const double limit = 5 / std::sqrt(double { kCount });
-        for (const auto& b : { filled(Generator::values(1, "layers.1.q", 0, 1), 0, kCount),
-                               filled(Generator::values(2, "layers.0.q", 0, 1), 0, kCount),
-                               filled(Generator::values(1, "layers.0.q", 0, 1), 1, kCount),
-                               filled(Generator::values(1, "layers.0.q", 0, 1), 4096, kCount),
-                               filled(Generator::values(1, "layers.0.q", 0, 1), std::int64_t { 1 } << 32, kCount) })
+        for (const auto& b : { stretch(Generator::values(1, "layers.1.q", 0, 1), 0, kCount),
+                               stretch(Generator::values(2, "layers.0.q", 0, 1), 0, kCount),
+                               stretch(Generator::values(1, "layers.0.q", 0, 1), 1, kCount),
+                               stretch(Generator::values(1, "layers.0.q", 0, 1), 4096, kCount),
+                               stretch(Generator::values(1, "layers.0.q", 0, 1), std::int64_t { 1 } << 32, kCount) })
             QVERIFY2(std::fabs(correlation(a, b)) < limit, std::to_string(correlation(a, b)).c_str());
     }
 
@@ -82,10 +82,10 @@ private Q_SLOTS:
     {
         const Generator generator = Generator::values(3, "w", 0, 1);
         const std::int64_t start = (std::int64_t { 1 } << 32) - 100; // across the border of the 32-bit index
-        const auto whole = filled(generator, start, 300);
+        const auto whole = stretch(generator, start, 300);
         for (std::int64_t i = 0; i < 300; ++i)
-            QCOMPARE(filled(generator, start + i, 1)[0], whole[static_cast<std::size_t>(i)]);
-        QCOMPARE(filled(generator, start + 77, 151), std::vector<float>(whole.begin() + 77, whole.begin() + 77 + 151));
+            QCOMPARE(stretch(generator, start + i, 1)[0], whole[static_cast<std::size_t>(i)]);
+        QCOMPARE(stretch(generator, start + 77, 151), std::vector<float>(whole.begin() + 77, whole.begin() + 77 + 151));
     }
 
     void shardsMakeTheirOwnValues()
@@ -95,7 +95,7 @@ private Q_SLOTS:
         const Source source { Generator::values(9, "t", 0, 1), Rounding::None, 1 };
         std::vector<float> whole(7 * 5 * 11);
         fillBox(source, shape, { { 0, 7 }, { 0, 5 }, { 0, 11 } }, whole.data());
-        QCOMPARE(whole, filled(source.generator, 0, 7 * 5 * 11));
+        QCOMPARE(whole, stretch(source.generator, 0, 7 * 5 * 11));
         Layout layout = Layout::replicated(3);
         layout.dims[0] = { { 1 } };
         layout.dims[2] = { { 0 } };
@@ -114,7 +114,7 @@ private Q_SLOTS:
 
     void tokensAreWholeNumbersOfTheVocabulary()
     {
-        const auto tokens = filled(Generator::tokens(1, "tokens", 10), 0, 100000);
+        const auto tokens = stretch(Generator::tokens(1, "tokens", 10), 0, 100000);
         std::map<float, int> counts;
         for (const float token : tokens)
             ++counts[token];

@@ -3,6 +3,7 @@
 // every row of their sharding rules, against the one device. Attention also forward, around rings.
 #include "engine/conformance/gradientcases.h"
 #include "engine/conformance/rowchoice.h"
+#include "engine/cpu/cpuexecutor.h"
 #include "engine/devices/compare.h"
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
@@ -28,7 +29,8 @@ namespace {
 struct Machine {
     Arena arena { std::int64_t { 64 } << 20 };
     TaskPool pool { 2, nullptr };
-    Context context { arena, &pool, 2, {} };
+    CpuExecutor cpu;
+    Context context { arena, cpu, &pool, 2, {} };
     Mesh single;
 
     Sharded tensor(const Shape& shape, const Layout& layout, const Mesh& mesh)

@@ -23,7 +23,8 @@ using Doubles = std::vector<double>;
 struct Machine {
     Arena arena { std::int64_t { 64 } << 20 };
     TaskPool pool { 2, nullptr };
-    Context context { arena, &pool, 2, {} };
+    CpuExecutor cpu;
+    Context context { arena, cpu, &pool, 2, {} };
     Mesh single;
 
     Sharded tensor(const Shape& shape, const Layout& layout, const Mesh& mesh, const std::string& name, double mean = 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where there is little memory: what is too large is refused before it takes any, and what fails leaves in order.
+#include "engine/cpu/backend.h"
 #include "engine/devices/sharded.h"
 #include "engine/machine/taskpool.h"
-#include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/runner.h"
 
@@ -63,7 +63,7 @@ Refused refusedOn(std::int64_t available, const Program& program)
     RunHooks hooks;
     hooks.announce = [&](std::int64_t bytes, double) { out.announced = bytes; };
     const std::int64_t before = taken;
-    const RunOutcome outcome = runProgram({ program, options, hooks, { .workers = 2, .availableBytes = available } });
+    const RunOutcome outcome = runOnCpu({ program, options, hooks, { .workers = 2, .availableBytes = available } });
     out.taken = taken - before;
     if (const auto* failure = std::get_if<Failure>(&outcome))
         out.failure = *failure;

@@ -2,6 +2,7 @@
 // From measured points to hardware: machines that follow the laws exactly, disturbed ones, and points that no machine has. Whether
 // this machine can be measured at all is tried by the command's own test.
 #include "engine/calibrate/calibrate.h"
+#include "engine/cpu/cpuexecutor.h"
 #include "model/io/measured/machinefit.h"
 #include "model/io/measured/profiledocument.h"
 #include "tests/support/runner.h"
@@ -282,7 +283,8 @@ private Q_SLOTS:
         hooks.cancel = &cancel;
         CalibrationOptions options;
         options.quick = true;
-        auto outcome = engine::calibrate(options, hooks, 2);
+        engine::CpuExecutor executor;
+        auto outcome = engine::calibrate(executor, options, hooks, 2);
         QVERIFY(std::holds_alternative<engine::Failure>(outcome));
         SAME(std::get<engine::Failure>(outcome).code, "cancelled");
 
@@ -299,7 +301,7 @@ private Q_SLOTS:
             last = step;
             cancel = step >= 4;
         };
-        outcome = engine::calibrate(options, hooks, 2);
+        outcome = engine::calibrate(executor, options, hooks, 2);
         QVERIFY(std::holds_alternative<engine::Failure>(outcome));
         SAME(std::get<engine::Failure>(outcome).code, "cancelled");
         QCOMPARE(last, 4);

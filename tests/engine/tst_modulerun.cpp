@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ColumnParallelLinear alone is run and verified: even and uneven out dims, with a bias, with a tied weight, whatever
 // the layouts of input, weight and bias are.
-#include "engine/run/runner.h"
+#include "engine/cpu/backend.h"
 #include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/runner.h"
@@ -34,7 +34,7 @@ Ran run(const Design& design, RunOptions options = {})
 {
     options.verify = true;
     auto evaluation = sure(evaluate(design));
-    const RunOutcome outcome = runProgram({ { evaluation->graph, evaluation->plan }, options });
+    const RunOutcome outcome = runOnCpu({ { evaluation->graph, evaluation->plan }, options });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         qFatal("%s: %s", failure->where.c_str(), failure->message.c_str());
     return { evaluation, std::get<RunResult>(outcome) };

@@ -2,6 +2,7 @@
 // Reshard steps as calls of NCCL, on a stand-in for all ranks: who is in which communicator, what is called with which counts and
 // roots, and that it leads to what the engine's own collectives lead to.
 #include "engine/conformance/oneprogram.h"
+#include "engine/cpu/cpuexecutor.h"
 #include "engine/cuda/hostruntime.h"
 #include "engine/machine/failure.h"
 #include "engine/nccl/functions.h"
@@ -30,7 +31,8 @@ namespace {
 struct Room {
     Arena arena { std::int64_t { 32 } << 20 };
     TaskPool pool { 1, nullptr };
-    Context context { arena, &pool, 1, {} };
+    CpuExecutor cpu;
+    Context context { arena, cpu, &pool, 1, {} };
 };
 
 std::string play(const StepPlan& plan, const Sharded& before, Sharded& after)

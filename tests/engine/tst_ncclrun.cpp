@@ -3,6 +3,7 @@
 // memory, everything between them by the recorder that plays NCCL and checks groups, counts, dtypes, roots and membership. Results
 // are held to double precision (the suite that every backend passes) and to the cpu backend.
 #include "app/engine/modelprograms.h"
+#include "engine/cpu/backend.h"
 #include "engine/nccl/ncclexecutor.h"
 #include "tests/engine/keptvalues.h"
 #include "tests/engine/ncclstandins.h"
@@ -35,7 +36,7 @@ constexpr std::int64_t kGiB = std::int64_t { 1 } << 30;
 class Unmeasured : public NcclExecutor {
 public:
     using NcclExecutor::NcclExecutor;
-    MachineLimits measureLimits() override { return {}; }
+    MachineLimits measureLimits(TaskPool&) override { return {}; }
 };
 
 /// GPUs, NCCL and the executor over them.
@@ -68,7 +69,7 @@ const Backend& standIn()
         out.claims = { DType::F32, DType::BF16 }; // F16 lies in memory as F32 does
         out.run = [](const RunRequest& request) {
             Machine machine(request.program.plan.mesh.deviceCount());
-            return runProgram(request.by(*machine.executor));
+            return runProgram(request, *machine.executor);
         };
         return out;
     }();
@@ -129,11 +130,11 @@ private Q_SLOTS:
         RunLimits poisoned;
         poisoned.poison = true;
         Values theirs;
-        const RunOutcome expected = runProgram({ program, options, keeping(theirs), poisoned });
+        const RunOutcome expected = runOnCpu({ program, options, keeping(theirs), poisoned });
         QVERIFY2(failureOf(expected) == nullptr, told(expected).c_str());
         Values ours;
         Machine machine(program.plan.mesh.deviceCount());
-        const RunOutcome outcome = runProgram(RunRequest { program, options, keeping(ours), poisoned }.by(*machine.executor));
+        const RunOutcome outcome = runProgram({ program, options, keeping(ours), poisoned }, *machine.executor);
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(std::get<RunResult>(outcome).verified);
         QCOMPARE(ours.size(), theirs.size());
@@ -151,7 +152,7 @@ private Q_SLOTS:
     {
         const Program program = llama("data=2,model=2", "tp-sp", WorkloadKind::Train);
         Machine machine(4);
-        const RunOutcome outcome = runProgram(RunRequest { program, {} }.by(*machine.executor));
+        const RunOutcome outcome = runProgram({ program, {} }, *machine.executor);
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         std::map<std::string, std::int64_t> executed;
         for (const RunOperation& operation : std::get<RunResult>(outcome).operations)
@@ -179,7 +180,7 @@ private Q_SLOTS:
         Machine machine(5);
         RunOptions options;
         options.verify = true;
-        const RunOutcome outcome = runProgram(RunRequest { program, options }.by(*machine.executor));
+        const RunOutcome outcome = runProgram({ program, options }, *machine.executor);
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(std::get<RunResult>(outcome).verified);
         bool first = false;
@@ -199,7 +200,7 @@ private Q_SLOTS:
             RunOptions options;
             options.verify = true;
             options.breakCollective = "any";
-            const RunOutcome outcome = runProgram(RunRequest { llama("data=2,model=2", preset), options }.by(*machine.executor));
+            const RunOutcome outcome = runProgram({ llama("data=2,model=2", preset), options }, *machine.executor);
             QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
             QVERIFY(!std::get<RunResult>(outcome).verified && !std::get<RunResult>(outcome).firstDeviation.empty());
         }
@@ -208,7 +209,7 @@ private Q_SLOTS:
     void tooFewGpusAreCounted()
     {
         Machine machine(2);
-        const RunOutcome outcome = runProgram(RunRequest { llama("data=2,model=3", "megatron-tp"), {} }.by(*machine.executor));
+        const RunOutcome outcome = runProgram({ llama("data=2,model=3", "megatron-tp"), {} }, *machine.executor);
         QVERIFY(failureOf(outcome) != nullptr);
         QCOMPARE(failureOf(outcome)->code, std::string("backend"));
         for (const char* part : { "has 6 devices", "are 2 GPUs", "4 are missing", "backend cuda", "at most 2 devices" })
@@ -226,7 +227,7 @@ private Q_SLOTS:
         Machine machine(4);
         RunOptions options;
         options.verify = true;
-        const RunOutcome outcome = runProgram(RunRequest { program, options, hooks }.by(*machine.executor));
+        const RunOutcome outcome = runProgram({ program, options, hooks }, *machine.executor);
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         // What was announced is the arenas, which a run cannot leave, and what the libraries take on each GPU.
         QCOMPARE(announced, std::get<RunResult>(outcome).peakBytes + 4 * machine.executor->overheadBytes());
@@ -235,7 +236,7 @@ private Q_SLOTS:
                  (std::int64_t { 256 } << 20)
                      + static_cast<std::int64_t>(machine.process.communicators() + 1) * (std::int64_t { 128 } << 20));
         Machine small(4, machine.executor->overheadBytes() + 4096);
-        const RunOutcome refused = runProgram(RunRequest { program, options, hooks }.by(*small.executor));
+        const RunOutcome refused = runProgram({ program, options, hooks }, *small.executor);
         QVERIFY(failureOf(refused) != nullptr && failureOf(refused)->code == "memory");
         QVERIFY2(failureOf(refused)->message.find("GPU 0") != std::string::npos, failureOf(refused)->message.c_str());
         QCOMPARE(small.blocks(), std::size_t { 0 });
@@ -258,7 +259,7 @@ private Q_SLOTS:
         RunHooks hooks;
         hooks.profile = [&](const RunProfile& made) { profile = made; };
         Machine machine(4);
-        const RunOutcome outcome = runProgram(RunRequest { program, options, hooks }.by(*machine.executor));
+        const RunOutcome outcome = runProgram({ program, options, hooks }, *machine.executor);
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(profile.mode == options.profile);
         QCOMPARE(profile.devices.size(), std::size_t { 4 });
@@ -290,7 +291,7 @@ private Q_SLOTS:
             Machine machine(4);
             RunOptions options;
             options.verify = true;
-            QVERIFY(failureOf(runProgram(RunRequest { program, options }.by(*machine.executor))) == nullptr);
+            QVERIFY(failureOf(runProgram({ program, options }, *machine.executor)) == nullptr);
             for (const auto& [what, count] : machine.one.calls)
                 calls += count;
         }
@@ -300,7 +301,7 @@ private Q_SLOTS:
             machine.one.failAt = at;
             RunOptions options;
             options.verify = true;
-            const RunOutcome outcome = runProgram(RunRequest { program, options }.by(*machine.executor));
+            const RunOutcome outcome = runProgram({ program, options }, *machine.executor);
             QVERIFY2(failureOf(outcome) != nullptr, std::to_string(at).c_str());
             QCOMPARE(failureOf(outcome)->code, std::string("internal"));
             QVERIFY2(failureOf(outcome)->message.find("nccl") == 0
@@ -318,7 +319,7 @@ private Q_SLOTS:
         Machine machine(4);
         machine.executor->setPatience(0.05);
         machine.one.gpu(2).hangs = true;
-        const RunOutcome outcome = runProgram(RunRequest { program, {} }.by(*machine.executor));
+        const RunOutcome outcome = runProgram({ program, {} }, *machine.executor);
         QVERIFY(failureOf(outcome) != nullptr);
         QCOMPARE(failureOf(outcome)->code, std::string("internal"));
         QVERIFY2(failureOf(outcome)->message.find("on GPU 2;") != std::string::npos, failureOf(outcome)->message.c_str());
@@ -342,12 +343,12 @@ private Q_SLOTS:
             };
             RunOptions options;
             options.verify = true;
-            const RunOutcome outcome = runProgram(RunRequest { program, options, hooks }.by(*machine.executor));
+            const RunOutcome outcome = runProgram({ program, options, hooks }, *machine.executor);
             QVERIFY(failureOf(outcome) != nullptr);
             QCOMPARE(failureOf(outcome)->code, std::string("cancelled"));
             QCOMPARE(last, after);
             hooks.cancel = nullptr; // and the GPUs are there for the next run
-            const RunOutcome again = runProgram(RunRequest { program, options, hooks }.by(*machine.executor));
+            const RunOutcome again = runProgram({ program, options, hooks }, *machine.executor);
             QVERIFY2(failureOf(again) == nullptr, told(again).c_str());
             QVERIFY(std::get<RunResult>(again).verified);
             machine.executor.reset();

@@ -407,7 +407,8 @@ private Q_SLOTS:
     {
         Arena arena { std::int64_t { 1 } << 24 };
         TaskPool pool { 1, nullptr };
-        Context context { arena, &pool, 1, {} };
+        CpuExecutor cpu;
+        Context context { arena, cpu, &pool, 1, {} };
         const Mesh mesh = Mesh::parse("a=2").value();
         const auto tensor = [&](const Shape& shape, int dim) {
             Sharded out(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever layouts a design asks for, the plan that follows computes what the unsharded model computes. Random meshes,
 // layouts with several axes on a dim in any order, sizes that do not divide, both workloads, all profiles.
-#include "engine/run/runner.h"
+#include "engine/cpu/backend.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
@@ -157,7 +157,7 @@ void runMany(unsigned seed, int count, const std::function<Design(RandomDesigns&
         const auto evaluation = evaluate(design);
         QVERIFY2(evaluation.ok(), (describe(design) + ": " + (evaluation.ok() ? "" : evaluation.error().text())).c_str());
         collectives += evaluation.value()->plan.collectives.size();
-        const RunOutcome outcome = runProgram({ { evaluation.value()->graph, evaluation.value()->plan }, options });
+        const RunOutcome outcome = runOnCpu({ { evaluation.value()->graph, evaluation.value()->plan }, options });
         if (const auto* failure = std::get_if<Failure>(&outcome))
             QFAIL((describe(design) + ": " + failure->where + ": " + failure->message).c_str());
         const auto& result = std::get<RunResult>(outcome);

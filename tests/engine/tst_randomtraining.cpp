@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training steps of every family of models under the presets that make sense for it, and under any layouts of weights and
 // inputs: forward, backward and update compute what the unsharded step computes, operation by operation.
-#include "engine/run/runner.h"
+#include "engine/cpu/backend.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"
@@ -93,7 +93,7 @@ std::string mistakeOf(const Design& design, std::set<std::string>& kinds)
         return describe(design) + evaluation.error().text();
     RunOptions options;
     options.verify = true;
-    const RunOutcome outcome = runProgram({ { evaluation.value()->graph, evaluation.value()->plan }, options });
+    const RunOutcome outcome = runOnCpu({ { evaluation.value()->graph, evaluation.value()->plan }, options });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         return describe(design) + failure->where + ": " + failure->message;
     const auto& result = std::get<RunResult>(outcome);

@@ -134,7 +134,8 @@ private Q_SLOTS:
         hooks.sample = [&](const Sample&) { ++samples; };
         const RunRequest request { program, options, hooks };
         Arena arena;
-        Context context { arena, nullptr, 2, {} };
+        CpuExecutor cpu;
+        Context context { arena, cpu, nullptr, 2, {} };
         RunRecord record;
         StepState state(request, context);
         StepTimes times(request, context, state.stages, record, nullptr);

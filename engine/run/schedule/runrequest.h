@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of a run: the program, how it goes through it, who does the work, and who is told.
+// What is asked of a run: the program, how it goes through it, and who is told.
 #pragma once
 
 #include "engine/machine/failure.h"
@@ -15,7 +15,6 @@
 
 namespace shardboard::engine {
 
-class Executor;
 class Sharded;
 class Team;
 
@@ -60,18 +59,11 @@ struct RunRequest {
     const RunOptions& options;
     RunHooks hooks = {};
     RunLimits limits = {};
-    Executor* executor = nullptr; ///< does all work in its memory; null: the threads of this process
     /// The processes that run the program together, each of which does the part of its ranks: limits.workers is the same for all,
     /// hooks are set in the first one only (`cancel` in all). Null: this process alone.
     Team* team = nullptr;
 
-    /// The same by an executor, or by several processes.
-    RunRequest by(Executor& worker) const
-    {
-        RunRequest out = *this;
-        out.executor = &worker;
-        return out;
-    }
+    /// The same by several processes.
     RunRequest by(Team& processes) const
     {
         RunRequest out = *this;

@@ -2,12 +2,9 @@
 #include "engine/run/schedule/stages.h"
 
 #include "engine/devices/executor.h"
-#include "engine/devices/team.h"
 #include "engine/machine/failure.h"
-#include "engine/simd/fusedrun.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
 
@@ -27,12 +24,6 @@ Mesh meshOfStage(const Mesh& mesh, int axis, std::int64_t stage)
         failPlan(made.error().text(), "plan.pipeline");
     return std::move(made).value();
 }
-
-struct Piece {
-    std::int64_t device = 0;
-    std::int64_t offset = 0;
-    std::int64_t count = 0;
-};
 
 } // namespace
 
@@ -79,39 +70,7 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
     out.tensor.setElement(value.element());
     out.tensor.allocate(context.arena);
     context.work.touched += static_cast<double>(out.tensor.totalElements());
-    if (context.executor != nullptr) {
-        out.timing = context.executor->send(context, value, broken, out.tensor);
-        return out;
-    }
-    std::vector<Delivery> deliveries;
-    for (std::int64_t device = 0; device < value.deviceCount(); ++device)
-        need(deliveries, context, value, device, value.box(device), context.arena.deviceRanks().of(target, device));
-    const Timing::Span brought = beginReading(context, deliveries);
-    if (context.planning())
-        return out;
-    std::vector<Piece> pieces;
-    std::vector<std::int64_t> devices;
-    for (std::int64_t device = 0; device < value.deviceCount(); ++device)
-        for (std::int64_t offset = 0; offset < value.elements(device); offset += kPieceElements) {
-            pieces.push_back({ device, offset, std::min(kPieceElements, value.elements(device) - offset) });
-            devices.push_back(device);
-        }
-    const bool past = context.goesPastCaches(2 * value.bytes());
-    out.timing = runTimed(context, out.tensor.mesh(), devices, [&](std::size_t index, int) {
-        const Piece& piece = pieces[index];
-        float* to = out.tensor.data(piece.device) + piece.offset;
-        const std::size_t bytes = static_cast<std::size_t>(piece.count) * sizeof(float);
-        if (broken)
-            std::memset(to, 0, bytes);
-        else
-            copyRun(value.data(piece.device) + piece.offset, piece.count, to, past);
-        if (past)
-            finishRuns();
-        return 0.0;
-    });
-    if (context.team != nullptr && context.team->spansHosts())
-        out.timing.brought.push_back({ brought });
-    endReading(context);
+    out.timing = context.executor.send(context, value, broken, out.tensor);
     return out;
 }
 

@@ -2,52 +2,12 @@
 #include "engine/run/step/runvalues.h"
 
 #include "engine/devices/executor.h"
-#include "engine/simd/vectors.h"
-
-#include <algorithm>
-#include <cstring>
 
 namespace shardboard::engine {
 
 namespace {
 
-struct Slice {
-    std::int64_t device = 0;
-    std::int64_t offset = 0;
-    Box box;
-};
-
-/// Consecutive contiguous parts of all shards.
-std::vector<Slice> slicesOf(const Sharded& tensor)
-{
-    std::vector<Slice> slices;
-    for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
-        std::int64_t offset = 0;
-        if (tensor.elements(device) == 0)
-            continue;
-        for (Box& box : piecesOf(tensor.box(device), kPieceElements)) {
-            const std::int64_t volume = volumeOf(box);
-            slices.push_back({ device, offset, std::move(box) });
-            offset += volume;
-        }
-    }
-    return slices;
-}
-
 std::string ofMicroBatch(std::int64_t number) { return number == 0 ? std::string() : "/micro-batch " + std::to_string(number); }
-
-template <class Change>
-void forEachSlice(Context& context, Sharded& tensor, Change change)
-{
-    const auto slices = slicesOf(tensor);
-    std::vector<std::int64_t> devices;
-    for (const Slice& slice : slices)
-        devices.push_back(slice.device);
-    runTasks(context, tensor.mesh(), devices, [&](std::size_t index, int) {
-        const Slice& slice = slices[index];
-        change(slice, tensor.data(slice.device) + slice.offset);
-    });
-}
 
 } // namespace
 
@@ -153,34 +113,19 @@ void materialize(Context& context, Sharded& tensor)
     context.work.generated += static_cast<double>(tensor.totalElements());
     Source source = *tensor.source;
     source.share = 1.0f / static_cast<float>(partialDevices(tensor.layout(), tensor.mesh()));
-    if (context.executor != nullptr)
-        return context.executor->fill(context, source, tensor);
-    if (context.planning())
-        return;
-    forEachSlice(context, tensor, [&](const Slice& slice, float* values) { fillBox(source, tensor.shape(), slice.box, values); });
+    context.executor.fill(context, source, tensor);
 }
 
 void roundSharded(Context& context, Rounding rounding, Sharded& tensor)
 {
-    if (rounding == Rounding::None)
-        return;
-    if (context.executor != nullptr)
-        return context.executor->round(context, rounding, tensor);
-    if (context.planning())
-        return;
-    forEachSlice(context, tensor, [&](const Slice& slice, float* values) { roundValues(rounding, volumeOf(slice.box), values); });
+    if (rounding != Rounding::None)
+        context.executor.round(context, rounding, tensor);
 }
 
 void addSharded(Context& context, const Sharded& value, Sharded& sum)
 {
     context.work.touched += static_cast<double>(sum.totalElements()) * 2;
-    if (context.executor != nullptr)
-        return context.executor->add(context, value, sum);
-    if (context.planning())
-        return;
-    forEachSlice(context, sum, [&](const Slice& slice, float* values) {
-        addInto(value.data(slice.device) + slice.offset, volumeOf(slice.box), values);
-    });
+    context.executor.add(context, value, sum);
 }
 
 Sharded copyOf(Context& context, const Sharded& value)
@@ -189,24 +134,10 @@ Sharded copyOf(Context& context, const Sharded& value)
     copy.setElement(value.element());
     copy.allocate(context.arena);
     context.work.touched += static_cast<double>(copy.totalElements());
-    if (context.executor != nullptr)
-        context.executor->copy(context, value, copy);
-    else if (!context.planning())
-        forEachSlice(context, copy, [&](const Slice& slice, float* values) {
-            std::memcpy(values, value.data(slice.device) + slice.offset,
-                        static_cast<std::size_t>(volumeOf(slice.box)) * sizeof(float));
-        });
+    context.executor.copy(context, value, copy);
     return copy;
 }
 
-void scaleSharded(Context& context, float factor, Sharded& tensor)
-{
-    if (context.executor != nullptr)
-        return context.executor->scale(context, factor, tensor);
-    if (context.planning())
-        return;
-    forEachSlice(context, tensor,
-                 [&](const Slice& slice, float* values) { scaleRow(values, factor, volumeOf(slice.box), values); });
-}
+void scaleSharded(Context& context, float factor, Sharded& tensor) { context.executor.scale(context, factor, tensor); }
 
 } // namespace shardboard::engine

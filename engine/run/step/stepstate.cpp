@@ -24,8 +24,7 @@ StepState::StepState(const RunRequest& request, Context& ofContext)
 Sharded StepState::fresh(const SegmentPass& pass, TensorId tensor, const Layout& layout) const
 {
     Sharded out(graph.tensor(tensor).shape, layout, mesh(pass));
-    if (context.executor != nullptr)
-        out.setElement(context.executor->elementOf(maker.roundingOfTensor(tensor)));
+    out.setElement(context.executor.elementOf(maker.roundingOfTensor(tensor)));
     return out;
 }
 

@@ -3,7 +3,6 @@
 
 #include "engine/devices/compare.h"
 #include "engine/devices/executor.h"
-#include "engine/devices/team.h"
 #include "engine/run/record/tolerance.h"
 #include "engine/run/step/operandtraits.h"
 
@@ -31,7 +30,6 @@ Sharded Verification::fromSource(TensorId tensor, const Source& source) const
 /// that both send the token to the same experts.
 void Verification::chooseAlike(const Op& op, const OpCall& call)
 {
-    Context& context = m_state.context;
     std::size_t logits = 0;
     if (op.kind == OpKind::TopKGatesGrad || op.kind == OpKind::BiasedTopKGatesGrad)
         logits = 1;
@@ -41,15 +39,7 @@ void Verification::chooseAlike(const Op& op, const OpCall& call)
     Sharded* reference = find(op.operands[logits]);
     if (reference == nullptr || !run.layout().partial.empty())
         return;
-    if (context.executor != nullptr)
-        return context.executor->assemble(context, run, *reference);
-    beginReading(context, allToFirst(context, run));
-    if (context.planning())
-        return;
-    for (std::int64_t device = 0; device < run.deviceCount() && m_state.leads(); ++device)
-        if (run.elements(device) > 0)
-            copyRegion(run.box(device), run.box(device), run.data(device), reference->box(0), reference->data(0), Combine::Copy);
-    endReading(context);
+    m_state.context.executor.assemble(m_state.context, run, *reference);
 }
 
 void Verification::runOp(const SegmentPass& pass, std::size_t index, bool takesOver, const std::string& id, const Sharded& result)

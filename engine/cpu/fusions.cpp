@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/fusions.h"
+#include "engine/cpu/fusions.h"
 
-#include "engine/devices/regions.h"
+#include "engine/cpu/regions.h"
 #include "engine/machine/index.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/regions.h"
+#include "engine/cpu/regions.h"
 
 #include <algorithm>
 
