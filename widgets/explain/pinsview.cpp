@@ -166,6 +166,7 @@ void PinsView::showState()
     const bool any = m_list->topLevelItemCount() > 0;
     m_list->setVisible(any);
     m_empty->setVisible(!any);
+    m_empty->setMinimumHeight(2 * QFontMetrics(font()).lineSpacing()); // it wraps
     m_empty->setText(!document()->hasDesign() ? tr("No design is open.")
                          : graph ? tr("No pin: the picker takes what is cheapest everywhere. “Pin this” in Why makes one.")
                                  : tr("There is no plan to pin: this model is open as weights only."));

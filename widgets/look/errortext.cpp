@@ -13,7 +13,7 @@ namespace {
 /// window.
 QString placeOf(const std::string& where)
 {
-    QString place = QString::fromStdString(where);
+    QString place = verbatim(where);
     static const QRegularExpression entry(QStringLiteral("^(?:strategies|rules|pins)(?:\\[\\d+\\])?(?:\\.[a-z_.]+)? on "));
     place.remove(entry);
     static const QRegularExpression key(
@@ -25,7 +25,7 @@ QString placeOf(const std::string& where)
 /// `use --micro-batches 4` is `use 4 micro-batches` where there is no command line.
 QString withoutOptions(const std::string& text)
 {
-    QString out = QString::fromStdString(text);
+    QString out = verbatim(text);
     static const QRegularExpression counted(QStringLiteral("--micro-batches (\\d+)"));
     out.replace(counted, QStringLiteral("\\1 micro-batches"));
     static const QRegularExpression option(QStringLiteral("(?<![\\w-])--([a-z]+(?:-[a-z]+)*)"));

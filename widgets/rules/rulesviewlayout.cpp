@@ -20,6 +20,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -210,10 +211,15 @@ QWidget* RulesView::emptyPage()
         buttons->addWidget(button);
     buttons->addStretch(1);
     auto* column = boxLayout<QVBoxLayout>({ kPanelMargin, 0, kPanelMargin, 0 }, 12, page);
-    column->addStretch(1);
-    column->addWidget(m_emptyText);
+    auto* text = new QScrollArea(page); // large text in a low panel
+    text->setFrameShape(QFrame::NoFrame);
+    text->setWidgetResizable(true);
+    text->setWidget(m_emptyText);
+    text->viewport()->setAutoFillBackground(false);
+    m_emptyText->setAutoFillBackground(false);
+    column->addWidget(text, 1);
     column->addLayout(buttons);
-    column->addStretch(1);
+    column->addSpacing(kPanelMargin);
     return page;
 }
 

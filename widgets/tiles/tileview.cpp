@@ -171,7 +171,15 @@ void TileView::arrange()
 }
 
 /// The inspector has the same words.
-bool TileView::roomForSide() const { return m_sideBelow || width() >= kSideWidth * textScale(this) + kLeastCanvas; }
+bool TileView::roomForSide() const
+{
+    if (!m_sideBelow)
+        return width() >= kSideWidth * textScale(this) + kLeastCanvas;
+    const int inside = std::max(1, width() - 2 * kPanelMargin);
+    return m_words->heightForWidth(inside) + m_spec->sizeHint().height() + m_shard->heightForWidth(width())
+        + m_canvas->minimumSizeHint().height() + m_foot->sizeHint().height()
+        <= height();
+}
 
 QSize TileView::minimumSizeHint() const
 {

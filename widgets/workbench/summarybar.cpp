@@ -197,8 +197,8 @@ void SummaryBar::refresh()
     m_name->setFont(uiFont(this, 1, true));
     m_find->setFixedWidth(std::max(static_cast<int>(kFindWidth * textScale(this)), m_find->sizeHint().width()));
     m_step->setFont(monoFont(this));
-    setMinimumHeight(std::max(
-        kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + QFontMetrics(monoFont(this)).height() + 8)); // whatever is folded
+    const int upper = std::max(QFontMetrics(uiFont(this, 1, true)).height(), QFontMetrics(monoFont(this)).height());
+    setMinimumHeight(std::max(kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + upper + 8)); // whatever is folded
     m_rate->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));
     const auto evaluation = document()->evaluation();

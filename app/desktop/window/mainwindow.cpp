@@ -200,6 +200,7 @@ void MainWindow::createBar()
     m_bar->toggleViewAction()->setVisible(false);
     for (const WorkMode mode : kWorkModes)
         m_summary->modes()->followTip(mode, m_actions->get(QStringLiteral("mode.") + modeId(mode)));
+    connect(m_summary, &SummaryBar::settingsRequested, this, [this] { showSetting({}); });
     connect(m_summary->modes(), &ModeBar::chosen, m_workbench, &Workbench::setMode);
     Panel* findings = m_workbench->find(QStringLiteral("findings"));
     m_findings = new DropDown(findings, m_summary->badge(), this);
@@ -281,7 +282,6 @@ void MainWindow::createPanels()
     auto* workload = new WorkloadView(m_document);
     add("workload", tr("Workload"), workload);
     connect(workload, &WorkloadView::hardwareRequested, this, [this] { m_workbench->raise(QStringLiteral("hardware")); });
-    connect(m_summary, &SummaryBar::settingsRequested, this, [this] { showSetting({}); });
     auto* collectives = new CollectivesView(m_document);
     connect(collectives, &CollectivesView::pickerRefused, m_banner, &Banner::showError);
     add("collectives", tr("Collectives"), collectives);

@@ -118,6 +118,8 @@ private:
 
 void TestLook::cleanup()
 {
+    if (m_it.window)
+        m_it.window->workbench()->setMode(WorkMode::Design); // the next one begins where this one ends
     if (m_it.theme) {
         m_it.theme->setTextSize(m_it.theme->usualTextSize());
         m_it.theme->setHighContrast(false);
