@@ -171,7 +171,7 @@ void VariantsView::refresh()
     m_keepFirst->setVisible(evaluation != nullptr);
     m_count->setText(
         tr("%1 · click: compare · double click: take").arg(counted(m_list->topLevelItemCount(), tr("design"), tr("designs"))));
-    m_emptyText->setText(evaluation ? tr("Nothing kept yet. Keep this design, or let Optimize try every preset on this mesh.")
+    m_emptyText->setText(evaluation ? tr("Nothing kept yet. Keep this design, or try every preset on this mesh.")
                                     : tr("No design is open."));
     fitColumns();
 }

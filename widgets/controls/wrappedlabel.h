@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A label that wraps long dotted names too, after a dot, slash, comma or underscore, so that a name of a tensor never makes
-// a panel wider than its dock. What is copied from it is the text without the places where it may be broken.
+// a view wider than its panel. What is copied from it is the text without the places where it may be broken.
 #pragma once
 
 #include <QLabel>

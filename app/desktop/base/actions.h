@@ -25,7 +25,7 @@ public:
     explicit Actions(QObject* parent = nullptr);
 
     QAction* add(const QString& id, const QString& text, const QKeySequence& shortcut, std::function<void()> run);
-    /// Takes over an action that something else made (undo, redo, docks).
+    /// Takes over an action that something else made (undo, redo).
     QAction* adopt(const QString& id, QAction* action, const QKeySequence& shortcut = {});
     /// The id must exist.
     QAction* get(const QString& id) const;

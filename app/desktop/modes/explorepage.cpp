@@ -36,7 +36,7 @@ ModePage::Act ExplorePage::act() const
 {
     const bool open = m_document->hasDesign();
     const bool graph = open && m_document->design().model.hasGraph();
-    return { tr("Optimize"),
+    return { tr("Try Presets"),
              {},
              tr("Try every preset on this mesh, and keep each as a variant"),
              graph,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run dock: options, what the run will need, progress, and the measured times beside the predicted ones.
+// The run panel: options, what the run will need, progress, and the measured times beside the predicted ones.
 #pragma once
 
 #include "app/desktop/run/enginesession.h"

@@ -22,7 +22,7 @@ public:
     static const QStringList& pages();
     /// The heading of a page.
     static QString titleOf(const QString& page);
-    /// The page of the view that a widget is in: of its dock, or of its place in the middle. `index` for anything else.
+    /// The page of the view that a widget is in: of its panel. `index` for anything else.
     static QString pageOf(const QWidget* widget);
 
     void showPage(const QString& page);

@@ -75,7 +75,7 @@ void TestModes::eachModeHasItsAct()
     start({ 1600, 1000 });
     const auto* button = m_it.child<QPushButton>("summaryAct");
     const std::pair<WorkMode, QString> acts[] = { { WorkMode::Design, QStringLiteral("Run") },
-                                                  { WorkMode::Explore, QStringLiteral("Optimize") },
+                                                  { WorkMode::Explore, QStringLiteral("Try Presets") },
                                                   { WorkMode::Profile, QStringLiteral("Run") },
                                                   { WorkMode::Deliver, QStringLiteral("Export") } };
     for (const auto& [mode, text] : acts) {

@@ -110,7 +110,7 @@ bool takesTab(const QWidget* widget)
         && widget->width() > 0 && widget->height() > 0 && !widget->visibleRegion().isEmpty();
 }
 
-/// The dock, or the view of the centre, that a widget is in.
+/// The panel that a widget is in.
 QWidget* panelOf(QWidget* widget)
 {
     QWidget* out = widget;
