@@ -59,27 +59,27 @@ private:
     std::optional<OpSample> next()
     {
         ShapeRule::Sizes sizes;
-        for (const std::string& name : m_rule.names()) {
-            if (sizes.contains(name))
+        const std::vector<std::string>& names = m_rule.names();
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (sizes.contains(i))
                 continue;
-            sizes[name] = name.starts_with('@') ? attribute(name) : static_cast<double>(size());
+            sizes.set(i, names[i].starts_with('@') ? attribute(names[i]) : static_cast<double>(size()));
             if (!m_rule.solve(sizes))
                 return std::nullopt;
         }
         if (!m_rule.holds(sizes))
             return std::nullopt;
         OpSample out;
-        visitAttributes(out.attributes, [&sizes](const char* name, auto& value, const auto&) {
-            if (const auto known = sizes.find(std::string("@") + name); known != sizes.end())
-                value = static_cast<std::remove_reference_t<decltype(value)>>(known->second);
+        visitAttributes(out.attributes, [&](const char* name, auto& value, const auto&) {
+            for (std::size_t i = 0; i < names.size(); ++i)
+                if (names[i] == std::string("@") + name)
+                    value = static_cast<std::remove_reference_t<decltype(value)>>(sizes[i]);
         });
         const Shape leading { size(), size() };
         const Shape first { size(), size(), size() };
         const auto shapeOf = [&](const ShapeRule::Side& side) {
-            Shape shape = ShapeRule::shapeOf(side, sizes).value_or(Shape {});
-            if (side.leading)
-                shape.insert(shape.begin(), leading.begin(), leading.end());
-            return side.broadcast ? first : shape;
+            const auto shape = ShapeRule::shapeOf(side, sizes, side.leading ? leading : Shape {});
+            return side.broadcast ? first : shape.value_or(Shape {});
         };
         for (const ShapeRule::Side& side : m_rule.operands())
             out.operands.push_back(shapeOf(side));

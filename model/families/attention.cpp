@@ -40,15 +40,11 @@ Projected fused(GraphBuilder& builder, TensorId x)
                                         model.attentionBias != AttentionBias::None, "qkv");
     OpAttributes split;
     split.heads = groups;
-    const GraphBuilder::Labels labels { "batch", "sequence", "KV heads", "heads of a group" };
     const TensorId grouped = builder.op("self_attn.qkv_groups", OpKind::SplitHeads, { all },
-                                        { "qkv groups", { builder.batch(), builder.newTokens(), groups, width }, labels }, split);
+                                        { "qkv groups", { "KV heads", "heads of a group" } }, split);
     TensorId q = builder.slice("self_attn.q_slice", grouped, 0, queries * d, "heads of a group", "q groups");
     split.heads = model.heads;
-    q = builder.op(
-        "self_attn.q_heads", OpKind::SplitGroups, { q },
-        { "q heads", { builder.batch(), builder.newTokens(), model.heads, d }, { "batch", "sequence", "heads", "head dim" } },
-        split);
+    q = builder.op("self_attn.q_heads", OpKind::SplitGroups, { q }, { "q heads", { "heads", "head dim" } }, split);
     const TensorId k = builder.slice("self_attn.k_slice", grouped, queries * d, d, "head dim", "k heads");
     const TensorId v = builder.slice("self_attn.v_slice", grouped, (queries + 1) * d, d, "head dim", "v heads");
     return { q, k, v };
@@ -60,10 +56,8 @@ TensorId splitHeads(GraphBuilder& builder, const std::string& letter, TensorId x
 {
     OpAttributes split;
     split.heads = count;
-    const Shape& shape = builder.tensor(x).shape;
-    return builder.op(
-        "self_attn." + letter + "_heads", OpKind::SplitHeads, { x },
-        { letter + " heads", { shape[0], shape[1], count, shape[2] / count }, { "batch", "sequence", label, "head dim" } }, split);
+    return builder.op("self_attn." + letter + "_heads", OpKind::SplitHeads, { x }, { letter + " heads", { label, "head dim" } },
+                      split);
 }
 
 TensorId rotated(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t first, std::int64_t count)
@@ -75,17 +69,14 @@ TensorId rotated(GraphBuilder& builder, const std::string& letter, TensorId x, s
     rope.position = builder.position();
     rope.first = first;
     rope.count = count;
-    return builder.like("self_attn." + letter + "_rope", OpKind::Rope, { x }, letter + " rotated", rope);
+    return builder.op("self_attn." + letter + "_rope", OpKind::Rope, { x }, { letter + " rotated" }, rope);
 }
 
 TensorId cached(GraphBuilder& builder, const std::string& letter, TensorId x)
 {
-    if (builder.decode()) {
-        Shape shape = builder.tensor(x).shape;
-        shape[1] = builder.cachedTokens();
+    if (builder.decode())
         x = builder.op("self_attn." + letter + "_cache", OpKind::KvAppend, { x },
-                       { letter + " cache", std::move(shape), builder.tensor(x).dimLabels });
-    }
+                       { letter + " cache", {}, { { "c", builder.cachedTokens() } } });
     GraphTensor& entry = builder.entry(x);
     entry.cached = true;
     entry.cachedShare = cachedShare(builder.model(), builder.cachedTokens());
@@ -96,13 +87,11 @@ TensorId cached(GraphBuilder& builder, const std::string& letter, TensorId x)
 
 TensorId mergedHeads(GraphBuilder& builder, TensorId values)
 {
-    const Shape shape = builder.tensor(values).shape;
     OpAttributes merge;
-    merge.heads = shape[2];
-    const TensorId merged = builder.op(
-        "self_attn.merge_heads", OpKind::MergeHeads, { values },
-        { "attention values", { shape[0], shape[1], shape[2] * shape[3] }, { "batch", "sequence", "heads x head dim" } }, merge);
-    builder.inUnits(merged, 2, shape[3]);
+    merge.heads = builder.model().heads;
+    const TensorId merged =
+        builder.op("self_attn.merge_heads", OpKind::MergeHeads, { values }, { "attention values", { "heads x head dim" } }, merge);
+    builder.inUnits(merged, 2, builder.tensor(values).shape.back());
     return merged;
 }
 
@@ -123,10 +112,9 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
     std::vector<TensorId> operands { q, k, v };
     if (model.attentionSinks)
         operands.push_back(builder.weight("self_attn.sinks", { model.heads }, { "heads" }, { 0.0, 1.0 }, { "" }));
-    Shape shape = builder.tensor(q).shape;
-    shape[3] = model.mla.present() && builder.decode() ? model.mla.latentRank : builder.tensor(v).shape[3];
+    const std::int64_t width = model.mla.present() && builder.decode() ? model.mla.latentRank : builder.tensor(v).shape.back();
     return builder.op("self_attn.attention", model.attentionSinks ? OpKind::SinkAttention : OpKind::Attention, std::move(operands),
-                      { "attention heads", std::move(shape), { "batch", "sequence", "heads", "head dim" } }, attributes);
+                      { "attention heads", { "head dim" }, { { "e", width } } }, attributes);
 }
 
 TensorId attentionPart(GraphBuilder& builder, TensorId x)

@@ -14,8 +14,6 @@ namespace shardboard {
 
 namespace {
 
-using Labels = GraphBuilder::Labels;
-
 /// Embedding, layers and head around the parts of a block; the names of weights are those of a Hugging Face checkpoint.
 class DecoderBuilder {
 public:
@@ -26,7 +24,7 @@ public:
     {
     }
 
-    Graph build(const std::vector<std::int64_t>& splitBefore)
+    Result<Graph> build(const std::vector<std::int64_t>& splitBefore)
     {
         TensorId hidden = embed();
         const std::int64_t dense = m_model.denseLayers();
@@ -39,12 +37,10 @@ public:
         for (std::size_t i = 0; i + 1 < bounds.size(); ++i)
             hidden = block(hidden, bounds[i], bounds[i + 1]);
         head(hidden);
-        return std::move(m_builder.graph());
+        return std::move(m_builder).finish();
     }
 
 private:
-    Shape streamShape() const { return { m_builder.batch(), m_builder.newTokens(), m_model.hiddenSize }; }
-
     TensorId embed()
     {
         m_builder.begin("embed", m_model.weightPrefix, kNoTensor);
@@ -54,14 +50,13 @@ private:
         const std::string name = m_model.block.falconNames ? "word_embeddings" : "embed_tokens";
         m_table = m_builder.weight(name + ".weight", { m_model.vocabSize, m_model.hiddenSize }, { "vocabulary", "hidden" },
                                    { 0.0, 1.0 }, { "vocab", "embed_vocab" });
-        TensorId x = m_builder.op(name, OpKind::Embedding, { tokens, m_table },
-                                  { "embedding", streamShape(), { "batch", "sequence", "hidden" } });
+        TensorId x = m_builder.op(name, OpKind::Embedding, { tokens, m_table }, { "embedding", { "hidden" } });
         if (m_model.scaling.embedding != 1) {
             OpAttributes scale;
             scale.scale = m_model.scaling.embedding;
-            x = m_builder.like("embedding_scale", OpKind::Scale, { x }, "embedding scaled", scale);
+            x = m_builder.op("embedding_scale", OpKind::Scale, { x }, { "embedding scaled" }, scale);
         }
-        const TensorId stream = m_builder.like("residual_stream", OpKind::Output, { x }, "residual stream");
+        const TensorId stream = m_builder.op("residual_stream", OpKind::Output, { x }, { "residual stream" });
         m_builder.segment().carryOut = stream;
         return stream;
     }
@@ -98,12 +93,12 @@ private:
         TensorId attention = attentionPart(m_builder, m_builder.norm("input_layernorm", x, "attention in"));
         if (four)
             attention = m_builder.norm("post_attention_layernorm", attention, "attention out normed");
-        const TensorId middle = m_builder.like("self_attn.residual", OpKind::Add, { x, attention }, "residual");
+        const TensorId middle = m_builder.op("self_attn.residual", OpKind::Add, { x, attention }, { "residual" });
         const std::string before = four ? "pre_feedforward_layernorm" : "post_attention_layernorm";
         TensorId mlp = feedForward(m_builder.norm(before, middle, "mlp in"));
         if (four)
             mlp = m_builder.norm("post_feedforward_layernorm", mlp, "mlp out normed");
-        return m_builder.like("mlp.residual", OpKind::Add, { middle, mlp }, "layer out");
+        return m_builder.op("mlp.residual", OpKind::Add, { middle, mlp }, { "layer out" });
     }
 
     /// Both parts read the layer's input; their results are added before they meet the residual stream.
@@ -113,38 +108,35 @@ private:
         const TensorId attentionIn = m_builder.norm(two ? "ln_attn" : "input_layernorm", x, two ? "attention in" : "block in");
         const TensorId mlpIn = two ? m_builder.norm("ln_mlp", x, "mlp in") : attentionIn;
         const TensorId attention = attentionPart(m_builder, attentionIn);
-        const TensorId both = m_builder.like("block.sum", OpKind::Add, { attention, feedForward(mlpIn) }, "block out");
-        return m_builder.like("block.residual", OpKind::Add, { x, both }, "layer out");
+        const TensorId both = m_builder.op("block.sum", OpKind::Add, { attention, feedForward(mlpIn) }, { "block out" });
+        return m_builder.op("block.residual", OpKind::Add, { x, both }, { "layer out" });
     }
 
     void head(TensorId x)
     {
         m_builder.begin("head", m_model.weightPrefix, x);
         const TensorId normed = m_builder.norm(m_model.block.falconNames ? "ln_f" : "norm", x, "head in");
-        const Shape shape { m_builder.batch(), m_builder.newTokens(), m_model.vocabSize };
-        const Labels labels { "batch", "sequence", "vocabulary" };
         const TensorId table = m_model.tiedEmbeddings
             ? m_table
             : m_builder.weightAt(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
                                  { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) }, { "vocab", "embed_vocab" });
-        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, table }, { "logits", shape, labels });
+        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, table }, { "logits", { "vocabulary" } });
         if (m_model.scaling.logitSoftCap > 0) {
             OpAttributes cap;
             cap.cap = m_model.scaling.logitSoftCap;
-            logits = m_builder.like("logit_cap", OpKind::SoftCap, { logits }, "logits capped", cap);
+            logits = m_builder.op("logit_cap", OpKind::SoftCap, { logits }, { "logits capped" }, cap);
         }
         m_builder.segment().carryOut =
-            m_train ? loss(logits) : m_builder.like("output", OpKind::Output, { logits }, "model output");
+            m_train ? loss(logits) : m_builder.op("output", OpKind::Output, { logits }, { "model output" });
     }
 
     /// Cross-entropy of every token.
     TensorId loss(TensorId logits)
     {
-        const Labels labels { "batch", "sequence" };
-        const Shape shape { m_builder.batch(), m_builder.newTokens() };
-        const TensorId targets = m_builder.add("targets", TensorRole::Input, shape, labels, DType::I32);
+        const TensorId targets = m_builder.add("targets", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() },
+                                               { "batch", "sequence" }, DType::I32);
         const auto inF32 = [&](const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result) {
-            const TensorId id = m_builder.op(name, kind, std::move(operands), { result, shape, labels });
+            const TensorId id = m_builder.op(name, kind, std::move(operands), { result });
             m_builder.entry(id).spec.dtype = DType::F32;
             return id;
         };

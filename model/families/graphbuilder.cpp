@@ -2,7 +2,9 @@
 #include "model/families/graphbuilder.h"
 #include "model/families/activation.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace shardboard {
@@ -54,19 +56,31 @@ TensorId GraphBuilder::weightAt(const std::string& wholeName, Shape shape, Label
 TensorId GraphBuilder::op(const std::string& name, OpKind kind, std::vector<TensorId> operands, Made result,
                           const OpAttributes& attributes)
 {
-    const TensorId id = add(result.name, TensorRole::Activation, std::move(result.shape), std::move(result.labels), m_dtype);
-    m_graph.ops.push_back({ name, kind, std::move(operands), id, attributes });
+    Op op { name, kind, std::move(operands), kNoTensor, attributes };
+    const GraphTensor& first = entry(op.operands.front());
+    Result<Shape> derived = resultShape(m_graph, op, result.sizes);
+    if (!derived.ok() && m_status.ok())
+        m_status = derived.error();
+    Shape shape = derived.ok() ? std::move(derived).value() : first.spec.shape;
+    const std::size_t own = std::min(shape.size(), result.labels.size());
+    Labels labels;
+    labels.reserve(shape.size());
+    for (std::size_t dim = 0; dim < shape.size() - own; ++dim)
+        labels.push_back(dim < first.spec.dimLabels.size() ? first.spec.dimLabels[dim] : std::string());
+    std::move(result.labels.end() - static_cast<std::ptrdiff_t>(own), result.labels.end(), std::back_inserter(labels));
+    const double density = first.density;
+    op.result = add(result.name, TensorRole::Activation, std::move(shape), std::move(labels), m_dtype);
+    m_graph.tensors.back().density = density;
+    m_graph.ops.push_back(std::move(op));
     m_graph.segments.back().ops.push_back(lastId(m_graph.ops));
-    return id;
+    return m_graph.ops.back().result;
 }
 
-TensorId GraphBuilder::like(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
-                            const OpAttributes& attributes)
+Result<Graph> GraphBuilder::finish() &&
 {
-    const GraphTensor first = entry(operands.front());
-    const TensorId id = op(name, kind, std::move(operands), { result, first.spec.shape, first.spec.dimLabels }, attributes);
-    entry(id).density = first.density;
-    return id;
+    if (!m_status.ok())
+        return m_status.error();
+    return std::move(m_graph);
 }
 
 TensorId GraphBuilder::slice(const std::string& name, TensorId x, std::int64_t first, std::int64_t size, const std::string& label,
@@ -74,18 +88,15 @@ TensorId GraphBuilder::slice(const std::string& name, TensorId x, std::int64_t f
 {
     OpAttributes attributes;
     attributes.first = first;
-    Shape shape = tensor(x).shape;
-    Labels labels = tensor(x).dimLabels;
-    shape.back() = size;
-    labels.back() = label;
-    return op(name, OpKind::SliceLast, { x }, { result, std::move(shape), std::move(labels) }, attributes);
+    return op(name, OpKind::SliceLast, { x }, { result, { label }, { { "m", size } } }, attributes);
 }
 
 void GraphBuilder::inUnits(TensorId id, std::size_t dim, std::int64_t elements)
 {
     TensorSpec& spec = entry(id).spec;
     spec.grains.assign(spec.shape.size(), 1);
-    spec.grains[dim] = elements;
+    if (dim < spec.grains.size()) // not where an operation before it cannot be
+        spec.grains[dim] = elements;
 }
 
 TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias,
@@ -95,18 +106,13 @@ TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& o
                               { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, { out.logical, in.logical });
     if (out.unit > 0 || in.unit > 0)
         inUnits(w, out.unit > 0 ? 0 : 1, out.unit > 0 ? out.unit : in.unit);
-    Shape shape = tensor(x).shape;
-    Labels labels = tensor(x).dimLabels;
-    shape.back() = out.size;
-    labels.back() = out.label;
-    const TensorId y =
-        op(name, OpKind::Linear, { x, w }, { bias ? result + " before bias" : result, std::move(shape), std::move(labels) });
+    const TensorId y = op(name, OpKind::Linear, { x, w }, { bias ? result + " before bias" : result, { out.label } });
     if (out.unit > 0)
         inUnits(y, 2, out.unit);
     if (!bias)
         return y;
     const TensorId b = weight(name + ".bias", { out.size }, { "out (" + out.label + ")" }, { 0.0, 0.1 }, { out.logical });
-    const TensorId sum = like(name + ".bias", OpKind::Add, { y, b }, result);
+    const TensorId sum = op(name + ".bias", OpKind::Add, { y, b }, { result });
     if (out.unit > 0) {
         inUnits(b, 0, out.unit);
         inUnits(sum, 2, out.unit);
@@ -123,7 +129,7 @@ TensorId GraphBuilder::norm(const std::string& name, TensorId x, const std::stri
     const std::int64_t size = tensor(x).shape.back();
     const TensorId gamma = weight(name + ".weight", { size }, { "hidden" }, { 1.0, 0.1 }, { "norm" });
     const TensorId beta = weight(name + ".bias", { size }, { "hidden" }, { 0.0, 0.1 }, { "norm" });
-    return like(name, OpKind::LayerNorm, { x, gamma, beta }, result, attributes);
+    return op(name, OpKind::LayerNorm, { x, gamma, beta }, { result }, attributes);
 }
 
 TensorId GraphBuilder::rmsNorm(const std::string& name, TensorId x, const std::string& label, const std::string& result)
@@ -133,7 +139,7 @@ TensorId GraphBuilder::rmsNorm(const std::string& name, TensorId x, const std::s
     attributes.offset = m_model.norm.weightOffset;
     const TensorId gamma =
         weight(name + ".weight", { tensor(x).shape.back() }, { label }, { 1.0 - attributes.offset, 0.1 }, { "norm" });
-    return like(name, OpKind::RmsNorm, { x, gamma }, result, attributes);
+    return op(name, OpKind::RmsNorm, { x, gamma }, { result }, attributes);
 }
 
 TensorId GraphBuilder::activation(const std::string& prefix, const std::string& what, TensorId gate, TensorId up)
@@ -141,14 +147,14 @@ TensorId GraphBuilder::activation(const std::string& prefix, const std::string& 
     OpAttributes attributes;
     if (gate != kNoTensor && m_model.scaling.swigluLimit > 0) {
         attributes.cap = m_model.scaling.swigluLimit;
-        return like(prefix + "swiglu", OpKind::ClampedSwiglu, { gate, up }, what + " hidden", attributes);
+        return op(prefix + "swiglu", OpKind::ClampedSwiglu, { gate, up }, { what + " hidden" }, attributes);
     }
     const Activation* known = findActivation(m_model.activation);
     const OpKind kind = known == nullptr ? OpKind::Silu : known->kind;
     if (gate == kNoTensor)
-        return like(prefix + "act", kind, { up }, what + " hidden");
-    const TensorId active = like(prefix + "act", kind, { gate }, what + " gate active");
-    return like(prefix + "mul", OpKind::Mul, { active, up }, what + " hidden");
+        return op(prefix + "act", kind, { up }, { what + " hidden" });
+    const TensorId active = op(prefix + "act", kind, { gate }, { what + " gate active" });
+    return op(prefix + "mul", OpKind::Mul, { active, up }, { what + " hidden" });
 }
 
 } // namespace shardboard

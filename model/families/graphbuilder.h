@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds tensors and operations to a graph in program order. The parts of a decoder (attention, MLP, experts) are functions
-// over it, in files of their own.
+// Adds tensors and operations to a graph in program order; shapes of results come from the rules of the operations. The parts of
+// a decoder (attention, MLP, experts) are functions over it, in files of their own.
 #pragma once
 
 #include "model/families/modelspec.h"
-#include "model/ops/graph.h"
+#include "model/ops/opdefinition.h"
 #include "model/ops/workload.h"
 
 #include <string>
@@ -30,24 +30,22 @@ public:
     /// A new segment, to which everything goes from then on. `weightPrefix` comes before the names of its weights.
     void begin(const std::string& name, const std::string& weightPrefix, TensorId carryIn);
     Segment& segment() { return m_graph.segments.back(); }
-    Graph& graph() { return m_graph; }
+    /// The graph, or what was wrong with the first operation that cannot be: its result was taken to look like its first operand.
+    Result<Graph> finish() &&;
     const TensorSpec& tensor(TensorId id) const { return m_graph.tensor(id); }
 
     TensorId add(const std::string& name, TensorRole role, Shape shape, Labels labels, DType dtype, Fill fill = {});
     /// `logical` are the names that MaxText's rules have for these dims. The name is completed by the segment's prefix.
     TensorId weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical);
     TensorId weightAt(const std::string& wholeName, Shape shape, Labels labels, Fill fill, Labels logical);
-    /// What an operation makes.
+    /// What an operation makes. Labels of the last dims; those of the others, and the density, are the first operand's.
     struct Made {
         std::string name;
-        Shape shape;
-        Labels labels;
+        Labels labels {};
+        std::vector<OpenSize> sizes {}; ///< that neither operands nor attributes tell
     };
     TensorId op(const std::string& name, OpKind kind, std::vector<TensorId> operands, Made result,
                 const OpAttributes& attributes = {});
-    /// An operation whose result looks like its first operand.
-    TensorId like(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
-                  const OpAttributes& attributes = {});
     /// Elements [first, first + size) of the last dim.
     TensorId slice(const std::string& name, TensorId x, std::int64_t first, std::int64_t size, const std::string& label,
                    const std::string& result);
@@ -85,6 +83,7 @@ private:
     bool m_unfusedAttention;
     bool m_scoresAgain;
     std::string m_prefix;
+    Status m_status = done();
     Graph m_graph;
 };
 

@@ -27,13 +27,6 @@ TensorId queries(GraphBuilder& builder, TensorId x)
     return rotated(builder, "q", splitHeads(builder, "q", q, model.heads, "heads"), mla.nopeHeadDim, mla.ropeHeadDim);
 }
 
-TensorId joined(GraphBuilder& builder, const std::string& name, OpKind kind, TensorId a, TensorId b, const std::string& result)
-{
-    Shape shape = builder.tensor(a).shape;
-    shape.back() += builder.tensor(b).shape.back();
-    return builder.op(name, kind, { a, b }, { result, std::move(shape), builder.tensor(a).dimLabels });
-}
-
 /// Keys and values of every head.
 TensorId expanded(GraphBuilder& builder, TensorId q, TensorId latent, TensorId ropeKey)
 {
@@ -47,7 +40,7 @@ TensorId expanded(GraphBuilder& builder, TensorId q, TensorId latent, TensorId r
     const TensorId heads = splitHeads(builder, "kv", kv, model.heads, "heads");
     const TensorId nope = builder.slice("self_attn.k_nope", heads, 0, mla.nopeHeadDim, "head dim", "k nope");
     const TensorId v = builder.slice("self_attn.v_slice", heads, mla.nopeHeadDim, mla.valueHeadDim, "head dim", "v heads");
-    const TensorId k = joined(builder, "self_attn.k_join", OpKind::JoinKeys, nope, ropeKey, "k heads");
+    const TensorId k = builder.op("self_attn.k_join", OpKind::JoinKeys, { nope, ropeKey }, { "k heads" });
     return attended(builder, q, k, v);
 }
 
@@ -62,20 +55,16 @@ TensorId absorbed(GraphBuilder& builder, TensorId q, TensorId latent, TensorId r
                                       { 0.0, 1.0 / std::sqrt(static_cast<double>(mla.latentRank)) }, { "kv_heads", "kv_lora" });
     builder.inUnits(w, 0, width);
     const TensorId one = splitHeads(builder, "latent", latent, 1, "KV heads");
-    const TensorId cache =
-        cached(builder, "kv", joined(builder, "self_attn.kv_join", OpKind::JoinLast, one, ropeKey, "latent and rope key"));
+    const TensorId both = builder.op("self_attn.kv_join", OpKind::JoinLast, { one, ropeKey }, { "latent and rope key" });
+    const TensorId cache = cached(builder, "kv", both);
 
     const TensorId nope = builder.slice("self_attn.q_nope", q, 0, mla.nopeHeadDim, "head dim", "q nope");
     const TensorId rope = builder.slice("self_attn.q_rope_part", q, mla.nopeHeadDim, mla.ropeHeadDim, "head dim", "q rope");
-    Shape shape = builder.tensor(q).shape;
-    shape[3] = mla.latentRank;
-    const TensorId inLatent = builder.op("self_attn.q_absorb", OpKind::AbsorbKeys, { nope, w },
-                                         { "q in latent", shape, { "batch", "sequence", "heads", "latent" } });
-    const TensorId query = joined(builder, "self_attn.q_join", OpKind::JoinLast, inLatent, rope, "q latent and rope");
+    const TensorId inLatent = builder.op("self_attn.q_absorb", OpKind::AbsorbKeys, { nope, w }, { "q in latent", { "latent" } });
+    const TensorId query = builder.op("self_attn.q_join", OpKind::JoinLast, { inLatent, rope }, { "q latent and rope" });
     const TensorId values = attended(builder, query, cache, cache);
-    shape[3] = mla.valueHeadDim;
     return builder.op("self_attn.v_absorb", OpKind::AbsorbValues, { values, w },
-                      { "value heads", shape, { "batch", "sequence", "heads", "head dim" } });
+                      { "value heads", { "head dim" }, { { "e", mla.valueHeadDim } } });
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "model/core/checked.h"
 #include "model/families/buildgraph.h"
 #include "model/families/decoder.h"
+#include "model/families/graphbuilder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,88 +13,41 @@ namespace shardboard {
 
 namespace {
 
-using Names = std::vector<std::string>;
-
-class LinearBuilder {
-public:
-    LinearBuilder(const ModelSpec& model, const Workload& workload)
-        : m_linear(model.linear)
-        , m_dtype(storageType(workload))
-        , m_rows { workload.batch, workload.kind == WorkloadKind::Decode ? 1 : workload.sequence }
-        , m_input(inputName(model))
-    {
-        m_graph.segments.emplace_back();
-        m_graph.segments.back().name = "linear";
-    }
-
-    Graph build()
-    {
-        const TensorId x = input();
-        if (m_weight == kNoTensor)
-            m_weight = weight("linear.weight", { m_linear.outDim, m_linear.inDim }, { "out", "in" }, { "mlp", "embed" },
-                              { 0.0, 1.0 / std::sqrt(static_cast<double>(m_linear.inDim)) });
-        TensorId y =
-            op("linear", OpKind::Linear, { x, m_weight }, m_linear.hasBias ? "y before bias" : "y", m_linear.outDim, "out");
-        if (m_linear.hasBias) {
-            const TensorId bias = weight("linear.bias", { m_linear.outDim }, { "out" }, { "mlp" }, { 0.0, 0.1 });
-            y = op("bias", OpKind::Add, { y, bias }, "y", m_linear.outDim, "out");
-        }
-        m_graph.segments.back().carryOut = op("gather", OpKind::GatherLast, { y }, "module output", m_linear.outDim, "out");
-        return std::move(m_graph);
-    }
-
-private:
-    TensorId add(const std::string& name, TensorRole role, Shape shape, Names labels, DType dtype, Fill fill = {})
-    {
-        GraphTensor tensor;
-        tensor.spec = { name, std::move(shape), dtype, role, std::move(labels), {}, {} };
-        tensor.fill = fill;
-        m_graph.tensors.push_back(std::move(tensor));
-        return lastId(m_graph.tensors);
-    }
-
-    TensorId weight(const std::string& name, Shape shape, Names labels, Names logical, Fill fill)
-    {
-        const TensorId id = add(name, TensorRole::Weight, std::move(shape), std::move(labels), m_dtype, fill);
-        m_graph.tensors.back().spec.logicalNames = std::move(logical);
+Result<Graph> buildLinear(const ModelSpec& model, const Workload& workload)
+{
+    using Labels = GraphBuilder::Labels;
+    const LinearModule& linear = model.linear;
+    GraphBuilder builder(model, workload);
+    builder.begin("linear", {}, kNoTensor);
+    const auto input = [&](Shape shape, const Labels& labels, DType dtype, const Labels& logical) {
+        shape.insert(shape.begin(), { builder.batch(), builder.newTokens() });
+        const TensorId id = builder.add(inputName(model), TensorRole::Input, std::move(shape), labels, dtype);
+        builder.entry(id).spec.logicalNames = logical;
         return id;
+    };
+    TensorId x = kNoTensor;
+    TensorId weight = kNoTensor;
+    if (linear.tiedWeight) {
+        const TensorId tokens =
+            input({}, { "batch", "sequence" }, DType::I32, { "activation_embed_and_logits_batch", "activation_norm_length" });
+        weight = builder.weight("embed_tokens.weight", { linear.outDim, linear.inDim }, { "out (vocabulary)", "in (hidden)" },
+                                { 0.0, 1.0 }, { "vocab", "embed_vocab" });
+        const TensorId rows = builder.op("embed_tokens", OpKind::Embedding, { tokens, weight }, { "embedding", { "in" } });
+        x = builder.op("embedded", OpKind::Output, { rows }, { "x" });
+    } else {
+        x = input({ linear.inDim }, { "batch", "sequence", "in" }, storageType(workload),
+                  { "activation_batch", "activation_norm_length", "activation_embed" });
+        weight = builder.weight("linear.weight", { linear.outDim, linear.inDim }, { "out", "in" },
+                                { 0.0, 1.0 / std::sqrt(static_cast<double>(linear.inDim)) }, { "mlp", "embed" });
     }
-
-    /// An operation whose result is [B, S, last].
-    TensorId op(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result, std::int64_t last,
-                const std::string& label)
-    {
-        Shape shape = m_rows;
-        shape.push_back(last);
-        const TensorId id = add(result, TensorRole::Activation, std::move(shape), { "batch", "sequence", label }, m_dtype);
-        m_graph.ops.push_back({ name, kind, std::move(operands), id, {} });
-        m_graph.segments.back().ops.push_back(lastId(m_graph.ops));
-        return id;
+    TensorId y = builder.op("linear", OpKind::Linear, { x, weight }, { linear.hasBias ? "y before bias" : "y", { "out" } });
+    if (linear.hasBias) {
+        const TensorId bias = builder.weight("linear.bias", { linear.outDim }, { "out" }, { 0.0, 0.1 }, { "mlp" });
+        y = builder.op("bias", OpKind::Add, { y, bias }, { "y" });
     }
-
-    TensorId input()
-    {
-        if (!m_linear.tiedWeight) {
-            const TensorId x =
-                add(m_input, TensorRole::Input, { m_rows[0], m_rows[1], m_linear.inDim }, { "batch", "sequence", "in" }, m_dtype);
-            m_graph.tensors.back().spec.logicalNames = { "activation_batch", "activation_norm_length", "activation_embed" };
-            return x;
-        }
-        const TensorId tokens = add(m_input, TensorRole::Input, m_rows, { "batch", "sequence" }, DType::I32);
-        m_graph.tensors.back().spec.logicalNames = { "activation_embed_and_logits_batch", "activation_norm_length" };
-        m_weight = weight("embed_tokens.weight", { m_linear.outDim, m_linear.inDim }, { "out (vocabulary)", "in (hidden)" },
-                          { "vocab", "embed_vocab" }, { 0.0, 1.0 });
-        const TensorId rows = op("embed_tokens", OpKind::Embedding, { tokens, m_weight }, "embedding", m_linear.inDim, "in");
-        return op("embedded", OpKind::Output, { rows }, "x", m_linear.inDim, "in");
-    }
-
-    LinearModule m_linear;
-    DType m_dtype;
-    Shape m_rows; ///< B, S
-    std::string m_input;
-    TensorId m_weight = kNoTensor;
-    Graph m_graph;
-};
+    builder.segment().carryOut = builder.op("gather", OpKind::GatherLast, { y }, { "module output" });
+    return std::move(builder).finish();
+}
 
 /// Every size that the graph multiplies stays below 2^62 when these do.
 Status checkSizes(const LinearModule& linear, const Workload& workload)
@@ -121,7 +75,9 @@ Result<Graph> buildColumnParallelLinear(const ModelSpec& model, const Workload& 
         return status.error();
     if (auto status = checkSizes(model.linear, workload); !status.ok())
         return status.error();
-    return LinearBuilder(model, workload).build();
+    Workload whole = workload;
+    whole.microBatches = 1; // only a step of training has them
+    return buildLinear(model, whole);
 }
 
 } // namespace shardboard

@@ -43,15 +43,18 @@ public:
     TensorId build(TensorId x)
     {
         const TensorId gates = router(x);
-        TensorId y = expert("dispatch", OpKind::Dispatch, { x, gates }, "dispatched", hidden());
+        TensorId y = m_builder.op(m_names.block + "dispatch", OpKind::Dispatch, { x, gates },
+                                  { "dispatched", { "experts", "batch", "sequence", "hidden" } });
+        m_builder.entry(y).density = static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts);
         y = m_moe.storage == ExpertStorage::Packed ? packed(y) : separate(y);
         const TensorId combined = m_builder.op(m_names.block + "combine", OpKind::Combine, { y, gates },
-                                               { "routed out", m_builder.tensor(x).shape, m_builder.tensor(x).dimLabels });
+                                               { "routed out", { "batch", "sequence", "hidden" } });
+        m_builder.entry(combined).density = 1;
         if (m_moe.sharedExperts == 0)
             return combined;
         const TensorId shared =
             mlpWith(m_builder, x, m_names.block + "shared_experts.", "shared", m_moe.sharedExperts * m_moe.intermediateSize);
-        return m_builder.like(m_names.block + "add_shared", OpKind::Add, { combined, shared }, "mlp out");
+        return m_builder.op(m_names.block + "add_shared", OpKind::Add, { combined, shared }, { "mlp out" });
     }
 
 private:
@@ -70,17 +73,13 @@ private:
         attributes.scale = m_moe.gateScale;
         const std::string op = m_names.block + "top_k";
         if (!m_moe.correctionBias)
-            return m_builder.like(op, OpKind::TopKGates, { logits }, "gates", attributes);
+            return m_builder.op(op, OpKind::TopKGates, { logits }, { "gates" }, attributes);
         const TensorId bias =
             m_builder.weight(name + ".e_score_correction_bias", { m_moe.experts }, { "experts" }, { 0.0, 0.1 }, { "" });
-        return m_builder.like(op, OpKind::BiasedTopKGates, { logits, bias }, "gates", attributes);
+        return m_builder.op(op, OpKind::BiasedTopKGates, { logits, bias }, { "gates" }, attributes);
     }
 
-    struct Side {
-        std::int64_t size;
-        std::string label;
-        std::string logical;
-    };
+    using Side = GraphBuilder::Side;
     Side hidden() const { return { m_model.hiddenSize, "hidden", "embed_moe" }; }
     Side inner() const { return { m_moe.intermediateSize, "intermediate", "mlp_moe" }; }
 
@@ -88,13 +87,7 @@ private:
     TensorId expert(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
                     const Side& last, const OpAttributes& attributes = {})
     {
-        const TensorId id = m_builder.op(m_names.block + name, kind, std::move(operands),
-                                         { result,
-                                           { m_moe.experts, m_builder.batch(), m_builder.newTokens(), last.size },
-                                           { "experts", "batch", "sequence", last.label } },
-                                         attributes);
-        m_builder.entry(id).density = static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts);
-        return id;
+        return m_builder.op(m_names.block + "experts." + name, kind, std::move(operands), { result, { last.label } }, attributes);
     }
 
     TensorId matmul(const std::string& name, const std::string& weightName, TensorId x, const Side& out, const Side& in,
@@ -113,7 +106,7 @@ private:
                                             { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical));
         if (!transposed)
             m_builder.entry(w).pieces = m_moe.experts;
-        return expert("experts." + name, transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear, { x, w }, result, out);
+        return expert(name, transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear, { x, w }, result, out);
     }
 
     TensorId biased(const std::string& name, TensorId x, const Side& out, const std::string& result)
@@ -123,7 +116,7 @@ private:
         const TensorId bias = m_builder.weight(m_names.block + "experts." + name + "_bias", { m_moe.experts, out.size },
                                                { "experts", "out (" + out.label + ")" }, { 0.0, 0.1 },
                                                { "exp", out.label == "hidden" ? "activation_embed" : "activation_mlp" });
-        return expert("experts." + name + ".bias", OpKind::ExpertBias, { x, bias }, result, out);
+        return expert(name + ".bias", OpKind::ExpertBias, { x, bias }, result, out);
     }
 
     TensorId separate(TensorId x)
@@ -143,8 +136,8 @@ private:
         gateUp = biased("gate_up_proj", gateUp, both, "expert gate and up");
         OpAttributes second;
         second.first = 1;
-        const TensorId gate = expert("experts.gate", OpKind::EveryOther, { gateUp }, "expert gate", inner());
-        const TensorId up = expert("experts.up", OpKind::EveryOther, { gateUp }, "expert up", inner(), second);
+        const TensorId gate = expert("gate", OpKind::EveryOther, { gateUp }, "expert gate", inner());
+        const TensorId up = expert("up", OpKind::EveryOther, { gateUp }, "expert up", inner(), second);
         const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
         const TensorId out = matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out" + plain);
         return biased("down_proj", out, hidden(), "expert out");

@@ -42,24 +42,24 @@ std::int64_t keptScores(const OpAttributes& attributes, const Shape& result, std
 template <OpKind Kind>
 void reshapeGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(Kind, "grad", { builder.dy() }, op.operands[0], op.attributes));
+    builder.give(0, Kind, "grad", { builder.dy() }, op.attributes);
 }
 
 void attentionGradient(GradientBuilder& builder, const Op& op)
 {
     const std::vector<TensorId> all { builder.dy(), op.operands[0], op.operands[1], op.operands[2] };
-    builder.give(0, builder.add(OpKind::AttentionGradQ, "grad_q", all, op.operands[0], op.attributes));
-    builder.give(1, builder.add(OpKind::AttentionGradK, "grad_k", all, op.operands[1], op.attributes));
-    builder.give(2, builder.add(OpKind::AttentionGradV, "grad_v", all, op.operands[2], op.attributes));
+    builder.give(0, OpKind::AttentionGradQ, "grad_q", all, op.attributes);
+    builder.give(1, OpKind::AttentionGradK, "grad_k", all, op.attributes);
+    builder.give(2, OpKind::AttentionGradV, "grad_v", all, op.attributes);
 }
 
 void sinkAttentionGradient(GradientBuilder& builder, const Op& op)
 {
     const std::vector<TensorId> all { builder.dy(), op.operands[0], op.operands[1], op.operands[2], op.operands[3] };
-    builder.give(0, builder.add(OpKind::SinkAttentionGradQ, "grad_q", all, op.operands[0], op.attributes));
-    builder.give(1, builder.add(OpKind::SinkAttentionGradK, "grad_k", all, op.operands[1], op.attributes));
-    builder.give(2, builder.add(OpKind::SinkAttentionGradV, "grad_v", all, op.operands[2], op.attributes));
-    builder.give(3, builder.add(OpKind::SinkAttentionGradS, "grad_sinks", all, op.operands[3], op.attributes));
+    builder.give(0, OpKind::SinkAttentionGradQ, "grad_q", all, op.attributes);
+    builder.give(1, OpKind::SinkAttentionGradK, "grad_k", all, op.attributes);
+    builder.give(2, OpKind::SinkAttentionGradV, "grad_v", all, op.attributes);
+    builder.give(3, OpKind::SinkAttentionGradS, "grad_sinks", all, op.attributes);
 }
 
 // Rotation as a product of complex numbers: x.float(), times, type_as (Meta's Llama, TorchTitan).

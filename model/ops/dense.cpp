@@ -27,13 +27,13 @@ void linearGradient(GradientBuilder& builder, const Op& op)
     const TensorId x = op.operands[0];
     const TensorId weight = op.operands[1];
     if (builder.wants(0))
-        builder.give(0, builder.add(OpKind::LinearGradX, "grad_x", { builder.dy(), weight }, x));
-    builder.give(1, builder.add(OpKind::LinearGradW, "grad_w", { builder.dy(), x }, weight));
+        builder.give(0, OpKind::LinearGradX, "grad_x", { builder.dy(), weight });
+    builder.give(1, OpKind::LinearGradW, "grad_w", { builder.dy(), x });
 }
 
 void embeddingGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(1, builder.add(OpKind::EmbeddingGrad, "grad_w", { builder.dy(), op.operands[0] }, op.operands[1]));
+    builder.give(1, OpKind::EmbeddingGrad, "grad_w", { builder.dy(), op.operands[0] });
 }
 
 const std::array kDenseOps {

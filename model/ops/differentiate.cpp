@@ -44,27 +44,17 @@ TensorId GradientBuilder::make(const std::string& name, TensorId like, bool grad
     return lastId(m_graph.tensors);
 }
 
-TensorId GradientBuilder::add(OpKind kind, const std::string& suffix, std::vector<TensorId> operands, TensorId like,
-                              const OpAttributes& attributes)
+void GradientBuilder::giveTo(TensorId tensor, OpKind kind, const std::string& suffix, std::vector<TensorId> operands,
+                             const OpAttributes& attributes)
 {
-    const std::string name = m_op->name;
-    const TensorId result = make("grad of " + m_graph.tensor(like).name + " from " + name, like, false);
-    m_graph.tensors.back().addendOf = like;
-    append(name + "." + suffix, kind, std::move(operands), result, attributes);
-    return result;
-}
-
-void GradientBuilder::give(std::size_t operand, TensorId gradient) { giveTo(m_op->operands[operand], gradient); }
-
-void GradientBuilder::giveTo(TensorId tensor, TensorId gradient)
-{
-    if (gradient == m_dy) { // passed on: no operation of its own, perhaps none at all in this segment yet
-        m_addends[tensor].push_back({ gradient, false, false, false });
-        return;
-    }
-    const OpDefinition& definition = definitionOf(m_graph.op(m_ops.back()).kind);
+    const TensorId gradient = make("grad of " + m_graph.tensor(tensor).name + " from " + m_op->name, tensor, false);
+    m_graph.tensors.back().addendOf = tensor;
+    append(m_op->name + "." + suffix, kind, std::move(operands), gradient, attributes);
+    const OpDefinition& definition = definitionOf(kind);
     m_addends[tensor].push_back({ gradient, true, definition.contracts, definition.moves });
 }
+
+void GradientBuilder::pass(std::size_t operand) { m_addends[m_op->operands[operand]].push_back({ m_dy, false, false, false }); }
 
 /// Whether a tensor is laid out as the residual stream is, which is where partial sums meet whole values.
 bool GradientBuilder::isStream(TensorId tensor) const
@@ -130,7 +120,7 @@ void GradientBuilder::differentiate(OpId id)
         definition.gradient(*this, op);
     } else if (m_dy != kNoTensor) {
         if (definition.passes)
-            give(0, m_dy);
+            pass(0);
         if (definition.gradient != nullptr)
             definition.gradient(*this, op);
     }

@@ -33,12 +33,17 @@ public:
     TensorId dy() const { return m_dy; }
     /// Whether the operand can have a gradient: it is no input.
     bool wants(std::size_t operand) const;
-    /// Adds an operation `OP.suffix` whose result looks like the tensor `like`.
-    TensorId add(OpKind kind, const std::string& suffix, std::vector<TensorId> operands, TensorId like,
-                 const OpAttributes& attributes = {});
-    /// An addend of the gradient of an operand.
-    void give(std::size_t operand, TensorId gradient);
-    void giveTo(TensorId tensor, TensorId gradient);
+    /// An addend of the gradient of a tensor, made by an operation `OP.suffix`. Its shape is the tensor's: rules leave some open.
+    void giveTo(TensorId tensor, OpKind kind, const std::string& suffix, std::vector<TensorId> operands,
+                const OpAttributes& attributes = {});
+    /// The same for an operand.
+    void give(std::size_t operand, OpKind kind, const std::string& suffix, std::vector<TensorId> operands,
+              const OpAttributes& attributes = {})
+    {
+        giveTo(m_op->operands[operand], kind, suffix, std::move(operands), attributes);
+    }
+    /// The gradient of the result is one of the operand.
+    void pass(std::size_t operand);
     /// The operation that wrote a tensor.
     const Op& producer(TensorId tensor) const { return m_graph.op(m_producer[tensor]); }
     const Graph& graph() const { return m_graph; }

@@ -16,31 +16,34 @@ void addGradient(GradientBuilder& builder, const Op& op)
 {
     const Graph& graph = builder.graph();
     const bool bias = graph.tensor(op.operands[1]).shape.size() < graph.tensor(op.result).shape.size();
-    builder.give(1, bias ? builder.add(OpKind::SumLeading, "grad_b", { builder.dy() }, op.operands[1]) : builder.dy());
+    if (bias)
+        builder.give(1, OpKind::SumLeading, "grad_b", { builder.dy() });
+    else
+        builder.pass(1);
 }
 
 void mulGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(OpKind::Mul, "grad_a", { builder.dy(), op.operands[1] }, op.operands[0]));
-    builder.give(1, builder.add(OpKind::Mul, "grad_b", { builder.dy(), op.operands[0] }, op.operands[1]));
+    builder.give(0, OpKind::Mul, "grad_a", { builder.dy(), op.operands[1] });
+    builder.give(1, OpKind::Mul, "grad_b", { builder.dy(), op.operands[0] });
 }
 
 template <OpKind Kind>
 void unaryGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(Kind, "grad", { builder.dy(), op.operands[0] }, op.operands[0], op.attributes));
+    builder.give(0, Kind, "grad", { builder.dy(), op.operands[0] }, op.attributes);
 }
 
 void scaleGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(OpKind::Scale, "grad", { builder.dy() }, op.operands[0], op.attributes));
+    builder.give(0, OpKind::Scale, "grad", { builder.dy() }, op.attributes);
 }
 
 void swigluGradient(GradientBuilder& builder, const Op& op)
 {
     const std::vector<TensorId> all { builder.dy(), op.operands[0], op.operands[1] };
-    builder.give(0, builder.add(OpKind::ClampedSwigluGradGate, "grad_gate", all, op.operands[0], op.attributes));
-    builder.give(1, builder.add(OpKind::ClampedSwigluGradUp, "grad_up", all, op.operands[1], op.attributes));
+    builder.give(0, OpKind::ClampedSwigluGradGate, "grad_gate", all, op.attributes);
+    builder.give(1, OpKind::ClampedSwigluGradUp, "grad_up", all, op.attributes);
 }
 
 double silu(const double* x, const OpAttributes&) { return x[0] / (1 + std::exp(-x[0])); }

@@ -39,21 +39,19 @@ GemmDims expertWeightGradient(const LocalShapes& local)
 
 void gatesGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(OpKind::TopKGatesGrad, "grad", { builder.dy(), op.operands[0] }, op.operands[0], op.attributes));
+    builder.give(0, OpKind::TopKGatesGrad, "grad", { builder.dy(), op.operands[0] }, op.attributes);
 }
 
 /// The correction bias is not trained by its gradient.
 void biasedGatesGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0,
-                 builder.add(OpKind::BiasedTopKGatesGrad, "grad", { builder.dy(), op.operands[0], op.operands[1] }, op.operands[0],
-                             op.attributes));
+    builder.give(0, OpKind::BiasedTopKGatesGrad, "grad", { builder.dy(), op.operands[0], op.operands[1] }, op.attributes);
 }
 
 /// Gates only choose here; their own gradient comes from the combination.
 void dispatchGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(OpKind::DispatchGrad, "grad_x", { builder.dy(), op.operands[1] }, op.operands[0]));
+    builder.give(0, OpKind::DispatchGrad, "grad_x", { builder.dy(), op.operands[1] });
 }
 
 void expertLinearGradient(GradientBuilder& builder, const Op& op)
@@ -62,20 +60,19 @@ void expertLinearGradient(GradientBuilder& builder, const Op& op)
     const TensorId x = op.operands[0];
     const TensorId weight = op.operands[1];
     const TensorId dy = builder.dy();
-    builder.give(0, builder.add(transposed ? OpKind::ExpertLinear : OpKind::ExpertLinearT, "grad_x", { dy, weight }, x));
-    builder.give(
-        1, builder.add(OpKind::ExpertLinearGradW, "grad_w", transposed ? std::vector { x, dy } : std::vector { dy, x }, weight));
+    builder.give(0, transposed ? OpKind::ExpertLinear : OpKind::ExpertLinearT, "grad_x", { dy, weight });
+    builder.give(1, OpKind::ExpertLinearGradW, "grad_w", transposed ? std::vector { x, dy } : std::vector { dy, x });
 }
 
-void expertBiasGradient(GradientBuilder& builder, const Op& op)
+void expertBiasGradient(GradientBuilder& builder, const Op&)
 {
-    builder.give(1, builder.add(OpKind::ExpertBiasGrad, "grad_b", { builder.dy() }, op.operands[1]));
+    builder.give(1, OpKind::ExpertBiasGrad, "grad_b", { builder.dy() });
 }
 
 void combineGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(OpKind::CombineGradY, "grad_y", { builder.dy(), op.operands[1] }, op.operands[0]));
-    builder.give(1, builder.add(OpKind::CombineGradGates, "grad_gates", { builder.dy(), op.operands[0] }, op.operands[1]));
+    builder.give(0, OpKind::CombineGradY, "grad_y", { builder.dy(), op.operands[1] });
+    builder.give(1, OpKind::CombineGradGates, "grad_gates", { builder.dy(), op.operands[0] });
 }
 
 // The best experts of the best groups.

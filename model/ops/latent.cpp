@@ -23,7 +23,7 @@ GemmDims headProduct(const LocalShapes& local)
 template <OpKind Kind>
 void backGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(Kind, "grad", { builder.dy() }, op.operands[0], op.attributes));
+    builder.give(0, Kind, "grad", { builder.dy() }, op.attributes);
 }
 
 OpAttributes from(const Op& op, std::int64_t first)
@@ -37,16 +37,16 @@ OpAttributes from(const Op& op, std::int64_t first)
 void joinLastGradient(GradientBuilder& builder, const Op& op)
 {
     const std::int64_t width = builder.graph().tensor(op.operands[0]).shape.back();
-    builder.give(0, builder.add(OpKind::SliceLast, "grad_a", { builder.dy() }, op.operands[0], from(op, 0)));
-    builder.give(1, builder.add(OpKind::SliceLast, "grad_b", { builder.dy() }, op.operands[1], from(op, width)));
+    builder.give(0, OpKind::SliceLast, "grad_a", { builder.dy() }, from(op, 0));
+    builder.give(1, OpKind::SliceLast, "grad_b", { builder.dy() }, from(op, width));
 }
 
 /// The part that went to every head gets the sum over the heads.
 void joinKeysGradient(GradientBuilder& builder, const Op& op)
 {
     const std::int64_t width = builder.graph().tensor(op.operands[0]).shape.back();
-    builder.give(0, builder.add(OpKind::SliceLast, "grad_a", { builder.dy() }, op.operands[0], from(op, 0)));
-    builder.give(1, builder.add(OpKind::SumHeads, "grad_b", { builder.dy() }, op.operands[1], from(op, width)));
+    builder.give(0, OpKind::SliceLast, "grad_a", { builder.dy() }, from(op, 0));
+    builder.give(1, OpKind::SumHeads, "grad_b", { builder.dy() }, from(op, width));
 }
 
 // m of n elements, from `first` on.

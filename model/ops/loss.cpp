@@ -14,8 +14,7 @@ void tokenLossGradient(GradientBuilder& builder, const Op& op)
 {
     const Op& target = builder.producer(op.operands[2]);
     const TensorId logits = target.operands[0];
-    builder.giveTo(logits,
-                   builder.add(OpKind::LogitGrad, "grad", { logits, op.operands[0], op.operands[1], target.operands[1] }, logits));
+    builder.giveTo(logits, OpKind::LogitGrad, "grad", { logits, op.operands[0], op.operands[1], target.operands[1] });
 }
 
 // F.cross_entropy(logits.float(), …): the cast, log_softmax; backward the gradients of both over a tensor of zeros with the

@@ -13,16 +13,16 @@ void rmsNormGradient(GradientBuilder& builder, const Op& op)
 {
     const TensorId x = op.operands[0];
     const TensorId weight = op.operands[1];
-    builder.give(0, builder.add(OpKind::RmsNormGradX, "grad_x", { builder.dy(), x, weight }, x, op.attributes));
-    builder.give(1, builder.add(OpKind::RmsNormGradW, "grad_w", { builder.dy(), x }, weight, op.attributes));
+    builder.give(0, OpKind::RmsNormGradX, "grad_x", { builder.dy(), x, weight }, op.attributes);
+    builder.give(1, OpKind::RmsNormGradW, "grad_w", { builder.dy(), x }, op.attributes);
 }
 
 void layerNormGradient(GradientBuilder& builder, const Op& op)
 {
     const TensorId x = op.operands[0];
-    builder.give(0, builder.add(OpKind::LayerNormGradX, "grad_x", { builder.dy(), x, op.operands[1] }, x, op.attributes));
-    builder.give(1, builder.add(OpKind::LayerNormGradW, "grad_w", { builder.dy(), x }, op.operands[1], op.attributes));
-    builder.give(2, builder.add(OpKind::SumLeading, "grad_b", { builder.dy() }, op.operands[2]));
+    builder.give(0, OpKind::LayerNormGradX, "grad_x", { builder.dy(), x, op.operands[1] }, op.attributes);
+    builder.give(1, OpKind::LayerNormGradW, "grad_w", { builder.dy(), x }, op.attributes);
+    builder.give(2, OpKind::SumLeading, "grad_b", { builder.dy() });
 }
 
 // As x.float(), pow(2), mean, rsqrt, times x, type_as, times weight (torch.nn.RMSNorm without a fused kernel; TorchTitan's own):

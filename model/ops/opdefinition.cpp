@@ -71,10 +71,13 @@ const ShardingRule& ruleOf(OpKind kind)
 
 Status verifyOp(const Graph& graph, const Op& op)
 {
-    std::vector<Shape> operands;
-    for (const TensorId operand : op.operands)
-        operands.push_back(graph.tensor(operand).shape);
-    return ruleOf(op.kind).shapes().verify(opKindName(op.kind), operands, graph.tensor(op.result).shape, op.attributes);
+    return ruleOf(op.kind).shapes().verify(opKindName(op.kind), OperandShapes(graph, op), graph.tensor(op.result).shape,
+                                           op.attributes);
+}
+
+Result<Shape> resultShape(const Graph& graph, const Op& op, std::span<const OpenSize> open)
+{
+    return ruleOf(op.kind).shapes().resultOf(op.name, OperandShapes(graph, op), op.attributes, open);
 }
 
 } // namespace shardboard

@@ -7,6 +7,7 @@
 #include "model/core/result.h"
 #include "model/cost/kernelwork.h"
 #include "model/ops/graph.h"
+#include "model/ops/shaperule.h"
 
 #include <span>
 #include <string_view>
@@ -90,6 +91,9 @@ const ShardingRule& ruleOf(OpKind kind);
 /// Whether the number and shapes of operands, the shape of the result, and the attributes are those of the operation's rule. The
 /// error names the operation, the operand, and its shape.
 Status verifyOp(const Graph& graph, const Op& op);
+/// The shape that the rule gives the operation's result, which need not be there yet. `open` has the sizes that only the caller
+/// knows. The error names the operation and what does not fit.
+Result<Shape> resultShape(const Graph& graph, const Op& op, std::span<const OpenSize> open = {});
 /// All kinds, in the order of OpKind.
 const std::vector<const OpDefinition*>& allDefinitions();
 

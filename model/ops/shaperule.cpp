@@ -4,12 +4,15 @@
 #include "model/text/text.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 namespace shardboard {
 
 namespace {
+
+constexpr OpAttributes kUsual;
 
 bool isNumber(std::string_view name) { return parseInteger(name).has_value(); }
 
@@ -60,6 +63,14 @@ Result<ShapeRule::Side> ShapeRule::parseSide(std::string_view text)
     return side;
 }
 
+std::size_t ShapeRule::nameIndex(std::string_view name)
+{
+    const auto known = std::find(m_names.begin(), m_names.end(), name);
+    if (known == m_names.end())
+        m_names.emplace_back(name);
+    return static_cast<std::size_t>(std::find(m_names.begin(), m_names.end(), name) - m_names.begin());
+}
+
 ShapeRule::Sum ShapeRule::parseSum(std::string_view text)
 {
     Sum sum;
@@ -69,10 +80,49 @@ ShapeRule::Sum ShapeRule::parseSum(std::string_view text)
             if (const auto number = parseInteger(factor))
                 term.number *= static_cast<double>(*number);
             else
-                term.names.emplace_back(factor);
+                term.names.push_back(nameIndex(factor));
         sum.push_back(std::move(term));
     }
     return sum;
+}
+
+void ShapeRule::note(Relation& relation)
+{
+    std::uint32_t twice = 0;
+    for (const Sum* sum : { &relation.left, &relation.right })
+        for (const Term& term : *sum)
+            for (const std::size_t name : term.names) {
+                const std::uint32_t bit = std::uint32_t { 1 } << name;
+                twice |= relation.names & bit;
+                relation.names |= bit;
+            }
+    relation.once = relation.names & ~twice;
+}
+
+void ShapeRule::place(Side& side)
+{
+    for (Dim& dim : side.dims) {
+        if (const auto number = parseInteger(dim.name); number && dim.unit.empty()) {
+            dim.number = static_cast<double>(*number);
+            continue;
+        }
+        if (dim.unit.empty()) {
+            dim.size = static_cast<int>(nameIndex(dim.name));
+            continue;
+        }
+        const std::string text = dim.name + "*" + dim.unit;
+        auto product =
+            std::find_if(m_products.begin(), m_products.end(), [&text](const Relation& known) { return known.text == text; });
+        if (product == m_products.end()) {
+            Relation relation;
+            relation.text = text;
+            relation.sign = "=";
+            relation.left = parseSum(text);
+            relation.right = { Term { 1, { m_names.size() + m_products.size() } } };
+            product = m_products.insert(product, std::move(relation));
+        }
+        dim.size = static_cast<int>(product->right.front().names.front());
+    }
 }
 
 Result<ShapeRule> ShapeRule::parse(std::string_view shapes, std::string_view where)
@@ -83,10 +133,6 @@ Result<ShapeRule> ShapeRule::parse(std::string_view shapes, std::string_view whe
     const auto arrow = text.find("->");
     if (arrow == text.npos)
         return mistake(text, "it starts with the dims of the operands, an arrow, and those of the result");
-    const auto add = [&rule](const std::string& name) {
-        if (!name.empty() && !isNumber(name) && std::find(rule.m_names.begin(), rule.m_names.end(), name) == rule.m_names.end())
-            rule.m_names.push_back(name);
-    };
     for (const std::string_view part : split(text.substr(0, arrow), ',')) {
         auto side = parseSide(part);
         if (!side.ok())
@@ -97,32 +143,47 @@ Result<ShapeRule> ShapeRule::parse(std::string_view shapes, std::string_view whe
     if (!result.ok())
         return result.error();
     rule.m_result = std::move(result).value();
-    const auto addAll = [&add](const Side& side) {
-        for (const Dim& dim : side.dims) {
-            add(dim.name);
-            add(dim.unit);
-        }
+    const auto addNames = [&rule](const Side& side) {
+        for (const Dim& dim : side.dims)
+            for (const std::string& name : { dim.name, dim.unit })
+                if (!name.empty() && !isNumber(name))
+                    rule.nameIndex(name);
     };
-    std::for_each(rule.m_operands.begin(), rule.m_operands.end(), addAll);
-    addAll(rule.m_result);
+    std::for_each(rule.m_operands.begin(), rule.m_operands.end(), addNames);
+    addNames(rule.m_result);
     for (const std::string_view part : split(where, ',')) {
         if (part.empty())
             continue;
-        Relation relation { std::string(part), {}, {}, {} };
+        Relation relation;
+        relation.text = part;
+        std::string_view left = part;
+        std::string_view right;
         for (const std::string_view sign : { "<=", "<", "=", "|" })
             if (const auto at = part.find(sign); relation.sign.empty() && at != part.npos) {
                 relation.sign = sign;
-                relation.right = parseSum(part.substr(at + sign.size()));
-                relation.left = parseSum(part.substr(0, at));
+                left = part.substr(0, at);
+                right = part.substr(at + sign.size());
             }
-        if (relation.sign.empty())
-            relation.left = parseSum(part);
-        for (const Sum* sum : { &relation.left, &relation.right })
-            for (const Term& term : *sum)
-                for (const std::string& name : term.names)
-                    add(name);
+        relation.left = rule.parseSum(left);
+        if (!relation.sign.empty())
+            relation.right = rule.parseSum(right);
+        const auto isDim = [&rule](const Term& term) {
+            return !term.names.empty() && !rule.m_names[term.names.front()].starts_with('@');
+        };
+        relation.exactness = relation.sign == "<=" && relation.right.front().names.empty() && isDim(relation.left.front());
         rule.m_relations.push_back(std::move(relation));
     }
+    std::for_each(rule.m_operands.begin(), rule.m_operands.end(), [&rule](Side& side) { rule.place(side); });
+    rule.place(rule.m_result);
+    if (rule.m_operands.size() > OperandShapes::kMost || rule.m_names.size() + rule.m_products.size() > Sizes::kMost)
+        return mistake(text, "it has more operands or names than there is room for");
+    for (std::vector<Relation>* relations : { &rule.m_relations, &rule.m_products })
+        std::for_each(relations->begin(), relations->end(), note);
+    if (std::any_of(rule.m_names.begin(), rule.m_names.end(), [](const std::string& name) { return name.starts_with('@'); }))
+        visitAttributes(kUsual, [&rule](const char* name, const auto&, const auto&) {
+            const auto known = std::find(rule.m_names.begin(), rule.m_names.end(), std::string("@") + name);
+            rule.m_attributes.push_back(known == rule.m_names.end() ? -1 : static_cast<int>(known - rule.m_names.begin()));
+        });
     return rule;
 }
 
@@ -131,56 +192,46 @@ double ShapeRule::valueOf(const Sum& sum, const Sizes& sizes)
     double out = 0;
     for (const Term& term : sum) {
         double product = term.number;
-        for (const std::string& name : term.names)
-            product *= sizes.at(name);
+        for (const std::size_t name : term.names)
+            product *= sizes[name];
         out += product;
     }
     return out;
 }
 
-bool ShapeRule::solve(Sizes& sizes, const std::vector<Relation>& relations)
+bool ShapeRule::solve(Sizes& sizes) const
 {
     for (bool more = true; more;) {
         more = false;
-        for (const Relation& relation : relations) {
-            std::string unknown;
-            int count = 0;
-            for (const Sum* sum : { &relation.left, &relation.right })
-                for (const Term& term : *sum)
-                    for (const std::string& name : term.names)
-                        if (!sizes.contains(name)) {
-                            unknown = name;
-                            ++count;
-                        }
-            if (relation.sign != "=" || count != 1)
-                continue;
-            // Both sides are linear in what is not known.
-            const auto difference = [&](double value) {
-                sizes[unknown] = value;
-                return valueOf(relation.left, sizes) - valueOf(relation.right, sizes);
-            };
-            const double atZero = difference(0);
-            const double size = -atZero / (difference(1) - atZero);
-            if (!unknown.starts_with('@') && !(size >= 1 && size == std::floor(size) && std::isfinite(size)))
-                return false;
-            sizes[unknown] = size;
-            more = true;
-        }
+        for (const std::vector<Relation>* relations : { &m_relations, &m_products })
+            for (const Relation& relation : *relations) {
+                const std::uint32_t unknown = relation.names & ~sizes.known();
+                if (!std::has_single_bit(unknown) || (unknown & relation.once) == 0 || relation.sign != "=")
+                    continue;
+                const auto name = static_cast<std::size_t>(std::countr_zero(unknown));
+                // Both sides are linear in what is not known.
+                const auto difference = [&](double value) {
+                    sizes.set(name, value);
+                    return valueOf(relation.left, sizes) - valueOf(relation.right, sizes);
+                };
+                const double atZero = difference(0);
+                const double size = -atZero / (difference(1) - atZero);
+                const bool isAttribute = name < m_names.size() && m_names[name].starts_with('@');
+                if (!isAttribute && !(size >= 1 && size == std::floor(size) && std::isfinite(size)))
+                    return false;
+                sizes.set(name, size);
+                more = true;
+            }
     }
     return true;
 }
 
-const ShapeRule::Relation* ShapeRule::broken(const Sizes& sizes) const
+const ShapeRule::Relation* ShapeRule::broken(const Sizes& sizes, bool exactly) const
 {
     for (const Relation& relation : m_relations) {
-        const auto known = [&sizes](const Sum& sum) {
-            return std::all_of(sum.begin(), sum.end(), [&](const Term& term) {
-                return std::all_of(term.names.begin(), term.names.end(), [&](const auto& name) { return sizes.contains(name); });
-            });
-        };
-        if (relation.sign.empty())
+        if ((relation.exactness && !exactly) || relation.sign.empty())
             continue;
-        if (!known(relation.left) || !known(relation.right))
+        if ((relation.names & ~sizes.known()) != 0)
             return &relation;
         const double left = valueOf(relation.left, sizes);
         const double right = valueOf(relation.right, sizes);
@@ -193,135 +244,154 @@ const ShapeRule::Relation* ShapeRule::broken(const Sizes& sizes) const
     return nullptr;
 }
 
-std::optional<Shape> ShapeRule::shapeOf(const Side& side, const Sizes& sizes)
+std::optional<Shape> ShapeRule::shapeOf(const Side& side, const Sizes& sizes, std::span<const std::int64_t> leading)
 {
     Shape out;
+    out.reserve(leading.size() + side.dims.size());
+    out.assign(leading.begin(), leading.end());
     for (const Dim& dim : side.dims) {
-        double size = 1;
-        for (const std::string& name : { dim.name, dim.unit }) {
-            const auto number = parseInteger(name);
-            const auto known = sizes.find(name);
-            if (!name.empty() && !number && known == sizes.end())
-                return std::nullopt;
-            size *= number ? static_cast<double>(*number) : known != sizes.end() ? known->second : 1;
-        }
-        out.push_back(static_cast<std::int64_t>(size));
+        if (dim.size >= 0 && !sizes.contains(static_cast<std::size_t>(dim.size)))
+            return std::nullopt;
+        out.push_back(static_cast<std::int64_t>(dim.size < 0 ? dim.number : sizes[static_cast<std::size_t>(dim.size)]));
     }
     return out;
 }
 
 /// The rule laid on certain shapes.
 struct ShapeRule::Matching {
+    const ShapeRule& rule;
     Sizes sizes;
-    std::optional<Shape> leading {};
-    std::optional<Shape> first {}; ///< what `~` stands for
-    std::vector<Relation> products {}; ///< dims of several names
+    std::optional<std::span<const std::int64_t>> leading {};
+    const Shape* first = nullptr; ///< what `~` stands for
     std::string wrong {}; ///< what does not match
 
-    Matching(const ShapeRule& rule, const OpAttributes& attributes)
+    Matching(const ShapeRule& of, const OpAttributes& attributes)
+        : rule(of)
     {
-        visitAttributes(attributes, [&](const char* name, const auto& value, const auto&) {
-            if (const std::string known = std::string("@") + name;
-                std::find(rule.m_names.begin(), rule.m_names.end(), known) != rule.m_names.end())
-                sizes[known] = static_cast<double>(value);
+        if (rule.m_attributes.empty())
+            return;
+        visitAttributes(attributes, [this, place = rule.m_attributes.begin()](const char*, const auto& value, const auto&) mutable {
+            if (*place >= 0)
+                sizes.set(static_cast<std::size_t>(*place), static_cast<double>(value));
+            ++place;
         });
     }
 
     bool match(const Side& side, const Shape& shape)
     {
         if (side.broadcast) {
-            if (!first)
-                first = shape;
-            if (&side == result ? shape == *first : broadcasts(shape, *first))
+            if (first == nullptr)
+                first = &shape;
+            if (&side == &rule.m_result ? shape == *first : broadcasts(shape, *first))
                 return true;
             wrong = shapeText(*first) + " is what it goes with";
             return false;
         }
-        if (shape.size() < side.dims.size() || (!side.leading && shape.size() != side.dims.size())) {
-            wrong = "it has " + std::to_string(side.dims.size()) + (side.leading ? " dims or more" : " dims");
+        const std::size_t named = side.dims.size();
+        if (shape.size() < named || (!side.leading && shape.size() != named)) {
+            wrong = "it has " + std::to_string(named) + (side.leading ? " dims or more" : " dims");
             return false;
         }
-        const auto named = shape.end() - static_cast<std::ptrdiff_t>(side.dims.size());
+        const std::span<const std::int64_t> before(shape.data(), shape.size() - named);
         if (side.leading) {
-            const Shape before(shape.begin(), named);
             if (!leading)
                 leading = before;
-            if (before != *leading) {
-                wrong = "its first dims are " + shapeText(*leading);
+            if (!std::equal(before.begin(), before.end(), leading->begin(), leading->end())) {
+                wrong = "its first dims are " + shapeText(Shape(leading->begin(), leading->end()));
                 return false;
             }
         }
-        return std::equal(side.dims.begin(), side.dims.end(), named,
-                          [this](const Dim& dim, std::int64_t size) { return match(dim, static_cast<double>(size)); });
+        for (std::size_t i = 0; i < named; ++i)
+            if (!match(side.dims[i], static_cast<double>(shape[before.size() + i])))
+                return false;
+        return true;
     }
-
-    const Side* result = nullptr;
 
 private:
     bool match(const Dim& dim, double size)
     {
-        if (!dim.unit.empty()) {
-            const std::string text = dim.name + "*" + dim.unit;
-            products.push_back({ text, "=", parseSum(text), { Term { size } } });
-            return true;
-        }
-        const auto number = parseInteger(dim.name);
-        const double wanted = number ? static_cast<double>(*number) : sizes.emplace(dim.name, size).first->second;
+        const auto place = static_cast<std::size_t>(dim.size);
+        if (dim.size >= 0 && !sizes.contains(place))
+            sizes.set(place, size);
+        const double wanted = dim.size < 0 ? dim.number : sizes[place];
         if (wanted != size)
-            wrong = (number ? "a dim" : dim.name) + std::string(" is ") + std::to_string(static_cast<std::int64_t>(wanted));
+            wrong = (dim.size < 0           ? "a dim"
+                         : dim.unit.empty() ? dim.name
+                                            : dim.name + "*" + dim.unit)
+                + " is " + std::to_string(static_cast<std::int64_t>(wanted));
         return wanted == size;
     }
 };
 
-Status ShapeRule::verify(const std::string& what, const std::vector<Shape>& operands, const Shape& result,
-                         const OpAttributes& attributes) const
+Status ShapeRule::match(Matching& matching, const std::string& what, const OperandShapes& operands) const
 {
-    const std::string fix = "give it the shapes " + m_text;
     if (operands.size() != m_operands.size())
         return inputError(what, "it has " + std::to_string(operands.size()) + " operands, not " + std::to_string(m_operands.size()),
-                          fix);
-    Matching matching(*this, attributes);
-    matching.result = &m_result;
-    std::string all;
-    for (std::size_t i = 0; i <= operands.size(); ++i) {
-        const Side& side = i < operands.size() ? m_operands[i] : m_result;
-        const Shape& shape = i < operands.size() ? operands[i] : result;
-        const std::string name = i < operands.size() ? side.name : "its result";
-        if (!matching.match(side, shape))
-            return inputError(what, name + " of shape " + shapeText(shape) + " does not fit: " + matching.wrong, fix);
-        all += (all.empty() ? "" : ", ") + name + " of shape " + shapeText(shape);
-    }
-    for (const auto& [name, value] : matching.sizes)
-        if (name.starts_with('@') && !(std::fabs(value) <= double { std::numeric_limits<float>::max() }))
-            return inputError(what, "its attribute " + name.substr(1) + " is not a finite number",
-                              "give it one that float32 holds");
-    std::vector<Relation> equations = m_relations;
-    equations.insert(equations.end(), matching.products.begin(), matching.products.end());
-    const bool whole = solve(matching.sizes, equations);
-    for (const Relation& product : matching.products)
-        if (!whole || valueOf(product.left, matching.sizes) != valueOf(product.right, matching.sizes))
-            return inputError(what, all + " do not fit: " + product.text + " is another size", fix);
-    if (const Relation* relation = broken(matching.sizes))
-        return inputError(what, all + " do not fit", "see that " + relation->text + " in " + m_text);
+                          fix());
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        if (!matching.match(m_operands[i], operands[i]))
+            return inputError(what, m_operands[i].name + " of shape " + shapeText(operands[i]) + " does not fit: " + matching.wrong,
+                              fix());
     return done();
 }
 
-std::optional<Shape> ShapeRule::resultOf(const std::vector<Shape>& operands, const OpAttributes& attributes) const
+Status ShapeRule::settle(Matching& matching, const std::string& what, const OperandShapes& operands, const Shape* result) const
+{
+    const auto misfit = [&](const std::string& why, const std::string& fix) {
+        std::string all;
+        for (std::size_t i = 0; i < operands.size(); ++i)
+            all += (i == 0 ? "" : ", ") + m_operands[i].name + " of shape " + shapeText(operands[i]);
+        return inputError(
+            what, all + (result != nullptr ? ", its result of shape " + shapeText(*result) : "") + " do not fit" + why, fix);
+    };
+    const std::uint32_t given = matching.sizes.known();
+    const bool whole = solve(matching.sizes);
+    for (const Relation& product : m_products) {
+        const std::size_t size = product.right.front().names.front();
+        if ((given >> size & 1) != 0
+            && (!whole || (product.names & ~matching.sizes.known()) != 0
+                || valueOf(product.left, matching.sizes) != matching.sizes[size]))
+            return misfit(": " + product.text + " is another size", fix());
+    }
+    if (const Relation* relation = broken(matching.sizes, result != nullptr))
+        return misfit("", "see that " + relation->text + " in " + m_text);
+    return done();
+}
+
+Status ShapeRule::verify(const std::string& what, const OperandShapes& operands, const Shape& result,
+                         const OpAttributes& attributes) const
 {
     Matching matching(*this, attributes);
-    for (std::size_t i = 0; i < operands.size(); ++i)
-        if (i >= m_operands.size() || !matching.match(m_operands[i], operands[i]))
-            return std::nullopt;
-    std::vector<Relation> equations = m_relations;
-    equations.insert(equations.end(), matching.products.begin(), matching.products.end());
-    if (!solve(matching.sizes, equations))
-        return std::nullopt;
+    if (auto status = match(matching, what, operands); !status.ok())
+        return status;
+    if (!matching.match(m_result, result))
+        return inputError(what, "its result of shape " + shapeText(result) + " does not fit: " + matching.wrong, fix());
+    for (const int attribute : m_attributes)
+        if (attribute >= 0
+            && !(std::fabs(matching.sizes[static_cast<std::size_t>(attribute)]) <= double { std::numeric_limits<float>::max() }))
+            return inputError(what,
+                              "its attribute " + m_names[static_cast<std::size_t>(attribute)].substr(1) + " is not a finite number",
+                              "give it one that float32 holds");
+    return settle(matching, what, operands, &result);
+}
+
+Result<Shape> ShapeRule::resultOf(const std::string& what, const OperandShapes& operands, const OpAttributes& attributes,
+                                  std::span<const OpenSize> open) const
+{
+    Matching matching(*this, attributes);
+    for (const auto& [name, size] : open)
+        if (const auto known = std::find(m_names.begin(), m_names.end(), name); known != m_names.end())
+            matching.sizes.set(static_cast<std::size_t>(known - m_names.begin()), static_cast<double>(size));
+    if (auto status = match(matching, what, operands); !status.ok())
+        return status.error();
+    if (auto status = settle(matching, what, operands, nullptr); !status.ok())
+        return status.error();
     if (m_result.broadcast)
-        return matching.first;
-    auto named = shapeOf(m_result, matching.sizes);
-    if (named && m_result.leading && matching.leading)
-        named->insert(named->begin(), matching.leading->begin(), matching.leading->end());
-    return named;
+        return *matching.first;
+    auto shape = shapeOf(m_result, matching.sizes, m_result.leading ? *matching.leading : std::span<const std::int64_t> {});
+    if (!shape)
+        return inputError(what, "its operands do not tell its result", "give the other sizes of " + m_text);
+    return std::move(*shape);
 }
 
 } // namespace shardboard
