@@ -106,10 +106,9 @@ void ShapeRule::place(Side& side)
             dim.number = static_cast<double>(*number);
             continue;
         }
-        if (dim.unit.empty()) {
-            dim.size = static_cast<int>(nameIndex(dim.name));
+        dim.factor = dim.size = static_cast<int>(nameIndex(dim.name));
+        if (dim.unit.empty())
             continue;
-        }
         const std::string text = dim.name + "*" + dim.unit;
         auto product =
             std::find_if(m_products.begin(), m_products.end(), [&text](const Relation& known) { return known.text == text; });

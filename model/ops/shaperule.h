@@ -69,8 +69,9 @@ public:
         std::string name; ///< or a number
         std::string unit; ///< `d` of `h*d`
         bool whole = false; ///< with a `!`
-        int size = -1; ///< where Sizes has it, or -1 for a number:
+        int factor = -1; ///< the place of `name` in names(), or -1 for a number:
         double number = 0;
+        int size = -1; ///< where Sizes has it: that of the name, or of the product
     };
     struct Side { ///< an operand or the result
         std::string name; ///< `weight`; empty where none is given

@@ -43,7 +43,8 @@ Result<ShardingRule> ShardingRule::parse(std::string_view text, std::string_view
             continue;
         }
         if (all.size() == 2 && all[0] == "first") {
-            rule.m_first.push_back(all[1]);
+            const auto& names = rule.m_shapes.names();
+            rule.m_first.push_back(static_cast<int>(std::find(names.begin(), names.end(), all[1]) - names.begin()));
             continue;
         }
         auto pattern = RowPattern::parse(clause, attributes, reasons);
@@ -58,8 +59,13 @@ Result<ShardingRule> ShardingRule::parse(std::string_view text, std::string_view
 
 /// The rule for certain shapes: which factor every dim belongs to.
 struct ShardingRule::Expansion {
+    /// A name's place in the rule's names; dims without a name come after them.
+    using Factor = int;
+    static constexpr Factor kUncut = -1;
+    static constexpr Factor kLeading = 1000;
+    static constexpr Factor kBroadcast = 2000;
     struct Place {
-        std::string factor; ///< empty: not cut
+        Factor factor = kUncut;
         bool units = false;
     };
     using Places = std::vector<Place>;
@@ -85,7 +91,7 @@ struct ShardingRule::Expansion {
         Places out;
         if (side.broadcast) {
             for (std::size_t dim = 0; dim < shape.size(); ++dim) // counted from the result's left
-                out.push_back({ shape[dim] == 1 ? std::string() : "~" + std::to_string(dim + rank - shape.size()), false });
+                out.push_back({ shape[dim] == 1 ? kUncut : kBroadcast + static_cast<Factor>(dim + rank - shape.size()), false });
             fits = fits && shape.size() <= rank;
             return out;
         }
@@ -99,14 +105,14 @@ struct ShardingRule::Expansion {
             fits = fits && (!leading || *leading == count);
             leading = count;
             for (std::size_t dim = 0; dim < count; ++dim)
-                out.push_back({ "." + std::to_string(dim), false });
+                out.push_back({ kLeading + static_cast<Factor>(dim), false });
         }
         for (const ShapeRule::Dim& dim : side.dims)
-            out.push_back({ dim.whole && dim.unit.empty() ? std::string() : dim.name, !dim.unit.empty() });
+            out.push_back({ dim.whole && dim.unit.empty() ? kUncut : dim.factor, !dim.unit.empty() });
         return out;
     }
 
-    static int dimOf(const Places& places, const std::string& factor)
+    static int dimOf(const Places& places, Factor factor)
     {
         for (std::size_t dim = 0; dim < places.size(); ++dim)
             if (places[dim].factor == factor)
@@ -115,14 +121,14 @@ struct ShardingRule::Expansion {
     }
 
     /// All factors in the order of their rows.
-    std::vector<std::string> factors(const std::vector<std::string>& first) const
+    std::vector<Factor> factors(const std::vector<Factor>& first) const
     {
-        std::vector<std::string> out;
-        const auto add = [&](const std::string& factor) {
-            if (!factor.empty() && std::find(out.begin(), out.end(), factor) == out.end())
+        std::vector<Factor> out;
+        const auto add = [&](Factor factor) {
+            if (factor != kUncut && std::find(out.begin(), out.end(), factor) == out.end())
                 out.push_back(factor);
         };
-        for (const std::string& factor : first)
+        for (const Factor factor : first)
             add(factor);
         for (const Place& place : result)
             add(place.factor);
@@ -182,7 +188,7 @@ bool ShardingRule::expandDims(const PatternScope& scope, std::vector<Row>& rows)
     if (!expansion.fits)
         return false;
     const auto at = [](int dim) { return static_cast<std::size_t>(dim); };
-    for (const std::string& factor : expansion.factors(m_first)) {
+    for (const Expansion::Factor factor : expansion.factors(m_first)) {
         Row row;
         int unitOperand = -1; // the operand with the dim made of units, and how many units there are
         std::int64_t units = 0;
@@ -209,7 +215,7 @@ bool ShardingRule::expandDims(const PatternScope& scope, std::vector<Row>& rows)
         if (unitElements > 0 && units > 0 && unitOperand >= 0) {
             // Our profile cuts such a dim in whole units where their number does not divide; MAX knows no such cut.
             const Placement& cut = row.operands[at(unitOperand)];
-            row.conditions.push_back({ unitOperand, cut.dim, units, std::to_string(units) + " " + factor,
+            row.conditions.push_back({ unitOperand, cut.dim, units, std::to_string(units) + " " + m_shapes.names()[at(factor)],
                                        scope.profile == PickerProfile::Shardboard ? unitElements / units : 0 });
             for (FusedDim& fused : row.fused)
                 fused.unitElements = unitElements / units;

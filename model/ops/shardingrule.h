@@ -48,7 +48,7 @@ private:
     bool expandDims(const PatternScope& scope, std::vector<Row>& rows) const;
 
     ShapeRule m_shapes; ///< without operands where the rule has no dims
-    std::vector<std::string> m_first;
+    std::vector<int> m_first; ///< places of names
     PartialReduce m_reduce = PartialReduce::Sum;
     std::vector<RowPattern> m_patterns;
 };
