@@ -90,7 +90,7 @@ std::map<std::string, Value> answers(const Graph& graph, const Program& program,
         const Shape& shape = graph.tensor(op.result).shape;
         Value cached;
         ReferenceInputs inputs;
-        if (op.kind == OpKind::KvAppend) {
+        if (definitionOf(op.kind).appends) {
             cached = madeUp(maker.cacheOf(op.result, 0), shape);
             inputs.cached = &cached;
         }

@@ -3,6 +3,7 @@
 
 #include "engine/machine/index.h"
 #include "engine/ops/expertwork.h"
+#include "model/ops/opdefinition.h"
 
 #include <cmath>
 
@@ -304,7 +305,7 @@ BodyWork<LossBody> lossWork(const OpCall& call, const Sharded& result)
 BodyWork<GateBody> gateWork(const OpCall& call, const Sharded& result)
 {
     const OpAttributes& attributes = call.attributes;
-    const std::size_t logits = call.kind == OpKind::TopKGatesGrad || call.kind == OpKind::BiasedTopKGatesGrad ? 1 : 0;
+    const std::size_t logits = static_cast<std::size_t>(definitionOf(call.kind).chosenFrom);
     GateBody body;
     body.experts = static_cast<std::int32_t>(result.shape().back());
     body.k = static_cast<std::int32_t>(attributes.chosen);

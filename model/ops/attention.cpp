@@ -108,7 +108,8 @@ const std::array kAttentionOps {
                    .name = "kv_append",
                    .rule = "x [b s! heads d!] -> [b c! heads d!]",
                    .where = "s <= c",
-                   .group = OpGroup::Attention },
+                   .group = OpGroup::Attention,
+                   .appends = true },
     // Where there are fewer KV heads than devices every device has all of them.
     OpDefinition { .kind = OpKind::Attention,
                    .name = "attention",
@@ -127,7 +128,8 @@ const std::array kAttentionOps {
                            " ; S1 S1 R R -> S1 ours ; S1 S1 S1 S1 -> S1 ours ring 2 3",
                    .where = kAttended,
                    .group = OpGroup::Attention,
-                   .flops = attentionGradientFlops },
+                   .flops = attentionGradientFlops,
+                   .makesScoresAgain = true },
     // Where every device has all KV heads, its query heads give a part of the sum.
     OpDefinition { .kind = OpKind::AttentionGradK,
                    .name = "attention_grad_k",
@@ -163,7 +165,8 @@ const std::array kAttentionOps {
                            " ; S1 S1 R R R -> S1 ours ; S1 S1 S1 S1 R -> S1 ours ring 2 3",
                    .where = kAttended,
                    .group = OpGroup::Attention,
-                   .flops = attentionGradientFlops },
+                   .flops = attentionGradientFlops,
+                   .makesScoresAgain = true },
     OpDefinition { .kind = OpKind::SinkAttentionGradK,
                    .name = "sink_attention_grad_k",
                    .rule = "dy [b s! h! e!], q [b s! h! d!], k [b c! k! d!], v [b c! k! w!], sinks [h!] -> [b c! k! d!]"

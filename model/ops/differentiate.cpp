@@ -56,16 +56,6 @@ void GradientBuilder::giveTo(TensorId tensor, OpKind kind, const std::string& su
 
 void GradientBuilder::pass(std::size_t operand) { m_addends[m_op->operands[operand]].push_back({ m_dy, false, false, false }); }
 
-/// Whether a tensor is laid out as the residual stream is, which is where partial sums meet whole values.
-bool GradientBuilder::isStream(TensorId tensor) const
-{
-    const Segment& segment = m_graph.segment(m_graph.entry(tensor).segment);
-    const TensorId stream = segment.carryIn != kNoTensor ? segment.carryIn : segment.carryOut;
-    return stream == kNoTensor
-        || (m_graph.tensor(tensor).shape == m_graph.tensor(stream).shape
-            && m_graph.tensor(tensor).dimLabels == m_graph.tensor(stream).dimLabels);
-}
-
 /// Adds up the addends of a gradient in the order in which they came, but those that may be partial sums before the others, so
 /// that they are reduced once.
 TensorId GradientBuilder::sum(TensorId of, std::vector<Addend>& addends)
@@ -90,8 +80,9 @@ TensorId GradientBuilder::total(TensorId of)
     if (found == m_addends.end())
         return kNoTensor;
     std::vector<Addend>& addends = found->second;
-    const bool settles = std::any_of(addends.begin(), addends.end(),
-                                     [&](const Addend& addend) { return addend.moves || (addend.partial && isStream(of)); });
+    const bool settles = std::any_of(addends.begin(), addends.end(), [&](const Addend& addend) {
+        return addend.moves || (addend.partial && m_graph.isStream(of));
+    });
     const bool single = addends.size() == 1;
     TensorId result = sum(of, addends);
     const std::string name = "grad of " + m_graph.tensor(of).name;

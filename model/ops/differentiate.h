@@ -65,7 +65,6 @@ private:
                 const OpAttributes& attributes);
     TensorId make(const std::string& name, TensorId like, bool gradient);
     void differentiate(OpId id);
-    bool isStream(TensorId tensor) const;
     TensorId total(TensorId of);
     TensorId sum(TensorId of, std::vector<Addend>& addends);
     void reduceWeights(SegmentId segment);

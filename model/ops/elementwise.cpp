@@ -67,6 +67,9 @@ double clampedSwiglu(const double* x, const OpAttributes& attributes)
     return gate / (1 + std::exp(-1.702 * gate)) * (std::clamp(x[1], -attributes.cap, attributes.cap) + 1);
 }
 
+/// A bias is part of its projection.
+OpGroup groupOfSum(const Graph& graph, const Op& op) { return addsBias(graph, op) ? OpGroup::Projection : OpGroup::Small; }
+
 /// A function of one element between two products.
 constexpr OpDefinition activation(OpKind kind, const char* name, decltype(OpDefinition::value) value,
                                   decltype(OpDefinition::gradient) gradient)
@@ -107,7 +110,7 @@ const std::array kElementwiseOps {
     OpDefinition { .kind = OpKind::Add,
                    .name = "add",
                    .rule = "a [~], b [~] -> [~] ; P P -> P",
-                   .group = OpGroup::Small,
+                   .groupOf = groupOfSum,
                    .gradient = addGradient,
                    .passes = true },
     OpDefinition { .kind = OpKind::Mul,
@@ -139,7 +142,8 @@ const std::array kElementwiseOps {
                    .where = "@scale",
                    .value = scaled,
                    .gradient = scaleGradient,
-                   .cheap = true },
+                   .cheap = true,
+                   .between = true },
     OpDefinition { .kind = OpKind::ClampedSwiglu,
                    .name = "clamped_swiglu",
                    .rule = "gate [...], up [...] -> [...]",
@@ -153,6 +157,11 @@ const std::array kElementwiseOps {
 };
 
 } // namespace
+
+bool addsBias(const Graph& graph, const Op& op)
+{
+    return op.kind == OpKind::Add && graph.tensor(op.operands[1]).role == TensorRole::Weight;
+}
 
 std::span<const OpDefinition> elementwiseDefinitions() { return kElementwiseOps; }
 

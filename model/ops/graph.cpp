@@ -30,6 +30,13 @@ std::optional<Phase> phaseFromName(std::string_view name)
     return std::nullopt;
 }
 
+bool Graph::isStream(TensorId id) const
+{
+    const Segment& part = segment(entry(id).segment);
+    const TensorId stream = part.carryIn != kNoTensor ? part.carryIn : part.carryOut;
+    return stream == kNoTensor || (tensor(id).shape == tensor(stream).shape && tensor(id).dimLabels == tensor(stream).dimLabels);
+}
+
 std::int64_t Graph::parameterCount() const
 {
     std::int64_t count = 0;

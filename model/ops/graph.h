@@ -214,6 +214,8 @@ struct Graph {
     const Op& op(OpId id) const { return ops[id]; }
     const Segment& segment(SegmentId id) const { return segments[id]; }
     Segment& segment(SegmentId id) { return segments[id]; }
+    /// Whether a tensor is laid out as the residual stream is, which is where partial sums meet whole values.
+    bool isStream(TensorId tensor) const;
     /// Parameters of the model: elements of all weights, each repeated layer counted, a tied weight once.
     std::int64_t parameterCount() const;
     /// Number of weight tensors in a checkpoint of this model.

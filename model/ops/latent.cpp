@@ -65,6 +65,7 @@ const std::array kLatentOps {
                    .name = "every_other",
                    .rule = "x [... pairs*2!] -> [... pairs] ; P -> P",
                    .where = kTurn,
+                   .group = OpGroup::Activation,
                    .gradient = backGradient<OpKind::SpreadOther> },
     OpDefinition { .kind = OpKind::SplitGroups,
                    .name = "split_groups",

@@ -32,7 +32,8 @@ const std::array kLossOps {
     OpDefinition { .kind = OpKind::TargetLogit,
                    .name = "target_logit",
                    .rule = "logits [... v], targets [...] -> [...]",
-                   .where = "v <= 16777216" },
+                   .where = "v <= 16777216",
+                   .elementsOf = 0 },
     // log(sum) + max - target, over the number of tokens.
     OpDefinition { .kind = OpKind::TokenLoss,
                    .name = "token_loss",

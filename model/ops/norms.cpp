@@ -25,6 +25,9 @@ void layerNormGradient(GradientBuilder& builder, const Op& op)
     builder.give(2, OpKind::SumLeading, "grad_b", { builder.dy() });
 }
 
+/// Off the residual stream it is of queries, keys or latent vectors, and part of attention.
+OpGroup groupOfNorm(const Graph& graph, const Op& op) { return graph.isStream(op.result) ? OpGroup::Single : OpGroup::Attention; }
+
 // As x.float(), pow(2), mean, rsqrt, times x, type_as, times weight (torch.nn.RMSNorm without a fused kernel; TorchTitan's own):
 // 6 kernels. Its gradient by autograd: of the product with the weight, of the cast, of the product with the factor, of mean and
 // pow, their sum, and the cast back; that of the weight is in it.
@@ -38,8 +41,10 @@ const std::array kNormOps {
                    .name = "rms_norm",
                    .rule = "x [... n!], weight [n!] -> [... n!]",
                    .where = "0 <= @epsilon, @offset",
+                   .groupOf = groupOfNorm,
                    .gradient = rmsNormGradient,
                    .cheap = true,
+                   .between = true,
                    .eager = kEagerNorm },
     OpDefinition { .kind = OpKind::RmsNormGradX,
                    .name = "rms_norm_grad_x",
@@ -59,7 +64,8 @@ const std::array kNormOps {
                    .rule = "x [... n!], weight [n!], bias [n!] -> [... n!]",
                    .where = "0 <= @epsilon",
                    .gradient = layerNormGradient,
-                   .cheap = true },
+                   .cheap = true,
+                   .between = true },
     OpDefinition { .kind = OpKind::LayerNormGradX,
                    .name = "layer_norm_grad_x",
                    .rule = "dy [... n!], x [... n!], weight [n!] -> [... n!] ; P R R -> P",

@@ -56,6 +56,12 @@ GemmDims weightGradient(const LocalShapes& local)
 
 const OpDefinition& definitionOf(OpKind kind) { return *allDefinitions()[static_cast<std::size_t>(kind)]; }
 
+OpGroup groupOf(const Graph& graph, const Op& op)
+{
+    const OpDefinition& definition = definitionOf(op.kind);
+    return definition.groupOf != nullptr ? definition.groupOf(graph, op) : definition.group;
+}
+
 const ShardingRule& ruleOf(OpKind kind)
 {
     static const std::vector<ShardingRule> rules = [] {

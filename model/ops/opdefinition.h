@@ -51,6 +51,7 @@ struct OpDefinition {
     const char* rule = ""; ///< shapes of operands and result, and how they may be cut: model/ops/shardingrule.h
     const char* where = ""; ///< what must hold of sizes and attributes: model/ops/shaperule.h
     OpGroup group = OpGroup::Single;
+    OpGroup (*groupOf)(const Graph& graph, const Op& op) = nullptr; ///< where it depends on what the operation is given
     /// Of an operation on single elements: what it is, for one element of every operand. Backends are held to it, so they must
     /// not call it.
     double (*value)(const double* x, const OpAttributes& attributes) = nullptr;
@@ -78,6 +79,15 @@ struct OpDefinition {
     /// Operand of which only the rows that are looked up are read, or -1.
     int lookedUp = -1;
     int streamed = -1; ///< operand that may be too large to lie in memory whole, and that is read in parts; or -1
+    int taken = -1; ///< operand whose memory the result may take where nobody else wants it; a view then has nothing to do; or -1
+    int chosenFrom = -1; ///< operand whose order tells which experts a token goes to; or -1
+    int elementsOf = -1; ///< operand of which the result is single elements, one for each index in the other operand; or -1
+    bool appends = false; ///< the result lies there already, and the operand becomes its last part: a cache
+    bool dispatches = false; ///< sends tokens to their experts
+    /// Stands between the parts of a block: works on every token of the residual stream alone.
+    bool between = false;
+    /// The one of attention's gradients that makes the scores again for all of them, where they are not kept.
+    bool makesScoresAgain = false;
     EagerPasses eager {};
     KernelClass kernel = KernelClass::Memory; ///< where nothing above tells it, see kernelClassOf
 };
@@ -86,6 +96,9 @@ struct OpDefinition {
 KernelClass kernelClassOf(const OpDefinition& definition);
 
 const OpDefinition& definitionOf(OpKind kind);
+OpGroup groupOf(const Graph& graph, const Op& op);
+/// Whether it adds a bias to the result of a product, whose kernel does it in passing.
+bool addsBias(const Graph& graph, const Op& op);
 /// Its rule, read.
 const ShardingRule& ruleOf(OpKind kind);
 /// Whether the number and shapes of operands, the shape of the result, and the attributes are those of the operation's rule. The

@@ -14,12 +14,14 @@ const std::array kUpdateOps {
                    .name = "reduce_grad",
                    .rule = "gradient [...] -> [...] ; P -> P",
                    .group = OpGroup::Reduction,
-                   .view = true },
+                   .view = true,
+                   .taken = 0 },
     OpDefinition { .kind = OpKind::AdamStep,
                    .name = "adam_step",
                    .rule = "weight [...], gradient [...] -> [...]",
                    .group = OpGroup::Update,
                    .streamed = 0,
+                   .taken = 1,
                    .kernel = KernelClass::Optimizer },
 };
 

@@ -15,14 +15,17 @@ const std::array kViewOps {
                    .rule = "x [...] -> [...]",
                    .group = OpGroup::Small,
                    .passes = true,
-                   .view = true },
+                   .view = true,
+                   .taken = 0,
+                   .between = true },
     // Every device holds the last dim whole, and nothing partial.
     OpDefinition { .kind = OpKind::GatherLast,
                    .name = "gather_last",
                    .rule = "x [... n!] -> [... n!]",
                    .group = OpGroup::Small,
                    .passes = true,
-                   .view = true },
+                   .view = true,
+                   .taken = 0 },
 };
 
 } // namespace

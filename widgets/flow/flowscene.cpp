@@ -15,17 +15,6 @@ namespace shardboard {
 
 namespace {
 
-/// A bias is part of its projection, a norm of queries or keys part of attention.
-OpGroup groupOf(const Op& op)
-{
-    const OpDefinition& definition = definitionOf(op.kind);
-    if (op.kind == OpKind::Add && op.name.ends_with(".bias"))
-        return OpGroup::Projection;
-    if (op.kind == OpKind::RmsNorm && op.name.starts_with("self_attn."))
-        return OpGroup::Attention;
-    return definition.group;
-}
-
 QString lastName(const std::string& name)
 {
     const QString text = qstr(name);
@@ -85,7 +74,7 @@ private:
             return true;
         if (group == OpGroup::Gradient) // all gradients of one operation
             return withoutEnd(op.name) == withoutEnd(first.name);
-        if (group == OpGroup::Projection && op.kind == OpKind::Linear && op.operands.front() != first.operands.front())
+        if (group == OpGroup::Projection && definitionOf(op.kind).gemm != nullptr && op.operands.front() != first.operands.front())
             return false;
         for (const OperandUse& use : planned.operands) {
             const bool inside = std::any_of(m_ops.begin(), m_ops.end(), [&](const PlannedOp* member) {
@@ -99,7 +88,7 @@ private:
 
     void add(const PlannedOp& planned)
     {
-        const OpGroup group = groupOf(m_evaluation.graph.op(planned.op));
+        const OpGroup group = groupOf(m_evaluation.graph, m_evaluation.graph.op(planned.op));
         if (!joins(planned, group))
             close();
         m_group = group;
@@ -171,12 +160,13 @@ private:
         QStringList names;
         for (const PlannedOp* planned : m_ops) {
             const Op& op = m_evaluation.graph.op(planned->op);
-            const bool works = definitionOf(op.kind).flops != nullptr;
+            const OpDefinition& definition = definitionOf(op.kind);
+            const bool works = definition.flops != nullptr;
             if (m_group == OpGroup::Projection && works)
                 names << lastName(op.name);
             else if (m_group == OpGroup::Attention && works)
                 names = { kindTitle(op) }; // its gradients come last
-            else if (m_group == OpGroup::Activation)
+            else if (m_group == OpGroup::Activation && (definition.value != nullptr || op.operands.size() > 1)) // no mere part
                 names << kindTitle(op);
         }
         if (names.size() > 1)

@@ -2,6 +2,7 @@
 #include "engine/run/step/runvalues.h"
 
 #include "engine/devices/executor.h"
+#include "model/ops/opdefinition.h"
 
 namespace shardboard::engine {
 
@@ -55,10 +56,13 @@ ValueMaker::ValueMaker(const Program& program, const RunOptions& options)
     , m_options(options)
 {
     for (const Op& op : m_graph.ops) {
-        if (op.kind == OpKind::Embedding && op.operands.size() == 2)
-            m_vocabulary[op.operands[0]] = m_graph.tensor(op.operands[1]).shape.front();
-        if (op.kind == OpKind::TargetLogit && op.operands.size() == 2)
-            m_vocabulary[op.operands[1]] = m_graph.tensor(op.operands[0]).shape.back();
+        if (op.operands.size() != 2)
+            continue;
+        const OpDefinition& definition = definitionOf(op.kind);
+        if (const auto table = static_cast<std::size_t>(definition.lookedUp); definition.lookedUp >= 0)
+            m_vocabulary[op.operands[1 - table]] = m_graph.tensor(op.operands[table]).shape.front();
+        if (const auto logits = static_cast<std::size_t>(definition.elementsOf); definition.elementsOf >= 0)
+            m_vocabulary[op.operands[1 - logits]] = m_graph.tensor(op.operands[logits]).shape.back();
     }
 }
 

@@ -3,8 +3,8 @@
 
 #include "engine/devices/collective.h"
 #include "engine/machine/failure.h"
-#include "engine/run/step/operandtraits.h"
 #include "engine/run/step/showvalue.h"
+#include "model/ops/opdefinition.h"
 
 #include <algorithm>
 
@@ -89,7 +89,8 @@ void StepRunner::runOp(const SegmentPass& pass, std::size_t index)
 
     Sharded result = m_state.fresh(pass, op.result, planned.result);
     const double start = now();
-    const std::size_t over = takenOperand(op.kind);
+    const OpDefinition& definition = definitionOf(op.kind);
+    const auto over = static_cast<std::size_t>(definition.taken);
     const bool mayTake = mayTakeOver(pass, index);
     const bool takes = mayTake && call.operands[over]->layout() == planned.result;
     if (takes) {
@@ -97,10 +98,10 @@ void StepRunner::runOp(const SegmentPass& pass, std::size_t index)
         operands[over].own.reset();
         call.operands[over] = &result;
     }
-    if (takes && op.kind != OpKind::AdamStep) {
+    if (takes && definition.view) {
         m_times.add(pass, planned, {}, start);
     } else {
-        if (op.kind == OpKind::KvAppend)
+        if (definition.appends)
             result.source = m_state.maker.cacheOf(op.result, pass.layer);
         if (!takes)
             result.allocate(m_state.context.arena);
@@ -135,7 +136,8 @@ StepRunner::Operand StepRunner::fetch(const SegmentPass& pass, const PlannedOp& 
                      m_times.idOf(pass, op));
         operand.own = m_state.fresh(pass, use.tensor, use.before);
         operand.own->source = m_state.maker.sourceOf(use.tensor, pass.layer, pass.microBatch);
-        if (!isStreamed(op.kind, index) || !use.collectives.empty() || !use.before.partial.empty())
+        const bool inParts = definitionOf(op.kind).streamed == static_cast<int>(index); // without memory of its own
+        if (!inParts || !use.collectives.empty() || !use.before.partial.empty())
             materialize(m_state.context, *operand.own);
     } else if (operand.value == nullptr) {
         failPlan("'" + m_state.graph.tensor(use.tensor).name + "' does not exist in the layout "
@@ -213,14 +215,13 @@ void StepRunner::runCollective(const SegmentPass& pass, const Collective& collec
         m_verification.compare(pass, collective, *operand.own);
 }
 
-/// An Output, GatherLast or ReduceGrad is its operand under another name, and an optimizer's step can be made where the gradient
-/// lies: where nobody else wants the operand, it becomes the result.
+/// Where nobody else wants an operand whose memory the result may take, it becomes the result.
 bool StepRunner::mayTakeOver(const SegmentPass& pass, std::size_t index) const
 {
     const Op& op = m_state.op(pass.planned->ops[index]);
-    const bool can =
-        op.kind == OpKind::Output || op.kind == OpKind::GatherLast || op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep;
-    const TensorId tensor = can ? op.operands[takenOperand(op.kind)] : kNoTensor;
+    const int taken = definitionOf(op.kind).taken;
+    const bool can = taken >= 0;
+    const TensorId tensor = can ? op.operands[static_cast<std::size_t>(taken)] : kNoTensor;
     // Where it is the other operand as well, that one must stay.
     return can && std::ranges::count(op.operands, tensor) == 1 && !m_state.isMade(tensor)
         && !m_handOver.stays(pass, tensor, nullptr) && !usedLater(pass, index, tensor, nullptr);

@@ -4,7 +4,7 @@
 #include "engine/devices/compare.h"
 #include "engine/devices/executor.h"
 #include "engine/run/record/tolerance.h"
-#include "engine/run/step/operandtraits.h"
+#include "model/ops/opdefinition.h"
 
 #include <vector>
 
@@ -30,11 +30,10 @@ Sharded Verification::fromSource(TensorId tensor, const Source& source) const
 /// that both send the token to the same experts.
 void Verification::chooseAlike(const Op& op, const OpCall& call)
 {
-    std::size_t logits = 0;
-    if (op.kind == OpKind::TopKGatesGrad || op.kind == OpKind::BiasedTopKGatesGrad)
-        logits = 1;
-    else if (op.kind != OpKind::TopKGates && op.kind != OpKind::BiasedTopKGates)
+    const int chosenFrom = definitionOf(op.kind).chosenFrom;
+    if (chosenFrom < 0)
         return;
+    const auto logits = static_cast<std::size_t>(chosenFrom);
     const Sharded& run = *call.operands[logits];
     Sharded* reference = find(op.operands[logits]);
     if (reference == nullptr || !run.layout().partial.empty())
@@ -47,6 +46,7 @@ void Verification::runOp(const SegmentPass& pass, std::size_t index, bool takesO
     Context& context = m_state.context;
     const SharedReference shared(context);
     const Op& op = m_state.op(pass.planned->ops[index]);
+    const OpDefinition& definition = definitionOf(op.kind);
     OpCall call { op.kind, op.attributes, {}, id, m_state.program.plan.microBatches };
     std::vector<Sharded> made;
     made.reserve(op.operands.size());
@@ -57,25 +57,25 @@ void Verification::runOp(const SegmentPass& pass, std::size_t index, bool takesO
             continue;
         }
         made.push_back(fromSource(tensor, m_state.maker.sourceOf(tensor, pass.layer, pass.microBatch)));
-        if (!isStreamed(op.kind, i))
+        if (definition.streamed != static_cast<int>(i))
             materialize(context, made.back());
         call.operands.push_back(&made.back());
     }
     Sharded reference(m_state.graph.tensor(op.result).shape, wholeLayout(op.result), m_single);
-    if (op.kind == OpKind::KvAppend)
+    if (definition.appends)
         reference.source = m_state.maker.cacheOf(op.result, pass.layer);
     if (takesOver) {
-        const std::size_t over = takenOperand(op.kind);
+        const auto over = static_cast<std::size_t>(definition.taken);
         reference = take(op.operands[over]);
         call.operands[over] = &reference;
     } else {
         reference.allocate(context.arena);
     }
-    if (!takesOver || op.kind == OpKind::AdamStep)
+    if (!takesOver || !definition.view)
         executeOp(context, call, reference);
     roundSharded(context, m_state.maker.roundingOfTensor(op.result), reference);
-    if (op.kind == OpKind::TargetLogit) // as exact as the other logits of its token are, though it may be near 0 itself
-        m_among[op.result] = meanSquare(context, *call.operands.front());
+    if (definition.elementsOf >= 0) // as exact as the other logits of its token are, though it may be near 0 itself
+        m_among[op.result] = meanSquare(context, *call.operands[static_cast<std::size_t>(definition.elementsOf)]);
     compare(pass, id, op.result, result, m_values.put(op.result, std::move(reference)));
 }
 

@@ -2,6 +2,7 @@
 #include "model/design/presets/presetweights.h"
 
 #include "model/families/buildgraph.h"
+#include "model/ops/opdefinition.h"
 #include "model/text/contains.h"
 #include "model/text/text.h"
 
@@ -474,14 +475,14 @@ private:
                 && std::ranges::any_of(op.operands, [&](TensorId operand) { return streams.contains(operand); });
             if (residual)
                 streams.insert(op.result);
-            const bool bias = op.kind == OpKind::Add && m_graph.tensor(op.operands[1]).role == TensorRole::Weight;
-            const bool between = op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm || op.kind == OpKind::Output
-                || op.kind == OpKind::Scale || residual || bias;
+            const OpDefinition& definition = definitionOf(op.kind);
+            const bool between = definition.between || residual || addsBias(m_graph, op);
             const bool isStream = result.dimLabels == std::vector<std::string> { "batch", "sequence", "hidden" };
             if (between && isStream && seen.insert(result.name).second)
                 pinDim(result.name, "sequence", m_tensor);
             // Gathered tokens' gradients are less than the partial sums of a table.
-            if (op.kind == OpKind::Embedding && m_cutTables.contains(m_graph.tensor(op.operands[1]).dimLabels.front()))
+            const int table = definition.lookedUp;
+            if (table >= 0 && m_cutTables.contains(m_graph.tensor(op.operands[static_cast<std::size_t>(table)]).dimLabels.front()))
                 for (const int axis : m_tensor) {
                     Pin row = pin(op.name + ".grad_w");
                     row.axis = nameOf(axis);
@@ -505,9 +506,11 @@ private:
         std::set<std::string> seen;
         for (const Op& op : m_graph.ops) {
             const std::string& result = m_graph.tensor(op.result).name;
-            const bool router = op.kind == OpKind::Linear && result.starts_with("router logits");
-            const bool latent = op.kind == OpKind::Linear && (result == "q latent" || result == "latent and rope key raw");
-            const bool gathers = latent || (m_expertsCut && (op.kind == OpKind::Dispatch || router));
+            const OpDefinition& definition = definitionOf(op.kind);
+            const bool projects = definition.gemm != nullptr;
+            const bool router = projects && result.starts_with("router logits");
+            const bool latent = projects && (result == "q latent" || result == "latent and rope key raw");
+            const bool gathers = latent || (m_expertsCut && (definition.dispatches || router));
             if (!gathers || !seen.insert(op.name).second)
                 continue;
             for (const int axis : m_tensor)

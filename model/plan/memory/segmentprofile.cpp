@@ -104,7 +104,7 @@ private:
             m_reduced += bytesOf(elements, m_plan.microBatches > 1 ? DType::F32 : m_graph.tensor(op.result).dtype);
         } else if (m_planned.phase != Phase::Update && m_names.of(op.result) == op.result) {
             // A cache that was appended to is counted with those of all layers.
-            hold(op.result, op.kind == OpKind::KvAppend ? 0 : shardBytes(m_graph, m_plan.mesh, op.result, planned.result));
+            hold(op.result, definitionOf(op.kind).appends ? 0 : shardBytes(m_graph, m_plan.mesh, op.result, planned.result));
         }
         m_out.moments.push_back(
             { planned.op, m_live[Activations], m_live[Logits] + m_lossCopies, m_live[Waiting], m_reduced, copies });

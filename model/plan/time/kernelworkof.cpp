@@ -26,12 +26,6 @@ double optimizerBytes(double elements, DType weight, std::int64_t microBatches)
     return elements * (gradient + read + 2 * states + written);
 }
 
-/// A bias is added by the kernel of the product before it.
-bool isBias(const Graph& graph, const Op& op)
-{
-    return op.kind == OpKind::Add && graph.tensor(op.operands[1]).shape.size() < graph.tensor(op.result).shape.size();
-}
-
 /// The attention core of arXiv 2205.05198: forward product, softmax, dropout, product; backward four products, of which each
 /// of the three gradients gets its share. All over the whole square of scores, where fused attention's FLOPs are those of the
 /// causal half, with five products backward since it makes the scores again. Of a score of e bytes forward write e, the
@@ -51,7 +45,7 @@ void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
     work.launches = backward ? 2 : 4;
     work.bytes += (backward ? 4.0 / 3.0 : 2.0) * e * scores;
     work.between = (backward ? (5 * e + 1) / 3 : 4 * e + 1) * scores;
-    if (op.attributes.scoresAgain && (op.kind == OpKind::AttentionGradQ || op.kind == OpKind::SinkAttentionGradQ)) {
+    if (op.attributes.scoresAgain && definitionOf(op.kind).makesScoresAgain) {
         // Once for the three gradients: the first product, softmax and dropout.
         work.flops += 2 * scores * static_cast<double>(queries.back());
         work.launches += 3;
@@ -79,7 +73,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     const OpDefinition& definition = definitionOf(op.kind);
     const TensorSpec& out = graph.tensor(op.result);
     KernelWork work;
-    work.kernel = isBias(graph, op) ? KernelClass::None : kernelClassOf(definition);
+    work.kernel = addsBias(graph, op) ? KernelClass::None : kernelClassOf(definition);
     work.dtype = out.dtype;
     if (work.kernel == KernelClass::None)
         return work;
@@ -109,7 +103,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
             work.bytes += bytesOfShape(local.operands.back(), spec.dtype) * densityOf(use.tensor);
         least = std::min(least, densityOf(use.tensor));
     }
-    if (op.kind == OpKind::KvAppend) // new tokens are read and written, the others stay where they are
+    if (definition.appends) // new tokens are read and written, the others stay where they are
         work.bytes = 2 * bytesOfShape(local.operands.front(), out.dtype);
     if (definition.flops != nullptr)
         work.flops = definition.flops(local) * least * op.attributes.attended;
