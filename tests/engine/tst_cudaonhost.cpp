@@ -3,6 +3,9 @@
 #include "app/engine/modelprograms.h"
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/cuda/hostruntime.h"
+#include "tests/engine/testprogram.h"
+#include "tests/engine/testrun.h"
+#include "tests/support/families.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -65,6 +68,32 @@ private Q_SLOTS:
         const CaseResult result = runCase(cases()[static_cast<std::size_t>(number)], standIn(), onHostOptions());
         QVERIFY2(result.passed, result.message.c_str());
         QVERIFY(result.programs > 0);
+    }
+
+    /// The router's kernel has room for so many groups of experts; the CPU takes any number.
+    void refusesMoreGroupsThanItHasRoomFor()
+    {
+        const auto program = [](std::int64_t groups) {
+            test::TestDesign design;
+            design.model = familyModel("deepseek_v3");
+            design.model.moe.experts = 2 * groups;
+            design.model.moe.groups = groups;
+            design.model.moe.chosenGroups = 4;
+            return test::programOf(design);
+        };
+        const Program most = program(32);
+        const engine::RunOutcome ran = standIn().run({ most, test::verifying() });
+        QVERIFY(std::holds_alternative<RunResult>(ran));
+        QVERIFY(std::get<RunResult>(ran).verified);
+
+        const Program tooMany = program(33);
+        const engine::RunOutcome refused = standIn().run({ tooMany, RunOptions {} });
+        const auto* failure = std::get_if<engine::Failure>(&refused);
+        QVERIFY(failure != nullptr);
+        QCOMPARE(failure->code, std::string("backend"));
+        QCOMPARE(failure->message, std::string("unusable: the CUDA router takes at most 32 groups of experts"));
+        QVERIFY2(failure->where.ends_with("/mlp.top_k"), failure->where.c_str());
+        QVERIFY(test::resultOf(tooMany, test::verifying()).verified);
     }
 };
 
