@@ -43,16 +43,16 @@ std::string withoutLayer(std::string name)
 std::string pickerText(const PickerOptions& options)
 {
     std::vector<std::string> parts { profileName(options.profile) };
-    if (options.picker != PlanPicker::Greedy)
-        parts.push_back(planPickerName(options.picker));
+    if (options.picker != PickerKind::Greedy)
+        parts.push_back(pickerName(options.picker));
     if (options.onReshard != OnReshard::Silent)
         parts.push_back("on reshard " + onReshardName(options.onReshard));
     if (options.allowPartialToSharded)
         parts.push_back("partial to sharded");
     if (options.allowedTransitions != TransitionSet::defaults())
         parts.push_back("transitions " + options.allowedTransitions.text());
-    if (options.budgetBytesPerDevice > 0)
-        parts.push_back("budget " + bytesText(options.budgetBytesPerDevice));
+    if (options.budgetBytesPerDevice)
+        parts.push_back("budget " + bytesText(options.budgetBytes()));
     return joined(parts);
 }
 

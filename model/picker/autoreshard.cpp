@@ -154,12 +154,12 @@ private:
 
 Picked autoReshard(const PickTask& task, PickTrace* trace)
 {
-    return Sequential(task, task.policy.allowed, trace).run("policy.allowed_transitions");
+    return Sequential(task, task.options.allowedTransitions, trace).run("policy.allowed_transitions");
 }
 
 Picked pickInTurn(const PickTask& task, PickTrace* trace)
 {
-    const TransitionSet set = task.policy.allowPartialToSharded ? TransitionSet::all() : TransitionSet::defaults();
+    const TransitionSet set = task.options.allowPartialToSharded ? TransitionSet::all() : TransitionSet::defaults();
     return Sequential(task, set, trace).run("policy.allow_partial_to_sharded");
 }
 

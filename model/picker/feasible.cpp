@@ -146,7 +146,7 @@ bool feasible(const RowUse& use, Refusal* why)
     const PickTask& task = use.task;
     const Row& row = use.wanted();
     const PriceRules rules = task.prices();
-    const bool early = isEarly(task.profile);
+    const bool early = isEarly(task.options.profile);
     if (row.stay && use.moves())
         return infeasible(why, [] { return std::string("an operand would have to move, which this operation does not do"); });
     for (std::size_t i = 0; i < task.operands.size(); ++i) {
@@ -170,7 +170,7 @@ bool feasible(const RowUse& use, Refusal* why)
         if (early ? !fitsEarly(use, i, to.dim, why) : !fitsLate(use, i, to.dim, why))
             return false;
     }
-    if (!row.soundIfWhole || task.profile == PickerProfile::Shardboard)
+    if (!row.soundIfWhole || task.options.profile == PickerProfile::Shardboard)
         if (const WholeUnits* units = brokenUnits(use)) {
             if (why)
                 *why = { .reason = std::to_string(units->units) + " elements do not divide over the devices",

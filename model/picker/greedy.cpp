@@ -12,22 +12,6 @@ namespace shardboard {
 
 namespace {
 
-PickerKind kindOf(const PickerOptions& options)
-{
-    if (options.picker != PlanPicker::Greedy)
-        return options.picker == PlanPicker::None ? PickerKind::NoReshard : PickerKind::PartialsOnly;
-    return options.profile == PickerProfile::G2 || options.profile == PickerProfile::G3 ? PickerKind::AutoReshard
-                                                                                        : PickerKind::GreedyReshard;
-}
-
-PickPolicy policyOf(const PickerOptions& options)
-{
-    PickPolicy policy { options.allowPartialToSharded, {}, options.allowedTransitions, options.onReshard };
-    if (options.budgetBytesPerDevice > 0)
-        policy.budget = static_cast<double>(options.budgetBytesPerDevice);
-    return policy;
-}
-
 Refusal byPolicy(std::string_view reason) { return { .reason = std::string(reason), .kind = Refusal::Kind::Policy }; }
 
 struct Priced {
@@ -61,7 +45,7 @@ public:
                               * operand.density);
         }
         m_menu.rows = ruleOf(request.kind).rows(shapes, m_resultShape, m_options.profile);
-        m_task = { PickerProfile::Shardboard, &m_menu, m_operands, m_bytes, &m_mesh, {}, true };
+        m_task = { {}, &m_menu, m_operands, m_bytes, &m_mesh, true };
         m_now = placementsNow(m_task);
     }
 
@@ -132,10 +116,10 @@ private:
                 m_unmet.push_back(axis);
                 m_choices.back() = weigh(axis, nullptr);
             }
-            if (m_choices.back().allowed.empty() && m_options.picker != PlanPicker::Greedy)
+            if (m_choices.back().allowed.empty() && m_options.picker != PickerKind::Greedy)
                 return inputError(where,
                                   "no row over mesh axis '" + m_mesh.axis(axis).name + "' is one that picker "
-                                      + planPickerName(m_options.picker) + " takes",
+                                      + pickerName(m_options.picker) + " takes",
                                   "reshard the operands first, or take another picker");
             if (m_choices.back().allowed.empty())
                 return inputError(where, "no way to run it over mesh axis '" + m_mesh.axis(axis).name + "'",
@@ -155,8 +139,7 @@ private:
         std::vector<double> bytes;
         for (const PickOperand& operand : m_operands)
             bytes.push_back(countedBytes(m_options.profile, operand, m_mesh));
-        const auto picked = pickRows(
-            kindOf(m_options), { m_options.profile, &m_menu, m_operands, bytes, &m_mesh, policyOf(m_options), true }, &m_trace);
+        const auto picked = pickRows({ m_options, &m_menu, m_operands, bytes, &m_mesh, true }, &m_trace);
         if (const auto* refusal = std::get_if<Refusal>(&picked))
             return inputError(where, refusal->reason, refusal->fix);
         for (int axis = 0; axis < m_mesh.axisCount(); ++axis) {
@@ -193,9 +176,9 @@ private:
     /// Why a picker other than greedy does not take a row, or nothing.
     const char* refusedByPicker(const Placement& now, const Placement& needed) const
     {
-        if (m_options.picker == PlanPicker::Greedy || now == needed)
+        if (m_options.picker == PickerKind::Greedy || now == needed)
             return nullptr;
-        if (m_options.picker == PlanPicker::None)
+        if (m_options.picker == PickerKind::None)
             return "an operand would move, which picker none does not do";
         return now.partial() && needed.replicated() ? nullptr
                                                     : "picker partials-only does nothing but reduce partial values to whole ones";
@@ -204,7 +187,7 @@ private:
     /// Whether the other pickers move nothing more than they may: mesh axes in another order, or other parts, move data too.
     bool withinPicker() const
     {
-        if (m_options.picker == PlanPicker::Greedy || m_options.profile == PickerProfile::G0)
+        if (m_options.picker == PickerKind::Greedy || m_options.profile == PickerProfile::G0)
             return true;
         for (std::size_t i = 0; i < m_targets.size(); ++i) {
             const Layout& now = m_operands[i].layout;
@@ -218,7 +201,7 @@ private:
     /// G0: what a device holds of all operands together, as if every cut were even.
     bool withinBudget() const
     {
-        if (m_options.profile != PickerProfile::G0 || m_options.budgetBytesPerDevice <= 0 || m_options.picker != PlanPicker::Greedy)
+        if (m_options.profile != PickerProfile::G0 || !m_options.budgetBytesPerDevice || m_options.picker != PickerKind::Greedy)
             return true;
         double bytes = 0;
         for (std::size_t i = 0; i < m_targets.size(); ++i) {
@@ -227,7 +210,7 @@ private:
                 part /= static_cast<double>(partsOf(dim, m_mesh));
             bytes += part;
         }
-        return bytes <= static_cast<double>(m_options.budgetBytesPerDevice);
+        return bytes <= *m_options.budgetBytesPerDevice;
     }
 
     void addPrice(Priced& priced, std::size_t operand, const Placement& from, const Placement& to, int axis) const
@@ -283,7 +266,7 @@ private:
         }
         for (const int operand : row.ring) // each device gets the parts of all others
             addPrice(priced, static_cast<std::size_t>(operand), row.operands[static_cast<std::size_t>(operand)], {}, axis);
-        for (std::size_t i = 0; i < m_operands.size() && m_options.picker != PlanPicker::Greedy; ++i)
+        for (std::size_t i = 0; i < m_operands.size() && m_options.picker != PickerKind::Greedy; ++i)
             if (const char* why = refusedByPicker(use.from(i), row.operands[i]))
                 priced.refusal = why;
         if (pin != nullptr && !pin->tieOnly && !pin->meets(row))
@@ -490,7 +473,7 @@ private:
                                      .units = unit.what };
             }
         if (!withinPicker())
-            return byPolicy("picker " + planPickerName(m_options.picker) + " would have to move an operand");
+            return byPolicy("picker " + pickerName(m_options.picker) + " would have to move an operand");
         if (!withinBudget())
             return byPolicy("a device would hold more of the operands than the budget");
         return std::nullopt;

@@ -134,7 +134,7 @@ private:
             double sum = 0;
             for (const double each : bytes)
                 sum += each;
-            if (sum <= *m_task.policy.budget) {
+            if (sum <= *m_task.options.budgetBytesPerDevice) {
                 m_found = true;
                 m_best = m_rows;
                 m_bestCost = cost;
@@ -167,7 +167,7 @@ private:
 
 const char* scatters(const RowUse& use)
 {
-    if (use.task.policy.allowPartialToSharded)
+    if (use.task.options.allowPartialToSharded)
         return nullptr;
     for (std::size_t i = 0; i < use.task.operands.size(); ++i)
         if (use.from(i).partial() && use.to(i).sharded())
@@ -224,13 +224,13 @@ Picked withBudget(const PickTask& task, const Axes& axes, PickTrace* trace)
 
 Picked greedyReshard(const PickTask& task, PickTrace* trace)
 {
-    if (task.profile == PickerProfile::Shardboard)
+    if (task.options.profile == PickerProfile::Shardboard)
         return pickInTurn(task, trace);
     const Axes axes = collect(task, trace, scatters);
     for (std::size_t axis = 0; axis < axes.candidates.size(); ++axis)
         if (axes.candidates[axis].empty())
             return noRow(task, axis, UpstreamError::RuntimeError);
-    if (task.profile == PickerProfile::G0 && task.policy.budget)
+    if (task.options.profile == PickerProfile::G0 && task.options.budgetBytesPerDevice)
         return withBudget(task, axes, trace);
     std::vector<int> rows;
     std::vector<int> first;
@@ -279,7 +279,7 @@ Picked firstAllowed(const PickTask& task, PickTrace* trace, const char* (*refuse
         if (allowed != candidates.end())
             rows.push_back(static_cast<int>(allowed->row));
     }
-    const bool lenient = task.profile == PickerProfile::G0 && refuse == moves;
+    const bool lenient = task.options.profile == PickerProfile::G0 && refuse == moves;
     if (rows.size() != first.size() && !lenient)
         return Refusal { UpstreamError::ShardingError, "picker", reason, "reshard the operands first, or take another picker" };
     return actionPicked(task, axes, rows.size() == first.size() ? std::move(rows) : std::move(first), trace);
@@ -304,12 +304,15 @@ Picked partialsOnly(const PickTask& task, PickTrace* trace)
 
 } // namespace
 
-Picked pickRows(PickerKind kind, const PickTask& task, PickTrace* trace)
+Picked pickRows(const PickTask& task, PickTrace* trace)
 {
-    switch (kind) {
-    case PickerKind::GreedyReshard:
+    const PickerProfile profile = task.options.profile;
+    switch (task.options.picker) {
+    case PickerKind::Greedy:
+        if (profile == PickerProfile::G2 || profile == PickerProfile::G3)
+            return autoReshard(task, trace);
         break;
-    case PickerKind::NoReshard:
+    case PickerKind::None:
         return firstAllowed(task, trace, moves, "no action leaves every operand where it is");
     case PickerKind::PartialsOnly:
         return partialsOnly(task, trace);

@@ -25,7 +25,7 @@ class Operation {
 public:
     explicit Operation(const PickQuestion& question)
         : m_question(question)
-        , m_early(isEarly(question.profile))
+        , m_early(isEarly(question.options.profile))
     {
     }
 
@@ -38,12 +38,12 @@ public:
             return std::move(m_answer);
         }
         for (const PickOperand& operand : m_question.operands)
-            m_answer.bytes.push_back(countedBytes(m_question.profile, operand, m_question.mesh));
-        m_task = { m_question.profile, &m_menu, m_question.operands, m_answer.bytes, &m_question.mesh, m_question.policy };
+            m_answer.bytes.push_back(countedBytes(m_question.options.profile, operand, m_question.mesh));
+        m_task = { m_question.options, &m_menu, m_question.operands, m_answer.bytes, &m_question.mesh };
         if (m_early && m_question.fallbackRow)
             m_menu = withFallback(m_task);
         PickTrace trace;
-        auto picked = pickRows(m_question.picker, m_task, &trace);
+        auto picked = pickRows(m_task, &trace);
         if (auto* refusal = std::get_if<Refusal>(&picked))
             m_answer.refusal = std::move(*refusal);
         else
@@ -80,11 +80,12 @@ private:
                 return Refusal { UpstreamError::ShardingError, "rows", "the list of rows is empty", "give at least one row" };
             return std::nullopt;
         }
-        auto menu = expandMenu(*m_question.family, m_question.operands, m_question.attributes, m_question.mesh, m_question.profile);
+        auto menu =
+            expandMenu(*m_question.family, m_question.operands, m_question.attributes, m_question.mesh, m_question.options.profile);
         if (auto* refusal = std::get_if<Refusal>(&menu))
             return std::move(*refusal);
         m_menu = std::move(std::get<Menu>(menu));
-        if (m_question.profile == PickerProfile::Shardboard)
+        if (m_question.options.profile == PickerProfile::Shardboard)
             dropAlgebraic();
         return std::nullopt;
     }
@@ -127,9 +128,9 @@ private:
                 return;
             }
         }
-        if (m_answer.moved && m_question.policy.onReshard == OnReshard::Raise
-            && (m_question.picker == PickerKind::GreedyReshard || m_question.picker == PickerKind::AutoReshard)) {
-            const bool region = m_question.picker == PickerKind::AutoReshard;
+        if (m_answer.moved && m_question.options.onReshard == OnReshard::Raise
+            && (m_question.options.picker == PickerKind::Greedy || m_question.options.picker == PickerKind::AutoReshard)) {
+            const bool region = m_question.options.picker == PickerKind::AutoReshard;
             m_answer.refusal =
                 Refusal { UpstreamError::ShardingError, region ? "policy.mode" : "policy.on_reshard",
                           "the chosen rows move an operand and the mode is raise", "reshard it first, or use mode silent" };
@@ -143,7 +144,7 @@ private:
             return;
         const double bytes = m_answer.bytes[operand];
         const std::int64_t n = m_question.mesh.axis(static_cast<int>(axis)).size;
-        moves.push_back({ operand, static_cast<int>(axis), from, to, transitionName(m_question.profile, from, to), bytes,
+        moves.push_back({ operand, static_cast<int>(axis), from, to, transitionName(m_question.options.profile, from, to), bytes,
                           transitionPrice(m_task.prices(), from, to, bytes, n) });
     }
 
@@ -163,7 +164,7 @@ private:
             std::vector<PickCandidate> list;
             for (std::size_t row = 0; row < m_menu.rows.size(); ++row) {
                 const RowVerdict& verdict = trace.axes[axis][row];
-                if (m_menu.rows[row].fallback && m_question.picker == PickerKind::AutoReshard && isThereBefore(row))
+                if (m_menu.rows[row].fallback && m_question.options.picker == PickerKind::AutoReshard && isThereBefore(row))
                     continue; // a region looks at distinct rows
                 const RowUse use { m_task, now, row, axis };
                 PickCandidate candidate;

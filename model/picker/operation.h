@@ -11,15 +11,13 @@
 namespace shardboard {
 
 struct PickQuestion {
-    PickerProfile profile = PickerProfile::G1;
-    PickerKind picker = PickerKind::GreedyReshard;
+    PickerOptions options;
     std::string opName; ///< as it was asked
     const OpFamily* family = nullptr; ///< null: `rows` are the rule
     std::vector<AttributeValue> attributes; ///< in the order of the family's specs
     Menu rows; ///< of an operation that brings its own
     bool fallbackRow = true; ///< G0 to G2 append the all-replicated row
     Mesh mesh;
-    PickPolicy policy;
     SymbolTable symbols;
     std::vector<PickOperand> operands;
     std::string callSite; ///< for reports, may be empty

@@ -24,8 +24,11 @@ std::optional<T> fromName(const Names& names, std::string_view name)
 
 std::optional<PickerProfile> profileFromName(std::string_view name) { return fromName<PickerProfile>(kProfileNames, name); }
 
-std::string planPickerName(PlanPicker picker) { return kPickers[static_cast<std::size_t>(picker)]; }
-std::optional<PlanPicker> planPickerFromName(std::string_view name) { return fromName<PlanPicker>(kPickers, name); }
+std::string pickerName(PickerKind picker)
+{
+    return kPickers[static_cast<std::size_t>(picker == PickerKind::AutoReshard ? PickerKind::Greedy : picker)];
+}
+std::optional<PickerKind> pickerFromName(std::string_view name) { return fromName<PickerKind>(kPickers, name); }
 
 std::string onReshardName(OnReshard mode) { return kModes[static_cast<std::size_t>(mode)]; }
 std::optional<OnReshard> onReshardFromName(std::string_view name) { return fromName<OnReshard>(kModes, name); }

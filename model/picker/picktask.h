@@ -4,10 +4,9 @@
 #pragma once
 
 #include "model/picker/menu/refusal.h"
-#include "model/picker/menu/reshardpolicy.h"
 #include "model/picker/menu/transition.h"
+#include "model/picker/pickeroptions.h"
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,25 +14,17 @@
 
 namespace shardboard {
 
-struct PickPolicy {
-    bool allowPartialToSharded = false; ///< of the greedy picker
-    std::optional<double> budget {}; ///< bytes per device, G0
-    TransitionSet allowed = TransitionSet::defaults(); ///< of auto_reshard
-    OnReshard onReshard = OnReshard::Silent; ///< also auto_reshard's mode
-};
-
 /// What it points to must outlive it.
 struct PickTask {
-    PickerProfile profile = PickerProfile::G1;
+    PickerOptions options {};
     const Menu* menu = nullptr;
     std::span<const PickOperand> operands {};
     std::span<const double> bytes {}; ///< of the operands, as the profile counts them
     const Mesh* mesh = nullptr;
-    PickPolicy policy {};
     /// Of a plan: whether units divide over all mesh axes together is only known once all are decided, and its own prices.
     bool ofPlan = false;
 
-    PriceRules prices() const { return ofPlan ? planPriceRules(profile) : priceRulesOf(profile); }
+    PriceRules prices() const { return ofPlan ? planPriceRules(options.profile) : priceRulesOf(options.profile); }
 };
 
 /// What was picked.
@@ -66,12 +57,9 @@ struct PickTrace {
     std::string warning; ///< why the pick should not be trusted, may be empty
 };
 
-enum class PickerKind : std::uint8_t { GreedyReshard, NoReshard, PartialsOnly, AutoReshard };
-inline constexpr std::array<const char*, 4> kPickerNames { "GreedyReshard", "NoReshard", "PartialsOnly", "auto_reshard" };
-
 using Picked = std::variant<PickAction, Refusal>;
 
 /// With a trace, every row is judged too.
-Picked pickRows(PickerKind kind, const PickTask& task, PickTrace* trace = nullptr);
+Picked pickRows(const PickTask& task, PickTrace* trace = nullptr);
 
 } // namespace shardboard

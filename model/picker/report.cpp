@@ -87,7 +87,7 @@ public:
             out += cheapest(axis);
         out += transfers();
         const auto mode = [&](OnReshard which, const char* name) {
-            return (m_question.policy.onReshard == which ? "[" + std::string(name) + "]" : std::string(name));
+            return (m_question.options.onReshard == which ? "[" + std::string(name) + "]" : std::string(name));
         };
         out += "on_reshard: " + mode(OnReshard::Silent, "silent") + " | " + mode(OnReshard::Warn, "warn") + " | "
             + mode(OnReshard::Raise, "raise") + "\n";
@@ -102,14 +102,14 @@ public:
             out += "  " + operand.name + ": " + dtypeName(operand.dtype) + shapeOf(i) + " on " + m_question.mesh.text() + ", "
                 + byName(operand.placements) + "\n";
         }
-        if (m_question.picker == PickerKind::AutoReshard)
-            out += "  region: allowed_transitions=" + m_question.policy.allowed.text() + ", mode=" + modeName() + "\n";
+        if (m_question.options.picker == PickerKind::AutoReshard)
+            out += "  region: allowed_transitions=" + m_question.options.allowedTransitions.text() + ", mode=" + modeName() + "\n";
         out += table();
         if (m_answer.refusal == std::nullopt || m_answer.moved)
             for (std::size_t i = 0; i < m_question.operands.size() && !m_answer.action.rows.empty(); ++i)
                 out += "  " + m_question.operands[i].name + " -> " + byName(m_answer.action.input(i)) + "\n";
         out += transfers();
-        if (m_question.picker == PickerKind::AutoReshard)
+        if (m_question.options.picker == PickerKind::AutoReshard)
             out += "  region to use: " + region() + "\n";
         return out + callSite();
     }
@@ -134,7 +134,7 @@ private:
     const char* modeName() const
     {
         constexpr const char* kNames[] = { "\"silent\"", "\"warn\"", "\"raise\"" };
-        return kNames[static_cast<std::size_t>(m_question.policy.onReshard)];
+        return kNames[static_cast<std::size_t>(m_question.options.onReshard)];
     }
     std::vector<std::size_t> movedOperands() const
     {
@@ -190,7 +190,7 @@ private:
         std::string out = m_question.opName + "(" + operands + "): ";
         if (!m_answer.moved && m_answer.refusal)
             return out + m_answer.refusal->reason;
-        if (!m_answer.refusal || m_question.policy.onReshard != OnReshard::Raise)
+        if (!m_answer.refusal || m_question.options.onReshard != OnReshard::Raise)
             return out + "reshards " + names(movedOperands());
         return out + "needs a resharding of " + names(movedOperands()) + ", but the region does not do so";
     }
@@ -247,7 +247,7 @@ private:
     std::string transfers() const
     {
         std::string out;
-        const char* mapping = m_question.profile == PickerProfile::G0 ? "PlacementMapping" : "DeviceMapping";
+        const char* mapping = m_question.options.profile == PickerProfile::G0 ? "PlacementMapping" : "DeviceMapping";
         for (const std::size_t i : movedOperands()) {
             std::vector<std::string> placements;
             for (const Placement& p : m_answer.action.input(i))
@@ -270,7 +270,7 @@ private:
             return false;
         };
         if (m_answer.refusal && !m_answer.moved) {
-            TransitionSet wider = m_question.policy.allowed;
+            TransitionSet wider = m_question.options.allowedTransitions;
             for (int axis = 0; axis < m_question.mesh.axisCount(); ++axis)
                 for (const PickCandidate& candidate : m_answer.candidates)
                     if (candidate.meshAxis == axis && candidate.status != Status::Infeasible) {
@@ -295,7 +295,7 @@ std::string pickReport(const PickQuestion& question, const PickAnswer& answer)
     if (answer.candidates.empty() || (!answer.moved && !answer.refusal))
         return {};
     const Report report(question, answer);
-    return isEarly(question.profile) && question.picker != PickerKind::AutoReshard ? report.early() : report.late();
+    return isEarly(question.options.profile) && question.options.picker != PickerKind::AutoReshard ? report.early() : report.late();
 }
 
 } // namespace shardboard

@@ -170,11 +170,11 @@ private Q_SLOTS:
             QTest::addRow("%s", profileName(profile).c_str()) << "data=2,model=4"
                                                               << "megatron-tp" << true << upstream;
         }
-        for (const PlanPicker picker : { PlanPicker::PartialsOnly, PlanPicker::None }) {
+        for (const PickerKind picker : { PickerKind::PartialsOnly, PickerKind::None }) {
             PickerOptions strict;
             strict.picker = picker;
-            QTest::addRow("%s", planPickerName(picker).c_str()) << "data=2,model=4"
-                                                                << "megatron-tp" << false << strict;
+            QTest::addRow("%s", pickerName(picker).c_str()) << "data=2,model=4"
+                                                            << "megatron-tp" << false << strict;
         }
     }
     void rowsAreThePlans()

@@ -78,7 +78,7 @@ private Q_SLOTS:
         Design design = llama("data=8", "replicate");
         for (const PickerProfile profile :
              { PickerProfile::Shardboard, PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 })
-            for (const PlanPicker picker : { PlanPicker::Greedy, PlanPicker::PartialsOnly, PlanPicker::None }) {
+            for (const PickerKind picker : { PickerKind::Greedy, PickerKind::PartialsOnly, PickerKind::None }) {
                 design.picker.profile = profile;
                 design.picker.picker = picker;
                 design.picker.onReshard = OnReshard::Raise;
@@ -86,7 +86,7 @@ private Q_SLOTS:
             }
         Design megatron = llama("data=2,model=4", "megatron-tp");
         const QStringList reductions = lines(*evaluated(megatron));
-        megatron.picker.picker = PlanPicker::PartialsOnly;
+        megatron.picker.picker = PickerKind::PartialsOnly;
         QCOMPARE(lines(*evaluated(megatron)), reductions);
         for (const PickerProfile profile : { PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 }) {
             megatron.picker.profile = profile; // these have to gather the table
@@ -105,7 +105,7 @@ private Q_SLOTS:
     {
         Design design = llama("data=2,model=4", "megatron-tp");
         const QStringList all = lines(*evaluated(design));
-        design.picker.picker = PlanPicker::None;
+        design.picker.picker = PickerKind::None;
         const auto refused = evaluate(design);
         QVERIFY(!refused.ok());
         QVERIFY2(refused.error().text().find("picker none") != std::string::npos, refused.error().text().c_str());
@@ -140,13 +140,13 @@ private Q_SLOTS:
     {
         Design design = llama("data=8", "replicate");
         design.picker.profile = PickerProfile::G0;
-        design.picker.budgetBytesPerDevice = 1000;
+        design.picker.setBudgetBytes(1000);
         const auto refused = evaluate(design);
         QVERIFY(!refused.ok());
         QVERIFY2(refused.error().text().find("exceeds the budget per device") != std::string::npos, refused.error().text().c_str());
-        design.picker.budgetBytesPerDevice = std::int64_t { 1 } << 40;
+        design.picker.setBudgetBytes(std::int64_t { 1 } << 40);
         QCOMPARE(lines(*evaluated(design)), QStringList());
-        design.picker.budgetBytesPerDevice = 1000;
+        design.picker.setBudgetBytes(1000);
         design.picker.profile = PickerProfile::G1; // has none
         QCOMPARE(lines(*evaluated(design)), QStringList());
     }

@@ -442,7 +442,7 @@ private:
             for (std::size_t k = 0; k < now.size(); ++k)
                 operands[k].placements = { now[k] };
             const std::vector<double> bytes(now.size());
-            const PickTask task { question.profile, &menu, operands, bytes, &question.mesh, {} };
+            const PickTask task { question.options, &menu, operands, bytes, &question.mesh };
             const RowUse use { task, now, row, 0 };
             bool fits = feasible(use);
             for (std::size_t k = 0; k < now.size(); ++k)

@@ -38,18 +38,12 @@ private Q_SLOTS:
     void plansPickAsMax_data()
     {
         QTest::addColumn<int>("profile");
-        QTest::addColumn<int>("picker");
-        const std::pair<PickerProfile, PickerKind> greedy[] = { { PickerProfile::G0, PickerKind::GreedyReshard },
-                                                                { PickerProfile::G1, PickerKind::GreedyReshard },
-                                                                { PickerProfile::G2, PickerKind::AutoReshard },
-                                                                { PickerProfile::G3, PickerKind::AutoReshard } };
-        for (const auto& [profile, picker] : greedy)
-            QTest::newRow(profileName(profile).c_str()) << static_cast<int>(profile) << static_cast<int>(picker);
+        for (const PickerProfile profile : { PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 })
+            QTest::newRow(profileName(profile).c_str()) << static_cast<int>(profile);
     }
     void plansPickAsMax()
     {
         QFETCH(int, profile);
-        QFETCH(int, picker);
         const auto rules = static_cast<PickerProfile>(profile);
         std::mt19937 random(11);
         const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
@@ -81,10 +75,9 @@ private Q_SLOTS:
             const auto planned = pickGreedy({ op.kind, operands, op.result, mesh, options, {}, "op" });
 
             const Menu menu { ruleOf(op.kind).rows(op.operands, op.result, rules) };
-            PickPolicy policy;
-            policy.allowPartialToSharded = options.allowPartialToSharded;
-            policy.allowed = options.allowedTransitions;
-            const auto picked = pickRows(static_cast<PickerKind>(picker), { rules, &menu, operands, bytes, &mesh, policy });
+            if (rules == PickerProfile::G2 || rules == PickerProfile::G3)
+                options.picker = PickerKind::AutoReshard; // as MAX calls it
+            const auto picked = pickRows({ options, &menu, operands, bytes, &mesh });
 
             QCOMPARE(planned.ok(), std::holds_alternative<PickAction>(picked));
             if (!planned.ok()) {

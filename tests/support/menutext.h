@@ -51,7 +51,7 @@ inline nlohmann::json pickRequest(const std::string& profile, const std::string&
 
 inline std::variant<Menu, Refusal> menuOf(const PickQuestion& question)
 {
-    return expandMenu(*question.family, question.operands, question.attributes, question.mesh, question.profile);
+    return expandMenu(*question.family, question.operands, question.attributes, question.mesh, question.options.profile);
 }
 
 inline std::string shortText(const Row& row)

@@ -343,7 +343,7 @@ void TestFindingsView::everyPlaceThatIsNamedIsThere()
 {
     Document document;
     Design design = knownDesign("data=2,model=4");
-    design.picker.picker = PlanPicker::None;
+    design.picker.picker = PickerKind::None;
     design.picker.profile = PickerProfile::G1;
     design.pins = { parsePin("*:batch=data").value() };
     QVERIFY(document.setDesign(design).ok());

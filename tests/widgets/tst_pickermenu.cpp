@@ -76,8 +76,8 @@ void TestPickerMenu::everyChoiceIsOneStep()
         return shown.options() == wanted && shown.document.undoStack()->count() == steps
             && shown.document.undoStack()->undoText() == QString::fromLatin1(text);
     };
-    for (const auto& [name, picker] : { std::pair("partials-only", PlanPicker::PartialsOnly), std::pair("none", PlanPicker::None),
-                                        std::pair("greedy", PlanPicker::Greedy) }) {
+    for (const auto& [name, picker] : { std::pair("partials-only", PickerKind::PartialsOnly), std::pair("none", PickerKind::None),
+                                        std::pair("greedy", PickerKind::Greedy) }) {
         shown.choose(name);
         wanted.picker = picker;
         QVERIFY2(is(qPrintable(QStringLiteral("Picker %1").arg(QString::fromLatin1(name)))), name);
@@ -105,7 +105,7 @@ void TestPickerMenu::everyChoiceIsOneStep()
     wanted.profile = PickerProfile::G0;
     QVERIFY(is("Picker G0"));
     shown.budget()->setValue(640.5);
-    wanted.budgetBytesPerDevice = 671612928; // 640.5 x 2^20
+    wanted.setBudgetBytes(671612928); // 640.5 x 2^20
     ++steps;
     QVERIFY(shown.options() == wanted);
     QCOMPARE(shown.document.undoStack()->count(), steps);
@@ -138,7 +138,7 @@ void TestPickerMenu::designFilesKeepIt()
     QVERIFY(read.value().picker == shown.options());
     QVERIFY(read.value().picker.profile == PickerProfile::G0 && read.value().picker.onReshard == OnReshard::Raise);
     QVERIFY(read.value().picker.allowPartialToSharded);
-    QCOMPARE(read.value().picker.budgetBytesPerDevice, std::int64_t { 100000 } << 20);
+    QCOMPARE(read.value().picker.budgetBytes(), std::int64_t { 100000 } << 20);
 }
 
 void TestPickerMenu::onlyWhatCountsIsOffered()
@@ -203,7 +203,7 @@ void TestPickerMenu::budgetRefuses()
     shown.budget()->setValue(1);
     QVERIFY(findingsOf(shown.document, "refused-pick") > 0);
     shown.budget()->setValue(0);
-    QCOMPARE(shown.options().budgetBytesPerDevice, std::int64_t { 0 });
+    QCOMPARE(shown.options().budgetBytes(), std::int64_t { 0 });
     QCOMPARE(findingsOf(shown.document, "refused-pick"), 0);
 }
 
@@ -242,7 +242,7 @@ void TestPickerMenu::buttonSaysWhatIsChosen()
     QVERIFY(button->isVisible());
     PickerOptions options;
     options.profile = PickerProfile::G0;
-    options.budgetBytesPerDevice = std::int64_t { 64 } << 20;
+    options.setBudgetBytes(std::int64_t { 64 } << 20);
     options.allowPartialToSharded = true;
     QCOMPARE(pickerText(options), QStringLiteral("greedy · G0 · partial → shards · ≤ 64 MiB"));
 }

@@ -44,14 +44,14 @@ bool isAutoReshard(PickerProfile profile) { return profile == PickerProfile::G2 
 QString pickerText(const PickerOptions& options)
 {
     const PickerOptions usual;
-    QStringList parts { qstr(planPickerName(options.picker)), qstr(profileName(options.profile)) };
+    QStringList parts { qstr(pickerName(options.picker)), qstr(profileName(options.profile)) };
     if (options.allowPartialToSharded)
         parts << QObject::tr("partial → shards");
     if (options.allowedTransitions != usual.allowedTransitions)
         parts << (options.allowedTransitions == TransitionSet::all() ? QObject::tr("all transitions")
                                                                      : QObject::tr("own transitions"));
-    if (options.budgetBytesPerDevice > 0)
-        parts << QObject::tr("≤ %1").arg(bytesText(options.budgetBytesPerDevice));
+    if (options.budgetBytesPerDevice)
+        parts << QObject::tr("≤ %1").arg(bytesText(options.budgetBytes()));
     if (options.onReshard != usual.onReshard)
         parts << qstr(onReshardName(options.onReshard));
     return parts.join(QStringLiteral(" · "));
@@ -69,7 +69,7 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
           { QStringLiteral("partials-only"), tr("Only partial values are reduced to whole ones, nothing else moves") },
           { QStringLiteral("none"), tr("Nothing may move: an operation that would need it is a finding") } },
         [](PickerOptions& options, const QString& name) {
-            options.picker = planPickerFromName(name.toStdString()).value_or(PlanPicker::Greedy);
+            options.picker = pickerFromName(name.toStdString()).value_or(PickerKind::Greedy);
         },
         tr("Picker %1"));
     m_profiles = addChoices(
@@ -175,10 +175,9 @@ void PickerMenu::addBudget()
         if (!m_document->hasDesign())
             return;
         PickerOptions options = m_document->design().picker;
-        options.budgetBytesPerDevice = std::llround(mib * kMib);
+        options.setBudgetBytes(std::llround(mib * kMib));
         edit(options,
-             options.budgetBytesPerDevice == 0 ? tr("No memory budget")
-                                               : tr("Memory budget %1").arg(bytesText(options.budgetBytesPerDevice)));
+             !options.budgetBytesPerDevice ? tr("No memory budget") : tr("Memory budget %1").arg(bytesText(options.budgetBytes())));
     });
 }
 
@@ -209,11 +208,11 @@ void PickerMenu::showState()
         for (QAction* action : group->actions())
             action->setChecked(action->data().toString() == qstr(name));
     };
-    check(m_pickers, planPickerName(options.picker));
+    check(m_pickers, pickerName(options.picker));
     check(m_profiles, profileName(options.profile));
     check(m_modes, onReshardName(options.onReshard));
     // What a picker does not look at is not offered, unless it is set: then it can be taken back.
-    const bool greedy = options.picker == PlanPicker::Greedy;
+    const bool greedy = options.picker == PickerKind::Greedy;
     m_reduceScatter->setChecked(options.allowPartialToSharded);
     m_reduceScatter->setProperty("whyNot", tr("only greedy with rows of shardboard, G0 or G1 uses it"));
     m_allTransitions->setProperty("whyNot", tr("only greedy with rows of G2 or G3 uses it"));
@@ -222,8 +221,8 @@ void PickerMenu::showState()
     m_allTransitions->setEnabled((greedy && isAutoReshard(options.profile))
                                  || options.allowedTransitions != TransitionSet::defaults());
     const QSignalBlocker blocker(m_budget);
-    m_budget->setValue(static_cast<double>(options.budgetBytesPerDevice) / kMib);
-    m_budget->setEnabled((greedy && options.profile == PickerProfile::G0) || options.budgetBytesPerDevice > 0);
+    m_budget->setValue(options.budgetBytesPerDevice.value_or(0) / kMib);
+    m_budget->setEnabled((greedy && options.profile == PickerProfile::G0) || options.budgetBytesPerDevice.has_value());
 }
 
 PickerButton::PickerButton(Document* document, QWidget* parent)

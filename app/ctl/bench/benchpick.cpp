@@ -66,9 +66,9 @@ Result<BenchmarkReport> benchPick()
 {
     constexpr std::size_t kRounds = 31;
     constexpr int kRepeats = 200;
-    const std::pair<PickerProfile, PickerKind> kinds[] = { { PickerProfile::G1, PickerKind::GreedyReshard },
+    const std::pair<PickerProfile, PickerKind> kinds[] = { { PickerProfile::G1, PickerKind::Greedy },
                                                            { PickerProfile::G3, PickerKind::AutoReshard },
-                                                           { PickerProfile::Shardboard, PickerKind::GreedyReshard } };
+                                                           { PickerProfile::Shardboard, PickerKind::Greedy } };
     BenchmarkReport report;
     Table table({ "pick an operation's row", "picker", "mesh", ">devices", ">a mesh axis", ">of 1 µs" });
     for (const auto& [profile, kind] : kinds)
@@ -78,12 +78,14 @@ Result<BenchmarkReport> benchPick()
             if (!prepared.ok())
                 return prepared.error();
             std::size_t moved = 0;
-            PickPolicy policy;
-            policy.allowPartialToSharded = true;
-            const double seconds = medianSeconds(kRounds, [&, kind = kind, profile = profile] {
+            PickerOptions options;
+            options.profile = profile;
+            options.picker = kind;
+            options.allowPartialToSharded = true;
+            const double seconds = medianSeconds(kRounds, [&] {
                 for (int i = 0; i < kRepeats; ++i)
                     for (const Prepared& each : prepared.value()) {
-                        const auto picked = pickRows(kind, { profile, &each.menu, each.operands, each.bytes, &mesh, policy });
+                        const auto picked = pickRows({ options, &each.menu, each.operands, each.bytes, &mesh });
                         moved += std::holds_alternative<PickAction>(picked) && std::get<PickAction>(picked).moved ? 1U : 0U;
                     }
             });

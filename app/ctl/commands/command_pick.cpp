@@ -45,7 +45,7 @@ int pickCommand(const Arguments& arguments)
     const bool json = arguments.has("--json");
     if (!refused || (json && !answer.candidates.empty())) // a script gets the candidates of a refusal, too
         std::cout << textOf(pickAnswerJson(question.value(), answer));
-    const bool told = arguments.has("--report") || (question.value().policy.onReshard == OnReshard::Warn && !refused);
+    const bool told = arguments.has("--report") || (question.value().options.onReshard == OnReshard::Warn && !refused);
     if (told && !json)
         std::cerr << pickReport(question.value(), answer);
     return refused ? report(pickError(*answer.refusal, where)) : kDone;

@@ -41,7 +41,7 @@ std::string axesText(const Collective& collective, const Mesh& mesh)
 std::string pickerText(const PickerOptions& options)
 {
     return profileName(options.profile)
-        + (options.picker == PlanPicker::Greedy ? std::string() : ", " + planPickerName(options.picker));
+        + (options.picker == PickerKind::Greedy ? std::string() : ", " + pickerName(options.picker));
 }
 
 /// `bf16`, `f8e4m3 (bf16 on a100-sxm-80)`; with the software where that is not the usual one.
@@ -232,7 +232,7 @@ std::optional<TransitionSet> transitionsFrom(const std::string& text)
 /// The options of one run in place of those of the design.
 Status choosePicker(const Arguments& arguments, PickerOptions& options)
 {
-    Status status = choose(arguments, "--picker", options.picker, planPickerFromName, "picker", "greedy, partials-only or none");
+    Status status = choose(arguments, "--picker", options.picker, pickerFromName, "picker", "greedy, partials-only or none");
     if (status.ok())
         status = choose(arguments, "--profile", options.profile, profileFromName, "profile", "shardboard, G0, G1, G2 or G3");
     if (status.ok())
@@ -242,10 +242,10 @@ Status choosePicker(const Arguments& arguments, PickerOptions& options)
                         "DEFAULT, ALL, or pairs such as P->R,S->R");
     if (!status.ok())
         return status;
-    const auto budget = arguments.integer("--budget", options.budgetBytesPerDevice, 0, std::int64_t { 1 } << 62);
+    const auto budget = arguments.integer("--budget", options.budgetBytes(), 0, std::int64_t { 1 } << 62);
     if (!budget.ok())
         return budget.error();
-    options.budgetBytesPerDevice = budget.value();
+    options.setBudgetBytes(budget.value());
     if (arguments.has("--allow-partial-to-sharded"))
         options.allowPartialToSharded = true;
     return done();

@@ -64,7 +64,7 @@ public:
     {
         Explanation out;
         out.target = target;
-        out.picker = "picker " + planPickerName(m_design.picker.picker) + ", profile " + profileName(m_design.picker.profile)
+        out.picker = "picker " + pickerName(m_design.picker.picker) + ", profile " + profileName(m_design.picker.profile)
             + (m_design.picker.profile == PickerProfile::Shardboard ? ", by time" : ", by bytes");
         if (target.kind == ExplainTarget::Kind::Weight) {
             weight(out);

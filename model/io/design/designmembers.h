@@ -25,7 +25,7 @@ inline auto jsonWords(AttentionKernel) { return JsonWords { attentionKernelName,
 inline auto jsonWords(Overlap) { return JsonWords { overlapName, overlapFromName, "none, weights or all" }; }
 inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromName, "fused, compiled or eager" }; }
 inline auto jsonWords(PickerProfile) { return JsonWords { profileName, profileFromName, "shardboard, G0, G1, G2 or G3" }; }
-inline auto jsonWords(PlanPicker) { return JsonWords { planPickerName, planPickerFromName, "greedy, partials-only or none" }; }
+inline auto jsonWords(PickerKind) { return JsonWords { pickerName, pickerFromName, "greedy, partials-only or none" }; }
 inline auto jsonWords(OnReshard) { return JsonWords { onReshardName, onReshardFromName, "silent, warn or raise" }; }
 
 /// A name or path that may be anything outside of a design, and is a name in it.
@@ -148,7 +148,10 @@ void jsonMembers(Each& each, Options& picker)
         readTransitions(each.from(), "allowed_transitions", picker.allowedTransitions);
     else if (!(picker.allowedTransitions == usual.allowedTransitions))
         each.derived("allowed_transitions", [&] { return transitionsJson(picker.allowedTransitions); });
-    each.unless("budget_bytes_per_device", picker.budgetBytesPerDevice, 0, { 0, kLargestInDesign });
+    std::int64_t budget = picker.budgetBytes();
+    each.unless("budget_bytes_per_device", budget, 0, { 0, kLargestInDesign });
+    if constexpr (Each::kReads)
+        picker.setBudgetBytes(budget);
 }
 
 /// Parameters of another kind would be ignored, which nobody means.

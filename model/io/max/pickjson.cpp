@@ -82,7 +82,8 @@ ordered_json executed(const PickQuestion& question, const PickAnswer& answer)
 {
     ordered_json out = ordered_json::array();
     for (std::size_t i = 0; i < question.operands.size(); ++i) {
-        const auto steps = executedSteps(question.profile, question.operands[i].placements, answer.action.input(i), question.mesh);
+        const auto steps =
+            executedSteps(question.options.profile, question.operands[i].placements, answer.action.input(i), question.mesh);
         if (const auto* refusal = std::get_if<Refusal>(&steps)) {
             out.push_back({ { "input", i }, { "error", upstreamErrorName(refusal->error) }, { "reason", refusal->reason } });
             continue;

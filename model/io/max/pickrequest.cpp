@@ -98,7 +98,7 @@ private:
             return profile == PickerProfile::Shardboard
                 ? std::vector<std::string> { "allowed_transitions", "mode", "allow_partial_to_sharded" }
                 : std::vector<std::string> { "allowed_transitions", "mode" };
-        if (picker != PickerKind::GreedyReshard)
+        if (picker != PickerKind::Greedy)
             return {};
         std::vector<std::string> keys { "allow_partial_to_sharded", "on_reshard" };
         if (profile == PickerProfile::G0)
@@ -107,8 +107,8 @@ private:
     }
     std::string policyKeys() const
     {
-        const auto keys = policyOf(m_question.profile, m_question.picker);
-        return keys.empty() ? "nothing for " + std::string(kPickerNames[static_cast<std::size_t>(m_question.picker)])
+        const auto keys = policyOf(m_question.options.profile, m_question.options.picker);
+        return keys.empty() ? "nothing for " + std::string(kPickerNames[static_cast<std::size_t>(m_question.options.picker)])
                             : joined(keys);
     }
 
@@ -124,11 +124,12 @@ private:
                                      { "on_reshard", "it is of GreedyReshard; auto_reshard calls it mode" },
                                      { "mode", "it is of auto_reshard; GreedyReshard calls it on_reshard" },
                                      { "allowed_transitions", "it is of auto_reshard, in G2, G3 and shardboard" } };
-        const auto mine = policyOf(m_question.profile, m_question.picker);
+        const auto mine = policyOf(m_question.options.profile, m_question.options.picker);
         for (const Known& known : kKnown)
             if (fields.find(known.key) != nullptr && !contains(mine, known.key))
                 fields.fail(known.key,
-                            profileName(m_question.profile) + " with " + kPickerNames[static_cast<std::size_t>(m_question.picker)]
+                            profileName(m_question.options.profile) + " with "
+                                + kPickerNames[static_cast<std::size_t>(m_question.options.picker)]
                                 + " does not have it: " + known.whose,
                             "leave it out; a policy has " + policyKeys() + " here");
     }
@@ -140,19 +141,20 @@ private:
         const auto found = std::ranges::find_if(kProfileNames, same);
         if (found == kProfileNames.end())
             return fail("profile", "there is no profile '" + profile + "'", "profiles are G0, G1, G2, G3 and shardboard");
-        m_question.profile = static_cast<PickerProfile>(found - kProfileNames.begin());
-        const bool regions = m_question.profile == PickerProfile::G2 || m_question.profile == PickerProfile::G3;
+        m_question.options.profile = static_cast<PickerProfile>(found - kProfileNames.begin());
+        const bool regions = m_question.options.profile == PickerProfile::G2 || m_question.options.profile == PickerProfile::G3;
         const std::string picker = m_top.text("picker", std::string(regions ? "auto_reshard" : "GreedyReshard"));
         const auto kind = std::ranges::find_if(kPickerNames, [&](const char* name) { return lowered(name) == lowered(picker); });
         const bool greedy = lowered(picker) == "greedy";
         if (kind == kPickerNames.end() && !greedy)
             return fail("picker", "there is no picker '" + picker + "'",
                         "pickers are GreedyReshard, NoReshard, PartialsOnly and auto_reshard");
-        m_question.picker = greedy ? PickerKind::GreedyReshard : static_cast<PickerKind>(kind - kPickerNames.begin());
-        const bool inRegion = m_question.picker == PickerKind::AutoReshard;
-        if (m_question.profile != PickerProfile::Shardboard && regions != inRegion)
+        m_question.options.picker = greedy ? PickerKind::Greedy : static_cast<PickerKind>(kind - kPickerNames.begin());
+        const bool inRegion = m_question.options.picker == PickerKind::AutoReshard;
+        if (m_question.options.profile != PickerProfile::Shardboard && regions != inRegion)
             fail("picker",
-                 profileName(m_question.profile) + " does not have " + kPickerNames[static_cast<std::size_t>(m_question.picker)],
+                 profileName(m_question.options.profile) + " does not have "
+                     + kPickerNames[static_cast<std::size_t>(m_question.options.picker)],
                  regions ? "it has auto_reshard" : "it has GreedyReshard, NoReshard and PartialsOnly");
     }
 
@@ -209,7 +211,7 @@ private:
         const auto found = value.is_string() ? Placement::parse(value.get_ref<const std::string&>()) : std::nullopt;
         if (!found)
             fail(key, "there is no placement " + shortened(jsonText(value), 40), "use R, S0, S1, …, P, Pavg, Pmin, Pmax or U");
-        else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.profile == PickerProfile::G3)
+        else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.options.profile == PickerProfile::G3)
             fail(UpstreamError::ValueError, key, "G3 has partial sums only, no " + found->code(), "use P");
         return found;
     }
@@ -274,8 +276,8 @@ private:
     {
         m_question.opName = m_top.text("op");
         m_question.fallbackRow = m_top.flag("fallback_row_added", true);
-        if (ok() && m_top.find("fallback_row_added") != nullptr && !isEarly(m_question.profile))
-            return fail("fallback_row_added", profileName(m_question.profile) + " appends no row",
+        if (ok() && m_top.find("fallback_row_added") != nullptr && !isEarly(m_question.options.profile))
+            return fail("fallback_row_added", profileName(m_question.options.profile) + " appends no row",
                         "leave it out; G0 to G2 have it");
         if (!ok())
             return;
@@ -312,7 +314,7 @@ private:
             return fail("rows", "a list of at most " + std::to_string(kMostRows) + " rows is expected",
                         "write [[[\"R\"], \"R\"], [[\"S0\"], \"S0\"]]");
         const UpstreamError wrong =
-            m_question.profile == PickerProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
+            m_question.options.profile == PickerProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
         Menu& menu = m_question.rows;
         const std::size_t operands = m_question.operands.size();
         menu.soundKnown = false;
@@ -476,10 +478,10 @@ private:
         JsonFields fields(*policy, m_file, "policy");
         fields.nullIsAbsent();
         refuseForeignPolicy(fields);
-        PickPolicy& out = m_question.policy;
+        PickerOptions& out = m_question.options;
         out.allowPartialToSharded = fields.flag("allow_partial_to_sharded", false);
         if (fields.find("budget_bytes_per_device"))
-            out.budget = fields.number("budget_bytes_per_device", 0, std::numeric_limits<double>::max());
+            out.budgetBytesPerDevice = fields.number("budget_bytes_per_device", 0, std::numeric_limits<double>::max());
         for (const char* key : { "on_reshard", "mode" }) {
             const std::string mode = fields.text(key, std::string("silent"));
             const auto found = onReshardFromName(mode);
@@ -493,9 +495,9 @@ private:
         if (fields.error())
             m_top.adopt(*fields.error());
         refuseUnknown(fields, "policy");
-        if (m_question.profile == PickerProfile::Shardboard && out.allowPartialToSharded
-            && m_question.picker == PickerKind::AutoReshard)
-            out.allowed.add(Placement::Kind::Partial, Placement::Kind::Sharded);
+        if (m_question.options.profile == PickerProfile::Shardboard && out.allowPartialToSharded
+            && m_question.options.picker == PickerKind::AutoReshard)
+            out.allowedTransitions.add(Placement::Kind::Partial, Placement::Kind::Sharded);
     }
 
     void readTransitions(JsonFields& fields)
@@ -503,10 +505,10 @@ private:
         const json* allowed = fields.find("allowed_transitions");
         if (allowed == nullptr)
             return;
-        PickPolicy& out = m_question.policy;
+        PickerOptions& out = m_question.options;
         const std::string name = allowed->is_string() ? allowed->get<std::string>() : std::string();
         if (const auto named = TransitionSet::named(name)) {
-            out.allowed = *named;
+            out.allowedTransitions = *named;
             return;
         }
         const auto refuse = [&] {
@@ -515,10 +517,10 @@ private:
         };
         if (!allowed->is_array())
             return refuse();
-        out.allowed = TransitionSet();
+        out.allowedTransitions = TransitionSet();
         for (const json& pair : *allowed) {
             const std::string text = pair.is_string() ? pair.get<std::string>() : std::string();
-            if (!out.allowed.add(text))
+            if (!out.allowedTransitions.add(text))
                 return refuse();
         }
     }

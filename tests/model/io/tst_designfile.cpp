@@ -176,7 +176,7 @@ private Q_SLOTS:
         TransitionSet some;
         QVERIFY(some.add("P->R") && some.add("S->R") && !some.add("S->") && !some.add("R"));
         for (const TransitionSet& set : { TransitionSet::all(), some, TransitionSet() }) {
-            design.picker = { PickerProfile::G3, false, PlanPicker::PartialsOnly, OnReshard::Warn, set, 1 << 20 };
+            design.picker = { PickerProfile::G3, false, PickerKind::PartialsOnly, OnReshard::Warn, set, 1 << 20 };
             const auto back = sure(designFromText(designText(design), "d"));
             QVERIFY(back == design);
         }
