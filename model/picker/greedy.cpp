@@ -16,8 +16,7 @@ PickerKind kindOf(const PickerOptions& options)
 {
     if (options.picker != PlanPicker::Greedy)
         return options.picker == PlanPicker::None ? PickerKind::NoReshard : PickerKind::PartialsOnly;
-    return options.profile == PickerProfile::G2 || options.profile == PickerProfile::G3 ? PickerKind::AutoReshard
-                                                                                        : PickerKind::GreedyReshard;
+    return hasRegions(options.profile) ? PickerKind::AutoReshard : PickerKind::GreedyReshard;
 }
 
 PickPolicy policyOf(const PickerOptions& options)
