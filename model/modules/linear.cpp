@@ -29,15 +29,8 @@ void findBiasDefects(const Strategy& strategy, std::int64_t devices, std::vector
     if (devices == 1)
         return;
     const std::string name = strategyKindName(strategy.kind);
-    if (strategy.kind == StrategyKind::StackedQkv) {
-        findings.push_back(biasFinding("bias-order", Severity::Error,
-                                       "MAX cuts the bias rowwise (dim 0), one run of it for each device, but the rows "
-                                       "of a weight shard are a part of Q, one "
-                                       "of K and one of V: the bias is added to other rows than its own",
-                                       "cut the bias as stacked-qkv too (it has one dim, dim 0, and the same heads)"));
-        return;
-    }
-    if (strategy.kind == StrategyKind::Rowwise || strategy.kind == StrategyKind::Replicate || isColumnwise(strategy.kind))
+    if (strategy.kind == StrategyKind::Rowwise || strategy.kind == StrategyKind::StackedQkv
+        || strategy.kind == StrategyKind::Replicate || isColumnwise(strategy.kind))
         return;
     if (cutDimOf(strategy) == 0)
         findings.push_back(biasFinding("bias-shape", Severity::Error,
@@ -158,10 +151,12 @@ Result<LinearBias> shardLinearBias(const LinearParameters& parameters, const std
         return refusedBy("NotImplementedError", where + ".strategy",
                          strategyKindName(from.kind()) + " is a strategy of modules with several weights, not of a Linear",
                          "use rowwise (dim 0), columnwise (dim 1) or another strategy of weights");
-    const bool cut = from.kind() == StrategyKind::Rowwise || from.kind() == StrategyKind::StackedQkv;
+    // Before MAX 26.4 the bias of a stacked QKV was cut rowwise, against the order of the weight's rows.
     LinearBias bias;
-    bias.strategy = cut ? StrategyKind::Rowwise : StrategyKind::Replicate;
-    auto shapes = moduleShapes(plainStrategy(bias.strategy), from.devices, { parameters.outDim }, where);
+    bias.strategy =
+        from.kind() == StrategyKind::Rowwise || from.kind() == StrategyKind::StackedQkv ? from.kind() : StrategyKind::Replicate;
+    auto shapes = moduleShapes(from.kind() == StrategyKind::StackedQkv ? from.strategy : plainStrategy(bias.strategy), from.devices,
+                               { parameters.outDim }, where);
     if (!shapes.ok())
         return shapes.error();
     bias.shapes = std::move(shapes).value();

@@ -309,7 +309,7 @@ Picked pickRows(const PickTask& task, PickTrace* trace)
     const PickerProfile profile = task.options.profile;
     switch (task.options.picker) {
     case PickerKind::Greedy:
-        if (profile == PickerProfile::G2 || profile == PickerProfile::G3)
+        if (hasRegions(profile))
             return autoReshard(task, trace);
         break;
     case PickerKind::None:

@@ -17,7 +17,7 @@ std::optional<PickerProfile> profileFromName(std::string_view name);
 
 /// A plan has the first three: which of MAX's greedy pickers it is follows from its profile.
 enum class PickerKind : std::uint8_t {
-    Greedy, ///< the cheapest row: GreedyReshard in G0 and G1, auto_reshard in G2 and G3, in profile shardboard with pins
+    Greedy, ///< the cheapest row: GreedyReshard, auto_reshard where the profile has it alone, in profile shardboard with pins
     PartialsOnly, ///< nothing but partial values that are reduced to whole ones
     None, ///< nothing moves
     AutoReshard, ///< auto_reshard where the profile has another one beside it

@@ -37,8 +37,6 @@ void addTitle(QMenu* menu, const QString& text)
     menu->addAction(action);
 }
 
-bool isAutoReshard(PickerProfile profile) { return profile == PickerProfile::G2 || profile == PickerProfile::G3; }
-
 } // namespace
 
 QString pickerText(const PickerOptions& options)
@@ -76,6 +74,9 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
         tr("Rows and prices of"),
         { { QStringLiteral("shardboard"),
             tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch; supports pins") },
+          { QStringLiteral("max-26.6"), tr("MAX 26.6 as it is released: its greedy picker") },
+          { QStringLiteral("max-26.7"),
+            tr("MAX 26.7 as it is released: auto_reshard, which refuses what moves unless it is told") },
           { QStringLiteral("G1"), tr("MAX's documented greedy picker: gathers a table that is cut by vocabulary") },
           { QStringLiteral("G0"), tr("MAX's first greedy picker, which can be given a memory budget") },
           { QStringLiteral("G2"), tr("MAX's auto_reshard: mesh axes in turn, only transitions that are allowed") },
@@ -96,13 +97,13 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
     addTitle(menu, tr("Policy"));
     m_reduceScatter = addSwitch(
         tr("Partial values may become shards"), QStringLiteral("picker.reduceScatter"),
-        tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper; for greedy in shardboard, G0 and "
-           "G1"),
+        tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper; for greedy in shardboard, G0, G1 "
+           "and max-26.6"),
         [](PickerOptions& options, bool on) { options.allowPartialToSharded = on; }, tr("Allow partial values to become shards"),
         tr("Keep partial values whole"));
     m_allTransitions = addSwitch(
         tr("All transitions"), QStringLiteral("picker.allTransitions"),
-        tr("allowed_transitions: all instead of all but partial → shards; for greedy in G2 and G3"),
+        tr("allowed_transitions: all instead of all but partial → shards; for greedy in G2, G3 and max-26.7"),
         [](PickerOptions& options, bool on) { options.allowedTransitions = on ? TransitionSet::all() : TransitionSet::defaults(); },
         tr("Allow all transitions"), tr("Allow the default transitions"));
     addBudget();
@@ -214,11 +215,11 @@ void PickerMenu::showState()
     // What a picker does not look at is not offered, unless it is set: then it can be taken back.
     const bool greedy = options.picker == PickerKind::Greedy;
     m_reduceScatter->setChecked(options.allowPartialToSharded);
-    m_reduceScatter->setProperty("whyNot", tr("only greedy with rows of shardboard, G0 or G1 uses it"));
-    m_allTransitions->setProperty("whyNot", tr("only greedy with rows of G2 or G3 uses it"));
-    m_reduceScatter->setEnabled((greedy && !isAutoReshard(options.profile)) || options.allowPartialToSharded);
+    m_reduceScatter->setProperty("whyNot", tr("only greedy with rows of shardboard, G0, G1 or max-26.6 uses it"));
+    m_allTransitions->setProperty("whyNot", tr("only greedy with rows of G2, G3 or max-26.7 uses it"));
+    m_reduceScatter->setEnabled((greedy && !hasRegions(options.profile)) || options.allowPartialToSharded);
     m_allTransitions->setChecked(options.allowedTransitions == TransitionSet::all());
-    m_allTransitions->setEnabled((greedy && isAutoReshard(options.profile))
+    m_allTransitions->setEnabled((greedy && hasRegions(options.profile))
                                  || options.allowedTransitions != TransitionSet::defaults());
     const QSignalBlocker blocker(m_budget);
     m_budget->setValue(options.budgetBytesPerDevice.value_or(0) / kMib);

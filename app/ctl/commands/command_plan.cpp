@@ -234,7 +234,7 @@ Status choosePicker(const Arguments& arguments, PickerOptions& options)
 {
     Status status = choose(arguments, "--picker", options.picker, pickerFromName, "picker", "greedy, partials-only or none");
     if (status.ok())
-        status = choose(arguments, "--profile", options.profile, profileFromName, "profile", "shardboard, G0, G1, G2 or G3");
+        status = choose(arguments, "--profile", options.profile, profileFromName, "profile", kProfileList);
     if (status.ok())
         status = choose(arguments, "--on-reshard", options.onReshard, onReshardFromName, "mode", "silent, warn or raise");
     if (status.ok())

@@ -23,26 +23,17 @@ const WeightLayout* biasOf(const ByName& names, const std::string& name)
     return bias == names.end() || bias->second->unknownShape ? nullptr : bias->second;
 }
 
-/// A Linear with stacked-qkv cuts its bias rowwise, which is not in the order of the q | k | v rows of the weight's
-/// shard.
+/// A bias that is cut rowwise is not in the order of the q | k | v rows of a stacked-qkv weight's shard.
 void stackedBias(const FinderInput& input, const WeightLayout& weight, const WeightLayout& bias, FindingList& out)
 {
     if (weight.strategy.kind != StrategyKind::StackedQkv || bias.misfit)
         return;
-    if (bias.strategy == weight.strategy) {
-        out.add({ kMaxDefect, Severity::Note, bias.spec.name, 0,
-                  "is cut in Q, K and V like " + weight.spec.name
-                      + "; MAX cuts the bias of a stacked-qkv Linear in one run (rowwise), so that its shards do not "
-                        "belong to the rows",
-                  "check the version of MAX, or replicate the projection" });
-        return;
-    }
-    if (bias.layout.isReplicated())
+    if (bias.strategy == weight.strategy || bias.layout.isReplicated())
         return;
     const auto proposal = propose(input, bias, weight.strategy);
     out.add({ kMaxDefect, Severity::Warning, bias.spec.name, 0,
               "is cut as " + bias.strategy.text() + ", but the rows of " + weight.spec.name
-                  + " are cut in Q, K and V: a device's part of the bias does not belong to its rows (MAX does this on its own)",
+                  + " are cut in Q, K and V: a device's part of the bias does not belong to its rows (MAX before 26.4 cut it so)",
               "cut the bias like the weight" },
             giveStrategy(input, bias, proposal));
 }

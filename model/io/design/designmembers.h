@@ -24,7 +24,7 @@ inline auto jsonWords(Recompute) { return JsonWords { recomputeName, recomputeFr
 inline auto jsonWords(AttentionKernel) { return JsonWords { attentionKernelName, attentionKernelFromName, "flash or unfused" }; }
 inline auto jsonWords(Overlap) { return JsonWords { overlapName, overlapFromName, "none, weights or all" }; }
 inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromName, "fused, compiled or eager" }; }
-inline auto jsonWords(PickerProfile) { return JsonWords { profileName, profileFromName, "shardboard, G0, G1, G2 or G3" }; }
+inline auto jsonWords(PickerProfile) { return JsonWords { profileName, profileFromName, kProfileList }; }
 inline auto jsonWords(PickerKind) { return JsonWords { pickerName, pickerFromName, "greedy, partials-only or none" }; }
 inline auto jsonWords(OnReshard) { return JsonWords { onReshardName, onReshardFromName, "silent, warn or raise" }; }
 

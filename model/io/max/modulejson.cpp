@@ -89,7 +89,14 @@ Result<Answer> linearBias(ModuleParameters& from)
     linear.strategy = from.strategy();
     linear.strategy.strategy.dim = static_cast<int>(
         from.fields().integer(from.present({ "axis", "dim" }), -2, 1, std::min(1, defaultDim(linear.strategy.kind()))));
-    from.present({ "num_heads", "head_dim" }); // the bias does not need them
+    if (linear.strategy.kind() == StrategyKind::StackedQkv) { // without heads every row is one of a head of its own
+        linear.strategy.strategy.numHeads = from.fields().integer("num_heads", 1, kLargestModuleSize, linear.outDim / 3);
+        linear.strategy.strategy.headDim = from.fields().integer(
+            "head_dim", 1, kLargestModuleSize,
+            std::max<std::int64_t>(1, linear.outDim / 3 / std::max<std::int64_t>(1, linear.strategy.strategy.numHeads)));
+    } else {
+        from.present({ "num_heads", "head_dim" }); // the bias does not need them
+    }
     if (from.error())
         return *from.error();
     Answer answer;

@@ -130,10 +130,12 @@ std::string pickHelp()
         "REQUEST is a file or - with {\"profile\": \"G1\", \"op\": \"matmul\", \"mesh\": {\"shape\": [4], \"axes\": [\"tp\"]},\n"
         "\"inputs\": [{\"global_shape\": [4, 8], \"placements\": [\"P\"], \"dtype\": \"float32\"}, …]}; also \"picker\" "
         "(GreedyReshard,\n"
-        "NoReshard, PartialsOnly, auto_reshard), \"attrs\", \"rows\" (of your own operation), \"fallback_row_added\" (G0 to G2),\n"
+        "NoReshard, PartialsOnly, auto_reshard), \"attrs\", \"rows\" (of your own operation), \"fallback_row_added\" (G0 to G2 and "
+        "max-26.6),\n"
         "\"call_site\", and \"policy\": of GreedyReshard allow_partial_to_sharded, on_reshard, and in G0 budget_bytes_per_device; "
         "of\n"
-        "auto_reshard allowed_transitions and mode. Sizes may be names.\n"
+        "auto_reshard allowed_transitions and mode. Sizes may be names. Profiles are shardboard, G0 to G3 (generations of MAX as\n"
+        "documented), max-26.6 and max-26.7 (as released; in 26.7 the mode is raise unless it is given).\n"
         "A refused request exits with 3 and one line; with --json the refusal and its candidates are printed, too.\n"
         "Operations and their attributes:\n";
     for (const OpFamily* family : allFamilies()) {

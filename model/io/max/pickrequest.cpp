@@ -123,7 +123,7 @@ private:
                                      { "allow_partial_to_sharded", "it is of GreedyReshard" },
                                      { "on_reshard", "it is of GreedyReshard; auto_reshard calls it mode" },
                                      { "mode", "it is of auto_reshard; GreedyReshard calls it on_reshard" },
-                                     { "allowed_transitions", "it is of auto_reshard, in G2, G3 and shardboard" } };
+                                     { "allowed_transitions", "it is of auto_reshard, in G2, G3, max-26.7 and shardboard" } };
         const auto mine = policyOf(m_question.options.profile, m_question.options.picker);
         for (const Known& known : kKnown)
             if (fields.find(known.key) != nullptr && !contains(mine, known.key))
@@ -140,9 +140,11 @@ private:
         const auto same = [&](std::string_view name) { return lowered(name) == lowered(profile); };
         const auto found = std::ranges::find_if(kProfileNames, same);
         if (found == kProfileNames.end())
-            return fail("profile", "there is no profile '" + profile + "'", "profiles are G0, G1, G2, G3 and shardboard");
+            return fail("profile", "there is no profile '" + profile + "'", std::string("profiles are ") + kProfileList);
         m_question.options.profile = static_cast<PickerProfile>(found - kProfileNames.begin());
-        const bool regions = m_question.options.profile == PickerProfile::G2 || m_question.options.profile == PickerProfile::G3;
+        const bool regions = hasRegions(m_question.options.profile);
+        if (m_question.options.profile == PickerProfile::Max267)
+            m_question.options.onReshard = OnReshard::Raise; // unless the request says otherwise
         const std::string picker = m_top.text("picker", std::string(regions ? "auto_reshard" : "GreedyReshard"));
         const auto kind = std::ranges::find_if(kPickerNames, [&](const char* name) { return lowered(name) == lowered(picker); });
         const bool greedy = lowered(picker) == "greedy";
@@ -211,8 +213,9 @@ private:
         const auto found = value.is_string() ? Placement::parse(value.get_ref<const std::string&>()) : std::nullopt;
         if (!found)
             fail(key, "there is no placement " + shortened(jsonText(value), 40), "use R, S0, S1, …, P, Pavg, Pmin, Pmax or U");
-        else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.options.profile == PickerProfile::G3)
-            fail(UpstreamError::ValueError, key, "G3 has partial sums only, no " + found->code(), "use P");
+        else if (found->partial() && found->reduce != PartialReduce::Sum && isLate(m_question.options.profile))
+            fail(UpstreamError::ValueError, key,
+                 profileName(m_question.options.profile) + " has partial sums only, no " + found->code(), "use P");
         return found;
     }
 
@@ -278,7 +281,7 @@ private:
         m_question.fallbackRow = m_top.flag("fallback_row_added", true);
         if (ok() && m_top.find("fallback_row_added") != nullptr && !isEarly(m_question.options.profile))
             return fail("fallback_row_added", profileName(m_question.options.profile) + " appends no row",
-                        "leave it out; G0 to G2 have it");
+                        "leave it out; G0 to G2 and max-26.6 have it");
         if (!ok())
             return;
         const json* rows = m_top.find("rows");
@@ -313,8 +316,7 @@ private:
         if (rows == nullptr || !rows->is_array() || rows->size() > kMostRows)
             return fail("rows", "a list of at most " + std::to_string(kMostRows) + " rows is expected",
                         "write [[[\"R\"], \"R\"], [[\"S0\"], \"S0\"]]");
-        const UpstreamError wrong =
-            m_question.options.profile == PickerProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
+        const UpstreamError wrong = isLate(m_question.options.profile) ? UpstreamError::ShardingError : UpstreamError::ValueError;
         Menu& menu = m_question.rows;
         const std::size_t operands = m_question.operands.size();
         menu.soundKnown = false;
@@ -483,12 +485,14 @@ private:
         if (fields.find("budget_bytes_per_device"))
             out.budgetBytesPerDevice = fields.number("budget_bytes_per_device", 0, std::numeric_limits<double>::max());
         for (const char* key : { "on_reshard", "mode" }) {
+            if (fields.find(key) == nullptr)
+                continue;
             const std::string mode = fields.text(key, std::string("silent"));
             const auto found = onReshardFromName(mode);
             if (!found)
                 fields.fail(key, upstream(UpstreamError::ValueError, "there is no mode '" + shortened(mode, 40) + "'"),
                             "use silent, warn or raise");
-            else if (*found != OnReshard::Silent)
+            else
                 out.onReshard = *found;
         }
         readTransitions(fields);

@@ -181,6 +181,8 @@ private:
             return add(Op::LargestRank);
         if (text == "gmax")
             return add(Op::LargestAxis);
+        if (text == "sides")
+            return add(Op::Sides);
         if (text.size() == 2 && text[0] == 'r' && isDigit(text[1]))
             return add(Op::Rank, {}, text[1] - '0');
         struct Function {
@@ -190,14 +192,23 @@ private:
             bool attribute; ///< the first argument is one
         };
         constexpr Function kFunctions[] = {
-            { "one", Op::One, 2, false },     { "same", Op::Same, 4, false },
-            { "size", Op::Size, 2, false },   { "min", Op::Min, 2, false },
-            { "max", Op::Max, 2, false },     { "has", Op::Has, 2, true },
-            { "at", Op::At, 2, true },        { "index", Op::Index, 2, true },
-            { "below", Op::Below, 2, true },  { "multiples", Op::Multiples, 2, true },
-            { "none", Op::None, 1, true },    { "len", Op::Length, 1, true },
-            { "sum", Op::Sum, 1, true },      { "broadcast", Op::Broadcast, 1, false },
-            { "alike", Op::Alike, 1, false }, { "behind", Op::Behind, 1, false },
+            { "one", Op::One, 2, false },
+            { "same", Op::Same, 4, false },
+            { "size", Op::Size, 2, false },
+            { "integral", Op::Integral, 1, false },
+            { "min", Op::Min, 2, false },
+            { "max", Op::Max, 2, false },
+            { "has", Op::Has, 2, true },
+            { "at", Op::At, 2, true },
+            { "index", Op::Index, 2, true },
+            { "below", Op::Below, 2, true },
+            { "multiples", Op::Multiples, 2, true },
+            { "none", Op::None, 1, true },
+            { "len", Op::Length, 1, true },
+            { "sum", Op::Sum, 1, true },
+            { "broadcast", Op::Broadcast, 1, false },
+            { "alike", Op::Alike, 1, false },
+            { "behind", Op::Behind, 1, false },
         };
         for (const Function& function : kFunctions)
             if (function.name == text)
@@ -258,6 +269,14 @@ Result<Expression> Expression::parse(std::string_view text, const PatternNames& 
 }
 
 std::int64_t Expression::value(const PatternScope& scope) const { return m_root < 0 ? 0 : evaluate(m_root, scope); }
+
+bool PatternScope::broadcasts(std::int64_t operand, std::int64_t dim) const
+{
+    const auto i = static_cast<std::size_t>(operand);
+    if (operand < 0 || i >= shapes.size() || dim < 0 || dim >= static_cast<std::int64_t>(shapes[i]->size()))
+        return true;
+    return (*shapes[i])[static_cast<std::size_t>(dim)] == 1 && (cut.empty() || (cut[i] >> dim & 1U) == 0);
+}
 
 std::int64_t Expression::sizeAt(const Node& node, std::size_t first, const PatternScope& scope) const
 {
@@ -341,16 +360,20 @@ std::int64_t Expression::evaluate(int index, const PatternScope& scope) const
         return static_cast<std::int64_t>(scope.shapes.size());
     case Op::LargestAxis:
         return scope.largestMeshAxis;
+    case Op::Sides:
+        return scope.profile == PickerProfile::Max266 ? static_cast<std::int64_t>(scope.shapes.size()) : 0;
     case Op::Attribute:
         return attribute().number;
     case Op::None:
         return attribute().none ? 1 : 0;
     case Op::One:
-        return sizeAt(node, 0, scope) == 1;
+        return scope.broadcasts(argument(0), argument(1));
     case Op::Same:
         return sizeAt(node, 0, scope) == sizeAt(node, 2, scope);
     case Op::Size:
         return sizeAt(node, 0, scope);
+    case Op::Integral:
+        return scope.integral >> std::clamp<std::int64_t>(argument(0), 0, 31) & 1U;
     case Op::Has: {
         const auto& list = attribute().list;
         return std::find(list.begin(), list.end(), argument(1)) != list.end();

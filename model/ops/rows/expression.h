@@ -3,9 +3,10 @@
 // for every question.
 //   r, r0, r1, …     rank of the first operand, of operand 0, 1, …      n      how many operands
 //   rmax             largest rank                                        gmax   devices of the largest mesh axis
+//   sides            how many operands may be cut alone: all of an elementwise operation in MAX 26.6, else 0
 //   one(i,d)         1 when dim d of operand i is the size 1; 1 too when there is no such dim
 //   same(i,d,j,e)    1 when two dims have the same size or name
-//   size(i,d)        the size; negative when it is a name
+//   size(i,d)        the size; negative when it is a name                  integral(i)  1 when it has whole numbers
 //   has(list,v)  at(list,v)  index(list,v)  below(list,v)    in, element, place, how many are smaller
 //   multiples(list,v)    1 when all sizes in the list that are no names are multiples of v
 //   len(list)  sum(list) how many there are; all together, negative with a name among them
@@ -37,6 +38,13 @@ struct PatternScope {
     const std::vector<AttributeValue>* attributes = nullptr; ///< in the order of the family's specs
     std::span<const char* const> reasons {}; ///< why rows that are marked `unsound` are
     std::int64_t largestMeshAxis = 1;
+    /// Of each operand, in bits: the dims that a mesh axis cuts as it arrives. To a released MAX a dim of size 1 that is cut is
+    /// not one that broadcasts. Empty in the other profiles, and in plans.
+    std::vector<std::uint64_t> cut {};
+    std::uint32_t integral = 0; ///< bits: operands of whole numbers
+
+    /// Whether a dim has the size 1, or is not there.
+    bool broadcasts(std::int64_t operand, std::int64_t dim) const;
     std::array<std::int64_t, kMostVariables> variables {};
 };
 
@@ -72,11 +80,13 @@ private:
         LargestRank,
         Operands,
         LargestAxis,
+        Sides,
         Attribute,
         None,
         One,
         Same,
         Size,
+        Integral,
         Has,
         At,
         Index,

@@ -91,12 +91,22 @@ private:
         expect(")");
         return out;
     }
+    Piece broadcast()
+    {
+        Piece out { Piece::Kind::Broadcast };
+        expect("(");
+        out.dim = expression();
+        if (accept(","))
+            out.alone = expression();
+        expect(")");
+        return out;
+    }
     Piece piece()
     {
         if (accept("S"))
             return { Piece::Kind::Shard, {}, inBrackets() };
         if (accept("B"))
-            return { Piece::Kind::Broadcast, {}, inBrackets() };
+            return broadcast();
         if (accept("="))
             return { Piece::Kind::Keep, {}, next("(") ? inBrackets() : Expression {} };
         const std::string code = take();
@@ -108,7 +118,7 @@ private:
     void addition()
     {
         constexpr std::pair<const char*, ProfileSet> kProfiles[] = {
-            { "ours", kOurs }, { "early", kEarly }, { "max", kMax }, { "G3", kG3 }
+            { "ours", kOurs }, { "early", kEarly }, { "max", kMax }, { "late", kLate }, { "max267", kMax267 }
         };
         for (const auto& [name, set] : kProfiles)
             if (accept(name)) {
@@ -200,7 +210,9 @@ bool RowPattern::expandOne(const PatternScope& scope, Row& row) const
     for (const Shape* shape : scope.shapes)
         largestRank = std::max(largestRank, shape->size());
     bool broadcasts = false;
+    int could = 0; // operands that could be cut in a broadcast
     bool takesPart = false;
+    bool alone = false;
     row.operands.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
         const Piece& piece = m_inputs[std::min(i, m_inputs.size() - 1)];
@@ -220,9 +232,13 @@ bool RowPattern::expandOne(const PatternScope& scope, Row& row) const
         case Piece::Kind::Broadcast: {
             broadcasts = true;
             const std::int64_t dim = piece.dim.value(scope) - (static_cast<std::int64_t>(largestRank) - rank);
-            const bool part = dim >= 0 && dim < rank && shape[static_cast<std::size_t>(dim)] != 1;
-            takesPart = takesPart || part;
-            row.operands.push_back(part ? shardedPlacement(static_cast<int>(dim)) : replicatedPlacement());
+            const bool part = dim >= 0 && dim < rank && !scope.broadcasts(static_cast<std::int64_t>(i), dim);
+            could += part;
+            const std::int64_t only = piece.alone.empty() ? -1 : piece.alone.value(scope);
+            alone = only >= 0;
+            const bool takes = part && (!alone || only == static_cast<std::int64_t>(i));
+            takesPart = takesPart || takes;
+            row.operands.push_back(takes ? shardedPlacement(static_cast<int>(dim)) : replicatedPlacement());
             break;
         }
         case Piece::Kind::Keep:
@@ -231,7 +247,7 @@ bool RowPattern::expandOne(const PatternScope& scope, Row& row) const
             break;
         }
     }
-    if (broadcasts && !takesPart)
+    if (broadcasts && (!takesPart || (alone && could < 2)))
         return false;
     if (m_result.kind == Piece::Kind::Keep)
         row.resultOf = static_cast<int>(m_result.dim.value(scope));

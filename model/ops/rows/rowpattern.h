@@ -6,10 +6,12 @@
 //   S(e)            cut along dim e of that operand
 //   B(o)            cut along the dim that meets result dim o in a broadcast, operands aligned at the right: replicated
 //                   where the operand does not have the dim or has it with size 1; no row where all are replicated
+//   B(o,w)          with w of 0 or more operand w alone, where others could be cut, too
 //   =               keeps what it has, and counts for nothing; as result: what operand 0 has, `=(i)`: operand i
 //   X*              so for all operands that are left
 // Then, in any order and each only where needed:
-//   ours early max G3   only these profiles have it: shardboard, G0 to G2, G0 to G3, G3
+//   ours early late max max267     only these profiles have it: shardboard; G0 to G2 and MAX 26.6; G3 and MAX 26.7; all of
+//                   MAX; MAX 26.7
 //   for v in a..b   a row for each v from a to b-1; the first `for` is the outer one
 //   if e            only where e is not 0
 //   stay            only where nothing has to move
@@ -41,6 +43,7 @@ private:
         Kind kind = Kind::Fixed;
         Placement fixed {};
         Expression dim {};
+        Expression alone {}; ///< of Broadcast
     };
     struct Loop {
         Expression from;

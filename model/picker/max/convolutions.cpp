@@ -38,13 +38,13 @@ std::span<const OpFamily> convolutionFamilies()
                   "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-2) =* -> P early if groups == 1 unsound 1 if n == 3 ; "
                   "P R =* -> P early unsound 1 if n == 3 ; "
                   "R P =* -> P early unsound 1 if n == 3 ; "
-                  "R R R* -> R G3 ours ; "
-                  "S(0) R R* -> S(0) G3 ours ; "
-                  "R S(r1-1) S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) G3 unsound if groups != 1 ; "
+                  "R R R* -> R late ours ; "
+                  "S(0) R R* -> S(0) late ours ; "
+                  "R S(r1-1) S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) late unsound if groups != 1 ; "
                   "R S(r1-1) S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) ours if groups == 1 ; "
-                  "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-2) -> P G3 ours if groups == 1 ; "
-                  "P R -> P G3 ours ; "
-                  "R P -> P G3 ours",
+                  "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-2) -> P late ours if groups == 1 ; "
+                  "P R -> P late ours ; "
+                  "R P -> P late ours",
           .reasons = { kGroups, kBias } },
         // the last two dims of the filters are swapped; counts as one group
         { .name = "conv2d_transpose",
@@ -59,12 +59,12 @@ std::span<const OpFamily> convolutionFamilies()
                   "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-1) =* -> P early unsound if n == 3 ; "
                   "P R =* -> P early unsound if n == 3 ; "
                   "R P =* -> P early unsound if n == 3 ; "
-                  "R R R* -> R G3 ours ; "
-                  "S(0) R R* -> S(0) G3 ours ; "
-                  "R S(r1-2) S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) G3 ours ; "
-                  "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-1) -> P G3 ours ; "
-                  "P R -> P G3 ours ; "
-                  "R P -> P G3 ours",
+                  "R R R* -> R late ours ; "
+                  "S(0) R R* -> S(0) late ours ; "
+                  "R S(r1-2) S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) late ours ; "
+                  "S(layout == 1 || layout == 3 ? 1 : r0-1) S(r1-1) -> P late ours ; "
+                  "P R -> P late ours ; "
+                  "R P -> P late ours",
           .reasons = { kBias } },
     };
     return table;

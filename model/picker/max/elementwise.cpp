@@ -4,6 +4,12 @@
 
 namespace shardboard {
 
+namespace {
+
+constexpr const char* kOneSided = "one operand is cut and the others are whole, so that their shapes do not line up";
+
+} // namespace
+
 std::span<const OpFamily> elementwiseFamilies()
 {
     static const std::vector<CheckText> shapes {
@@ -20,7 +26,7 @@ std::span<const OpFamily> elementwiseFamilies()
         // `same_dtype` 1: the type does not change
         { .name = "cast",
           .attributes = { { "same_dtype", AttributeKind::Number, "0" } },
-          .rule = "... -> ... ; P -> P G3 ours if same_dtype == 1" },
+          .rule = "... -> ... ; P -> P late ours if same_dtype == 1" },
         { .name = "binary",
           .aliases = { "floor_div", "pow", "mod", "equal", "not_equal", "greater", "greater_equal", "less", "less_equal",
                        "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "elementwise_max", "elementwise_min",
@@ -28,16 +34,37 @@ std::span<const OpFamily> elementwiseFamilies()
           .fewest = 2,
           .most = 2,
           .checks = shapes,
-          .rule = "~, ~ -> ~" },
+          .rule = "R* -> R ; B(o,w)* -> S(o) for o in 0..rmax for w in -1..sides unsound if w >= 0",
+          .reasons = { kOneSided } },
         { .name = "linear_binary",
           .aliases = { "add", "sub" },
           .fewest = 2,
           .most = 2,
           .checks = shapes,
-          .rule = "~, ~ -> ~ ; P P -> P" },
-        { .name = "mul", .fewest = 2, .most = 2, .checks = shapes, .rule = "~, ~ -> ~ ; P R -> P G3 ours ; R P -> P G3 ours" },
-        { .name = "div", .fewest = 2, .most = 2, .checks = shapes, .rule = "~, ~ -> ~ ; P R -> P G3 ours" },
-        { .name = "ternary", .aliases = { "where", "select" }, .fewest = 3, .most = 3, .checks = shapes, .rule = "~, ~, ~ -> ~" },
+          .rule = "R* -> R ; B(o,w)* -> S(o) for o in 0..rmax for w in -1..sides unsound if w >= 0 ; "
+                  "P P -> P",
+          .reasons = { kOneSided } },
+        { .name = "mul",
+          .fewest = 2,
+          .most = 2,
+          .checks = shapes,
+          .rule = "R* -> R ; B(o,w)* -> S(o) for o in 0..rmax for w in -1..sides unsound if w >= 0 ; "
+                  "P R -> P late ours ; R P -> P late ours",
+          .reasons = { kOneSided } },
+        { .name = "div",
+          .fewest = 2,
+          .most = 2,
+          .checks = shapes,
+          .rule = "R* -> R ; B(o,w)* -> S(o) for o in 0..rmax for w in -1..sides unsound if w >= 0 ; "
+                  "P R -> P late ours",
+          .reasons = { kOneSided } },
+        { .name = "ternary",
+          .aliases = { "where", "select" },
+          .fewest = 3,
+          .most = 3,
+          .checks = shapes,
+          .rule = "R* -> R ; B(o,w)* -> S(o) for o in 0..rmax for w in -1..sides unsound if w >= 0",
+          .reasons = { kOneSided } },
     };
     return table;
 }

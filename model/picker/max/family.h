@@ -23,6 +23,24 @@ struct RuleQuestion {
     const Mesh& mesh;
 };
 
+/// Adds the rows of an operation that never moves its operands (MAX 26.7): for each mesh axis the one that keeps all of them,
+/// with the result that `result(their placements there)` gives. False where it gives none, so that the operation cannot run.
+template <class Result>
+bool addPassThrough(const RuleQuestion& question, Menu& menu, Result result)
+{
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(question.mesh.axisCount()); ++axis) {
+        Row row { .stay = true };
+        for (const PickOperand& operand : question.operands)
+            row.operands.push_back(operand.placements[axis]);
+        const std::optional<Placement> made = result(row.operands);
+        if (!made)
+            return false;
+        row.result = *made;
+        menu.rows.push_back(std::move(row));
+    }
+    return true;
+}
+
 /// What must hold, or the operation is refused.
 struct CheckText {
     const char* holds = "1";

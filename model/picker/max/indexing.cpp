@@ -12,6 +12,23 @@ constexpr const char* kSizes = "the dims differ in size, so that their parts do 
 
 const AttributeSpec kIndexedAxis { "axis", AttributeKind::Axis, "0" };
 
+/// MAX 26.7 writes where the operands lie alike, or where nothing is known of one of them.
+std::optional<Refusal> storeRows(const RuleQuestion& question, Menu& menu)
+{
+    if (question.profile != PickerProfile::Max267)
+        return std::nullopt;
+    menu.rows.clear();
+    const bool runs = addPassThrough(question, menu, [](const std::vector<Placement>& placed) -> std::optional<Placement> {
+        if (placed[0] == placed[1] || placed[0].unknown() || placed[1].unknown())
+            return placed[0];
+        return std::nullopt;
+    });
+    if (runs)
+        return std::nullopt;
+    return Refusal { UpstreamError::ShardingError, "inputs",
+                     "the operands lie differently on a mesh axis, and a store moves neither", "reshard one of them first" };
+}
+
 } // namespace
 
 std::span<const OpFamily> indexFamilies()
@@ -59,6 +76,7 @@ std::span<const OpFamily> indexFamilies()
                   "S(k) S(k) -> S(k) ours for k in 0..r0 if same(0,k,1,k) ; "
                   "P P -> P",
           .reasons = { kSizes },
+          .code = storeRows,
           .note = "MAX only checks the operands of a store: its source is not moved" },
     };
     return table;

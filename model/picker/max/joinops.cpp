@@ -78,7 +78,7 @@ std::span<const OpFamily> joinFamilies()
                         "give sizes whose sum is that of dim 'axis'" } },
           .rule = "R -> R ; "
                   "S(k) -> S(k) early for k in 0..r if k != axis || multiples(split_sizes,gmax) unsound if k == axis ; "
-                  "S(k) -> S(k) G3 ours for k in 0..r if k != axis ; "
+                  "S(k) -> S(k) late ours for k in 0..r if k != axis ; "
                   "P -> P",
           .reasons = { kOwnSplit } },
         // `touched`: dims whose index is not a full slice; `removed`: those of them that an index drops; `inserted`: new
@@ -111,7 +111,7 @@ std::span<const OpFamily> joinFamilies()
                         "must be one number for each dim of the operand", "" } },
           .rule = "R -> R ; "
                   "S(k) -> S(k) early for k in 0..r unsound if at(repeats,k) != 1 ; "
-                  "S(k) -> S(k) G3 ours for k in 0..r if at(repeats,k) == 1 ; "
+                  "S(k) -> S(k) late ours for k in 0..r if at(repeats,k) == 1 ; "
                   "P -> P",
           .reasons = { kOwnTile } },
         { .name = "repeat_interleave",

@@ -35,7 +35,8 @@ std::span<const OpFamily> reductionFamilies()
           .flattens = true },
         { .name = "cumsum",
           .attributes = { kAxis, { "exclusive", AttributeKind::Number, "0" }, { "reverse", AttributeKind::Number, "0" } },
-          .rule = "R -> R ; S(d) -> S(d) for d in 0..r if d != axis ; S(axis) -> P early unsound ; P -> P early ours",
+          .rule = "R -> R ; S(d) -> S(d) for d in 0..r if d != axis ; S(axis) -> P early unsound ; P -> P early ours ; "
+                  "P -> P max267 if integral(0)",
           .reasons = { kRunningSum },
           .flattens = true },
         { .name = "mean",

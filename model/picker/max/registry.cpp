@@ -46,6 +46,12 @@ const ReadFamily& readOf(const OpFamily& family)
     return all.at(&family);
 }
 
+bool ofWholeNumbers(DType type)
+{
+    constexpr DType kWhole[] = { DType::U8, DType::I8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64 };
+    return std::ranges::find(kWhole, type) != std::end(kWhole);
+}
+
 /// Counts a dim from the front, or tells that there is none.
 std::optional<Refusal> normalise(std::int64_t& dim, std::int64_t extent, const char* name)
 {
@@ -130,6 +136,17 @@ std::variant<Menu, Refusal> expandMenu(const OpFamily& family, const std::vector
         const CheckText& check = family.checks[i];
         if (read.checks[i].value(scope) == 0)
             return Refusal { check.error, check.key, check.reason, check.fix };
+    }
+
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (ofWholeNumbers(operands[i].dtype))
+            scope.integral |= std::uint32_t { 1 } << i;
+        if (!isReleased(profile))
+            continue;
+        scope.cut.push_back(0);
+        for (const Placement& placement : operands[i].placements)
+            if (placement.sharded())
+                scope.cut.back() |= std::uint64_t { 1 } << placement.dim;
     }
 
     Menu menu;

@@ -6,6 +6,8 @@
 
 #include "model/core/checked.h"
 #include "model/core/shards.h"
+#include "model/picker/max/reshape267.h"
+#include "model/picker/menu/transition.h"
 
 #include <algorithm>
 #include <numeric>
@@ -74,6 +76,8 @@ public:
         addRow(menu, replicatedPlacement(), replicatedPlacement());
         if (isEarly(m_question.profile))
             earlyRows(menu);
+        else if (m_question.profile == PickerProfile::Max267)
+            return addReshapeRows267(m_question, menu);
         else if (m_question.profile == PickerProfile::G3)
             lateRows(menu);
         else
@@ -243,6 +247,17 @@ private:
         return true;
     }
 
+    /// What MAX 26.6 takes for the size of a dim when it looks whether a reshape changes anything: its parts on all devices
+    /// together, which is more than the size where a mesh axis does not cut it.
+    Product summed(std::size_t d) const
+    {
+        const std::int64_t size = m_source[d];
+        if (!isStatic(size))
+            return {};
+        const std::int64_t parts = partsOver(placements(), static_cast<int>(d), m_question.mesh);
+        return { parts == 1 && !cut(static_cast<int>(d)) ? size : size * (m_question.mesh.deviceCount() / parts) };
+    }
+
     std::optional<int> byStructure(int k) const
     {
         if (m_target.size() == m_source.size()) {
@@ -250,16 +265,26 @@ private:
             for (std::size_t d = 0; d < m_source.size(); ++d) {
                 Product size;
                 size.times(m_source[d]);
+                if (m_question.profile == PickerProfile::Max266)
+                    size = summed(d);
                 equal = equal && m_dims[d] == size && static_cast<int>(d) != m_wildcard;
             }
             if (equal)
                 return k;
         }
         // names count as 1, the -1 as what is left
-        const auto counted = [](std::int64_t size) { return isStatic(size) ? size : 1; };
+        const auto counted = [&](std::size_t d) {
+            const std::int64_t size = m_source[d];
+            if (!isStatic(size))
+                return std::int64_t { 1 };
+            // MAX 26.6 takes the first part times the number of parts for the size of a dim that is cut
+            const std::int64_t parts =
+                m_question.profile == PickerProfile::Max266 ? partsOver(placements(), static_cast<int>(d), m_question.mesh) : 1;
+            return (size / parts + (size % parts != 0)) * parts;
+        };
         std::int64_t total = 1;
-        for (const std::int64_t size : m_source)
-            total = checkedMultiply(total, counted(size)).value_or(-1);
+        for (std::size_t d = 0; d < m_source.size(); ++d)
+            total = checkedMultiply(total, counted(d)).value_or(-1);
         std::int64_t given = 1;
         for (std::size_t j = 0; j < m_target.size(); ++j)
             if (static_cast<int>(j) != m_wildcard)
@@ -268,8 +293,8 @@ private:
             return std::nullopt;
         std::int64_t from = 1;
         for (int d = 0; d < k; ++d)
-            from *= counted(m_source[static_cast<std::size_t>(d)]);
-        const std::int64_t to = from * counted(m_source[static_cast<std::size_t>(k)]);
+            from *= counted(static_cast<std::size_t>(d));
+        const std::int64_t to = from * counted(static_cast<std::size_t>(k));
         std::int64_t lower = 1;
         for (std::size_t j = 0; j < m_target.size(); ++j) {
             const std::int64_t upper = lower * (static_cast<int>(j) == m_wildcard ? total / given : m_dims[j].number);

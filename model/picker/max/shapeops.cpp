@@ -2,6 +2,8 @@
 // Operations that rename and move dims (max-sharding 2.4).
 #include "model/picker/max/registry.h"
 
+#include <algorithm>
+
 namespace shardboard {
 
 namespace {
@@ -49,7 +51,7 @@ std::span<const OpFamily> shapeFamilies()
         // G3 never moves the operand: what would need a gather is refused
         { .name = "broadcast_to",
           .attributes = { { "shape", AttributeKind::Dims } },
-          .rule = "R -> R early ours ; R -> R G3 stay",
+          .rule = "R -> R early ours ; R -> R late stay",
           .code = broadcastTargets },
         { .name = "rebind", .aliases = { "identity" }, .rule = "= -> =" },
     };
@@ -69,8 +71,12 @@ std::optional<Refusal> broadcastTargets(const RuleQuestion& question, Menu& menu
     if (target.size() < source.size())
         return refuse("has fewer dims than the source");
     const std::size_t offset = target.size() - source.size();
+    const auto cut = [&](std::size_t k) {
+        return std::ranges::any_of(question.operands[0].placements,
+                                   [&](const Placement& p) { return p.shards(static_cast<int>(k)); });
+    };
     const auto add = [&](const Placement& from, const Placement& to) {
-        menu.rows.push_back({ .operands = { from }, .result = to, .stay = question.profile == PickerProfile::G3 });
+        menu.rows.push_back({ .operands = { from }, .result = to, .stay = isLate(question.profile) });
     };
     for (std::size_t k = 0; k < source.size(); ++k) {
         const TargetDim& to = target[k + offset];
@@ -80,10 +86,17 @@ std::optional<Refusal> broadcastTargets(const RuleQuestion& question, Menu& menu
             same || (to.sourceDims.size() == 1 && to.size == 1 && source[static_cast<std::size_t>(to.sourceDims[0])] == source[k]);
         if (source[k] != 1 && !sameSize && to.size != kWildcard)
             return refuse("dim " + std::to_string(k) + " of the source is neither 1 nor the target's");
-        if (source[k] == 1)
+        if (question.profile == PickerProfile::Max266 && cut(k) && isSymbol(source[k]) && to.sourceDims.empty())
+            return refuse("dim " + std::to_string(k) + " of the source is a name of its own on each device, not the target's");
+        if (question.profile == PickerProfile::Max267 && cut(k) && isStatic(source[k]) && to.sourceDims.empty() && isStatic(to.size)
+            && to.size != source[k])
+            return Refusal { UpstreamError::ShardingError, "attrs.shape",
+                             "dim " + std::to_string(k) + " of the source is cut, and the target has another size for it",
+                             "reshard the source first" };
+        if (source[k] == 1 && (question.profile != PickerProfile::Max267 || !cut(k)))
             continue;
         add(shardedPlacement(static_cast<int>(k)), shardedPlacement(static_cast<int>(k + offset)));
-        if (to.sourceDims.empty() && isSymbol(to.size))
+        if (to.sourceDims.empty() && isSymbol(to.size) && question.profile != PickerProfile::Max267)
             menu.bareNames.push_back(static_cast<int>(k + offset));
     }
     add(partialPlacement(), partialPlacement());

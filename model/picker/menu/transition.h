@@ -21,7 +21,7 @@ struct PriceRules {
 };
 constexpr PriceRules priceRulesOf(PickerProfile profile) { return { !isEarly(profile), profile == PickerProfile::Shardboard }; }
 /// Of a plan, whose operations make maxima in every profile.
-constexpr PriceRules planPriceRules(PickerProfile profile) { return { profile == PickerProfile::G3, true }; }
+constexpr PriceRules planPriceRules(PickerProfile profile) { return { isLate(profile), true }; }
 
 /// Price of moving a tensor of `bytes` global bytes on a mesh axis of n devices; infinite when there is no collective.
 double transitionPrice(PriceRules rules, const Placement& from, const Placement& to, double bytes, std::int64_t n);
