@@ -115,6 +115,26 @@ private Q_SLOTS:
                 { { 1, 2, 4, 8 }, { 1, 6, 2, 8 }, { 1, 6, 2, 8 } }, { 1, 2, 4, 8 }, endless,
                 "attention: its attribute scale is not a finite number; give it one that float32 holds");
         }
+        OpAttributes two;
+        two.chosen = 2;
+        two.groups = two.chosenGroups = 1;
+        two.scale = 1;
+        constexpr std::int64_t kMostExperts = 16777216; // their numbers are counted in 32 bits and compared as floats
+        add("experts", OpKind::TopKGates, { { 1, 1, kMostExperts } }, { 1, 1, kMostExperts }, two, "1 x 1 x 16777216");
+        for (const OpKind kind :
+             { OpKind::TopKGates, OpKind::BiasedTopKGates, OpKind::TopKGatesGrad, OpKind::BiasedTopKGatesGrad }) {
+            const Shape many { 1, 1, kMostExperts + 1 };
+            std::vector<Shape> operands { many };
+            if (kind == OpKind::TopKGatesGrad || kind == OpKind::BiasedTopKGatesGrad)
+                operands.push_back(many);
+            if (kind == OpKind::BiasedTopKGates || kind == OpKind::BiasedTopKGatesGrad)
+                operands.push_back({ kMostExperts + 1 });
+            const Status status = ruleOf(kind).shapes().verify("gates", operands, many, two);
+            QTest::newRow(("too many experts, " + opKindName(kind)).c_str())
+                << QString::fromStdString(status.ok() ? "fits"
+                                                      : status.error().text().substr(status.error().text().find(" do not")))
+                << QString::fromStdString(" do not fit; see that experts <= 16777216 in " + ruleOf(kind).shapes().text());
+        }
     }
     /// What the rule says of the shapes: the result's where the operands tell it, and what is wrong.
     void shapes()
