@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/ops/shaperule.h"
 
+#include "model/text/numbers.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -10,6 +11,16 @@
 namespace shardboard {
 
 namespace {
+
+/// Kernels take attributes in float32. Empty: it holds the value, or one that is near.
+std::string notInFloat(double value)
+{
+    if (!std::isfinite(value))
+        return "is not a finite number";
+    const bool held =
+        std::fabs(value) <= double { std::numeric_limits<float>::max() } && (value == 0 || static_cast<float>(value) != 0);
+    return held ? std::string() : formatted("is %g, which float32 does not hold", value);
+}
 
 bool isNumber(std::string_view name) { return parseInteger(name).has_value(); }
 
@@ -292,9 +303,8 @@ Status ShapeRule::verify(const std::string& what, const std::vector<Shape>& oper
         all += (all.empty() ? "" : ", ") + name + " of shape " + shapeText(shape);
     }
     for (const auto& [name, value] : matching.sizes)
-        if (name.starts_with('@') && !(std::fabs(value) <= double { std::numeric_limits<float>::max() }))
-            return inputError(what, "its attribute " + name.substr(1) + " is not a finite number",
-                              "give it one that float32 holds");
+        if (const std::string problem = name.starts_with('@') ? notInFloat(value) : std::string(); !problem.empty())
+            return inputError(what, "its attribute " + name.substr(1) + " " + problem, "give it one that float32 holds");
     std::vector<Relation> equations = m_relations;
     equations.insert(equations.end(), matching.products.begin(), matching.products.end());
     const bool whole = solve(matching.sizes, equations);

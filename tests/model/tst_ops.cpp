@@ -113,8 +113,16 @@ private Q_SLOTS:
             endless.scale = scale;
             add(scale > 1e300 ? "a factor without end" : "a factor beyond float32", OpKind::Attention,
                 { { 1, 2, 4, 8 }, { 1, 6, 2, 8 }, { 1, 6, 2, 8 } }, { 1, 2, 4, 8 }, endless,
-                "attention: its attribute scale is not a finite number; give it one that float32 holds");
+                scale > 1e300
+                    ? "attention: its attribute scale is not a finite number; give it one that float32 holds"
+                    : "attention: its attribute scale is 1e+300, which float32 does not hold; give it one that float32 holds");
         }
+        OpAttributes tiny;
+        tiny.cap = 1e-46; // 0 as float32, and to divide by
+        add("a cap below float32", OpKind::SoftCap, { x }, x, tiny,
+            "2 x 3 x 4; soft_cap: its attribute cap is 1e-46, which float32 does not hold; give it one that float32 holds");
+        tiny.cap = 1e-45;
+        add("the least cap of float32", OpKind::SoftCap, { x }, x, tiny, "2 x 3 x 4");
         OpAttributes two;
         two.chosen = 2;
         two.groups = two.chosenGroups = 1;
