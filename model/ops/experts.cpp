@@ -76,8 +76,9 @@ void combineGradient(GradientBuilder& builder, const Op& op)
 }
 
 // The best experts of the best groups.
-constexpr const char* kChoice = "1 <= @chosen, @chosen <= experts, 0 < @scale, @groups | experts, @chosen_groups <= @groups,"
-                                "@chosen*@groups <= experts*@chosen_groups, @sigmoid, @normalized";
+constexpr const char* kChoice =
+    "1 <= @chosen, @chosen <= experts, experts <= 16777216, 0 < @scale, @groups | experts, @chosen_groups <= @groups,"
+    "@chosen*@groups <= experts*@chosen_groups, @sigmoid, @normalized";
 
 const std::array kExpertOps {
     // A gate for each chosen expert, else 0.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/ops/shaperule.h"
 
+#include "model/text/numbers.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -13,6 +14,16 @@ namespace shardboard {
 namespace {
 
 constexpr OpAttributes kUsual;
+
+/// Kernels take attributes in float32. Empty: it holds the value, or one that is near.
+std::string notInFloat(double value)
+{
+    if (!std::isfinite(value))
+        return "is not a finite number";
+    const bool held =
+        std::fabs(value) <= double { std::numeric_limits<float>::max() } && (value == 0 || static_cast<float>(value) != 0);
+    return held ? std::string() : formatted("is %g, which float32 does not hold", value);
+}
 
 bool isNumber(std::string_view name) { return parseInteger(name).has_value(); }
 
@@ -365,12 +376,13 @@ Status ShapeRule::verify(const std::string& what, const OperandShapes& operands,
         return status;
     if (!matching.match(m_result, result))
         return inputError(what, "its result of shape " + shapeText(result) + " does not fit: " + matching.wrong, fix());
-    for (const int attribute : m_attributes)
-        if (attribute >= 0
-            && !(std::fabs(matching.sizes[static_cast<std::size_t>(attribute)]) <= double { std::numeric_limits<float>::max() }))
-            return inputError(what,
-                              "its attribute " + m_names[static_cast<std::size_t>(attribute)].substr(1) + " is not a finite number",
-                              "give it one that float32 holds");
+    for (const int attribute : m_attributes) {
+        if (attribute < 0)
+            continue;
+        const auto at = static_cast<std::size_t>(attribute);
+        if (const std::string problem = notInFloat(matching.sizes[at]); !problem.empty())
+            return inputError(what, "its attribute " + m_names[at].substr(1) + " " + problem, "give it one that float32 holds");
+    }
     return settle(matching, what, operands, &result);
 }
 

@@ -113,7 +113,35 @@ private Q_SLOTS:
             endless.scale = scale;
             add(scale > 1e300 ? "a factor without end" : "a factor beyond float32", OpKind::Attention,
                 { { 1, 2, 4, 8 }, { 1, 6, 2, 8 }, { 1, 6, 2, 8 } }, { 1, 2, 4, 8 }, endless,
-                "attention: its attribute scale is not a finite number; give it one that float32 holds");
+                scale > 1e300
+                    ? "attention: its attribute scale is not a finite number; give it one that float32 holds"
+                    : "attention: its attribute scale is 1e+300, which float32 does not hold; give it one that float32 holds");
+        }
+        OpAttributes tiny;
+        tiny.cap = 1e-46; // 0 as float32, and to divide by
+        add("a cap below float32", OpKind::SoftCap, { x }, x, tiny,
+            "2 x 3 x 4; soft_cap: its attribute cap is 1e-46, which float32 does not hold; give it one that float32 holds");
+        tiny.cap = 1e-45;
+        add("the least cap of float32", OpKind::SoftCap, { x }, x, tiny, "2 x 3 x 4");
+        OpAttributes two;
+        two.chosen = 2;
+        two.groups = two.chosenGroups = 1;
+        two.scale = 1;
+        constexpr std::int64_t kMostExperts = 16777216; // their numbers are counted in 32 bits and compared as floats
+        add("experts", OpKind::TopKGates, { { 1, 1, kMostExperts } }, { 1, 1, kMostExperts }, two, "1 x 1 x 16777216");
+        for (const OpKind kind :
+             { OpKind::TopKGates, OpKind::BiasedTopKGates, OpKind::TopKGatesGrad, OpKind::BiasedTopKGatesGrad }) {
+            const Shape many { 1, 1, kMostExperts + 1 };
+            std::vector<Shape> operands { many };
+            if (kind == OpKind::TopKGatesGrad || kind == OpKind::BiasedTopKGatesGrad)
+                operands.push_back(many);
+            if (kind == OpKind::BiasedTopKGates || kind == OpKind::BiasedTopKGatesGrad)
+                operands.push_back({ kMostExperts + 1 });
+            const Status status = ruleOf(kind).shapes().verify("gates", operands, many, two);
+            QTest::newRow(("too many experts, " + opKindName(kind)).c_str())
+                << QString::fromStdString(status.ok() ? "fits"
+                                                      : status.error().text().substr(status.error().text().find(" do not")))
+                << QString::fromStdString(" do not fit; see that experts <= 16777216 in " + ruleOf(kind).shapes().text());
         }
     }
     /// What the rule says of the shapes: the result's where the operands tell it, and what is wrong.
