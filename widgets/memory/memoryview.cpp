@@ -331,7 +331,10 @@ void MemoryView::makeLegend(const std::vector<std::size_t>& causes)
         auto* swatch = new Swatch(causeColor(cause), m_legend);
         auto* name = new QCheckBox(tr(memoryCauses()[cause].name), m_legend);
         name->setObjectName(QStringLiteral("memory.shown.") + QString::fromLatin1(memoryCauses()[cause].key));
-        name->setToolTip(tr("Unchecked: left out of the bars and the chart"));
+        const bool runtime = memoryCauses()[cause].bytes == &MemoryBytes::runtime;
+        name->setToolTip(
+            (runtime ? tr("What the driver keeps, the context, and the buffers of communicators") + QLatin1Char('\n') : QString())
+            + tr("Unchecked: left out of the bars and the chart"));
         name->setChecked(!m_hidden.contains(cause));
         name->setFont(uiFont(this, -0.5));
         connect(name, &QCheckBox::toggled, this, [this, cause](bool shown) { setCauseShown(cause, shown); });

@@ -35,14 +35,15 @@ std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegm
     return bytes;
 }
 
-/// One communicator for each set of mesh axes that something goes over.
+/// What the driver keeps, the context, and one communicator for each set of mesh axes that something goes over.
 std::int64_t runtimeBytes(const Plan& plan)
 {
     std::set<std::vector<int>> sets;
     for (const Collective& collective : plan.collectives)
         if (collective.kind != CollectiveKind::LocalSlice && collective.groupSize > 1)
             sets.insert(collective.axes);
-    return plan.memorySettings.contextBytes + static_cast<std::int64_t>(sets.size()) * plan.memorySettings.communicatorBytes;
+    return plan.reservedBytes + plan.memorySettings.contextBytes
+        + static_cast<std::int64_t>(sets.size()) * plan.memorySettings.communicatorBytes;
 }
 
 /// One stage, over a step.
