@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of devices and steps as views, findings, and plans show them: what a device has and what its driver keeps. Sums are made
+// Figures of devices and steps as views, findings, and plans show them: what a device has and what its driver keeps, and one price
+// for a collective. Sums are made
 // here once more.
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
@@ -7,11 +8,17 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/findings/findings.h"
 #include "model/hardware/hardware.h"
+#include "widgets/controls/card.h"
+#include "widgets/explain/explainview.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/explain/rowsmodel.h"
 #include "widgets/look/format.h"
 #include "widgets/memory/devicebars.h"
 #include "widgets/memory/memoryview.h"
 #include "widgets/workbench/summarybar.h"
 
+#include <QGridLayout>
+#include <QTableView>
 #include <QTest>
 
 #include <cmath>
@@ -22,6 +29,46 @@ namespace {
 
 constexpr double kMib = 1024.0 * 1024.0;
 
+QString plain(QString text) { return text.remove(QChar(0x200B)).remove(QChar(0x2060)); }
+
+/// The facts of the inspector's page by their names.
+std::map<QString, QString> factsOf(const QWidget& panel)
+{
+    std::map<QString, QString> out;
+    for (const QGridLayout* grid : panel.findChildren<QGridLayout*>())
+        for (int row = 0; row < grid->rowCount(); ++row) {
+            const QLayoutItem* name = grid->itemAtPosition(row, 0);
+            const QLayoutItem* value = grid->itemAtPosition(row, 1);
+            if (!name || !value)
+                continue;
+            const auto* label = qobject_cast<QLabel*>(name->widget());
+            const auto* text = qobject_cast<QLabel*>(value->widget());
+            if (label && text)
+                out[label->toolTip().isEmpty() ? label->text() : label->toolTip()] = plain(text->text());
+        }
+    return out;
+}
+
+std::vector<Card*> cardsOf(const QWidget& panel)
+{
+    std::vector<Card*> out;
+    for (Card* card : panel.findChildren<Card*>())
+        if (card->isVisibleTo(&panel))
+            out.push_back(card);
+    return out;
+}
+
+/// All texts of a card.
+QString textsOf(const Card& card)
+{
+    QStringList out { card.title(), card.value() };
+    for (const QLabel* label : card.findChildren<QLabel*>())
+        out << plain(label->text());
+    for (const QPushButton* button : card.findChildren<QPushButton*>())
+        out << button->text();
+    return out.join(QLatin1Char('\n'));
+}
+
 } // namespace
 
 class TestFigures : public QObject {
@@ -29,6 +76,9 @@ class TestFigures : public QObject {
 private Q_SLOTS:
     void devicesHaveWhatTheDriverReports();
     void whatTheDriverKeepsCounts();
+    void aCollectiveHasOnePrice();
+    void bytesOfMaxAreThoseOfItsPicker();
+    void sameStepTimeNamesPins();
 };
 
 void TestFigures::devicesHaveWhatTheDriverReports()
@@ -85,6 +135,106 @@ void TestFigures::whatTheDriverKeepsCounts()
     const auto before = evaluate(design).value();
     QCOMPARE(before->plan.memory.peak, usual->plan.memory.peak - kept);
     QVERIFY(!tooMuch(*before));
+}
+
+void TestFigures::aCollectiveHasOnePrice()
+{
+    for (const bool train : { false, true }) {
+        Document document;
+        QVERIFY(document.setDesign(train ? trainingDesign() : knownDesign()).ok());
+        const Plan& plan = document.evaluation()->plan;
+        const auto panel = shownView<InspectorPanel>(document, { 340, 1400 });
+        int seen = 0;
+        for (CollectiveId i { 0 }; i < plan.collectives.size(); ++i) {
+            const Collective& collective = plan.collective(i);
+            if (collective.kind == CollectiveKind::LocalSlice || collective.axes.size() > 1)
+                continue;
+            document.selection()->setCollective(i);
+            panel->buildNow();
+            const auto facts = factsOf(*panel);
+            const QString predicted = facts.at(QStringLiteral("predicted")).section(QStringLiteral(" ×"), 0, 0);
+            QCOMPARE(predicted, secondsText(collective.seconds));
+            for (Card* card : cardsOf(*panel)) {
+                const QString all = textsOf(*card);
+                if (!all.contains(QStringLiteral("picked:")) && !all.contains(QStringLiteral("pinned:")))
+                    continue;
+                if (!all.contains(QStringLiteral("over %1 ·").arg(qstr(plan.mesh.axis(collective.axes.front()).name)))
+                    || all.contains(QStringLiteral("Pin this")))
+                    continue;
+                double sum = 0; // of all that the operation waits for over that mesh axis
+                for (const PlannedOp& op : plan.segment(collective.plannedSegment).ops)
+                    if (op.op == collective.op)
+                        for (const OperandUse& use : op.operands)
+                            for (const CollectiveId id : use.collectives)
+                                if (plan.collective(id).axes == collective.axes)
+                                    sum += plan.collective(id).seconds;
+                QCOMPARE(card->value(), secondsText(sum));
+                ++seen;
+            }
+        }
+        QVERIFY(seen > 1);
+    }
+}
+
+void TestFigures::bytesOfMaxAreThoseOfItsPicker()
+{
+    for (const PickerProfile profile : { PickerProfile::Shardboard, PickerProfile::G1 }) {
+        const bool ofMax = profile == PickerProfile::G1;
+        Design design = knownDesign();
+        design.picker.profile = profile;
+        Document document;
+        QVERIFY(document.setDesign(design).ok());
+        const Plan& plan = document.evaluation()->plan;
+        CollectiveId moved { 0 };
+        while (plan.collective(moved).seconds == 0 || plan.collective(moved).axes.size() > 1)
+            ++moved;
+        document.selection()->setCollective(moved);
+        const auto panel = shownView<InspectorPanel>(document, { 340, 1400 });
+        panel->buildNow();
+        int told = 0;
+        for (Card* card : cardsOf(*panel)) {
+            const QString all = textsOf(*card);
+            told += all.contains(QStringLiteral(" B as MAX counts")) || all.contains(QStringLiteral("iB as MAX counts")) ? 1 : 0;
+            QVERIFY2(!card->value().contains(QStringLiteral("iB")), qPrintable(all));
+            if (all.contains(QStringLiteral("picked:")))
+                QCOMPARE(card->value(), secondsText(plan.collective(moved).seconds));
+        }
+        QCOMPARE(told > 0, ofMax);
+        const auto why = shownView<ExplainView>(document, { 900, 500 });
+        why->buildNow();
+        const auto* table = why->findChild<QTableView*>(QStringLiteral("explainRows"));
+        QVERIFY(table);
+        for (int row = 0; row < table->model()->rowCount(); ++row) {
+            const QModelIndex index = table->model()->index(row, RowsModel::PriceColumn);
+            if (index.data().toString() == QStringLiteral("–"))
+                continue; // not possible
+            QCOMPARE(index.data(Qt::ToolTipRole).toString().contains(QStringLiteral("as MAX counts: ")), ofMax);
+            QVERIFY(!index.data().toString().contains(QStringLiteral("iB")));
+        }
+    }
+}
+
+void TestFigures::sameStepTimeNamesPins()
+{
+    Document document;
+    QVERIFY(document.setDesign(trainingDesign()).ok());
+    QVERIFY(!document.design().pins.empty());
+    // The activations are pinned, so that another cut of this weight is undone before it is used.
+    int told = 0;
+    const auto panel = shownView<InspectorPanel>(document, { 340, 1400 });
+    for (const char* name : { "o_proj", "q_proj", "up_proj", "embed_tokens", "norm" }) {
+        document.selection()->setWeight(weightNamed(document, name));
+        panel->buildNow();
+        for (Card* card : cardsOf(*panel))
+            told += textsOf(*card).contains(QStringLiteral("same step time with these pins")) ? 1 : 0;
+    }
+    QVERIFY(told > 0);
+    // Without pins nobody blames them.
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    document.selection()->setWeight(weightNamed(document, "o_proj"));
+    panel->buildNow();
+    for (Card* card : cardsOf(*panel))
+        QVERIFY(!textsOf(*card).contains(QStringLiteral("pins")));
 }
 
 SHARDBOARD_TEST(TestFigures)
