@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of devices and steps as views, findings, and plans show them: what a device has and what its driver keeps, and one price
-// for a collective. Sums are made
-// here once more.
+// Figures of devices and steps as views, findings, and plans show them: what a device has and what its driver keeps, one price
+// for a collective, and memory layer by layer. Sums are made here once more.
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
 
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/findings/findings.h"
 #include "model/hardware/hardware.h"
+#include "model/plan/memory/timeline.h"
 #include "widgets/controls/card.h"
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
@@ -15,13 +15,17 @@
 #include "widgets/look/format.h"
 #include "widgets/memory/devicebars.h"
 #include "widgets/memory/memoryview.h"
+#include "widgets/plots/timelinechart.h"
 #include "widgets/workbench/summarybar.h"
 
 #include <QGridLayout>
+#include <QRegularExpression>
 #include <QTableView>
 #include <QTest>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 using namespace shardboard;
 
@@ -79,6 +83,8 @@ private Q_SLOTS:
     void aCollectiveHasOnePrice();
     void bytesOfMaxAreThoseOfItsPicker();
     void sameStepTimeNamesPins();
+    void memoryRisesAndFallsLayerByLayer();
+    void memoryHasAxes();
 };
 
 void TestFigures::devicesHaveWhatTheDriverReports()
@@ -235,6 +241,64 @@ void TestFigures::sameStepTimeNamesPins()
     panel->buildNow();
     for (Card* card : cardsOf(*panel))
         QVERIFY(!textsOf(*card).contains(QStringLiteral("pins")));
+}
+
+/// Forward every layer leaves what it keeps, backward every layer takes its own away; the top is the peak that is evaluated.
+void TestFigures::memoryRisesAndFallsLayerByLayer()
+{
+    for (const Recompute recompute : { Recompute::None, Recompute::Full }) {
+        Design design = trainingDesign("llama3-8b", "fsdp=2,model=4", "tp+fsdp");
+        design.workload.recompute = recompute;
+        const auto evaluation = evaluate(design).value();
+        const MemoryTimeline timeline = memoryTimeline(evaluation->graph, evaluation->plan);
+        std::map<std::pair<int, std::int64_t>, std::int64_t> kept; // by phase and layer
+        std::int64_t most = 0;
+        for (const MemoryMoment& moment : timeline.moments) {
+            most = std::max(most, moment.bytes.total());
+            if (moment.layer >= 0)
+                kept[{ static_cast<int>(evaluation->plan.segment(moment.plannedSegment).phase), moment.layer }] = moment.bytes.kept;
+        }
+        QCOMPARE(most, evaluation->plan.memory.peak);
+        QCOMPARE(kept.size(), std::size_t { 3 * 32 });
+        const std::int64_t layer = kept[{ 0, 1 }] - kept[{ 0, 0 }];
+        QVERIFY(layer > 0);
+        for (std::int64_t i = 0; i < 32; ++i) {
+            QCOMPARE(kept[std::pair(0, i)], i * layer); // what the layers before have left
+            QCOMPARE(kept[std::pair(1, i)], i * layer); // its own are in use
+        }
+    }
+}
+
+/// Both axes have names, and numbers that do not touch; where operations are too many, every layer is one point.
+void TestFigures::memoryHasAxes()
+{
+    const std::pair<const char*, const char*> cases[] = { { "fsdp=2,model=4", "tp+fsdp" }, { "stage=16", "pp-1f1b" } };
+    for (const auto& [mesh, preset] : cases) {
+        Design design = trainingDesign("llama3-8b", mesh, preset);
+        design.workload.microBatches = 16;
+        Document document;
+        QVERIFY(document.setDesign(design).ok());
+        const auto view = shownView<MemoryView>(document, { 1000, 300 });
+        const Evaluation& evaluation = *document.evaluation();
+        const std::int64_t stage = evaluation.plan.pipeline ? evaluation.plan.pipeline->fullestStage : 0;
+        const MemoryTimeline whole = memoryTimeline(evaluation.graph, evaluation.plan, stage);
+        const bool pipeline = evaluation.plan.pipeline.has_value();
+        QCOMPARE(whole.moments.size() == view->timeline().moments.size(), pipeline); // of two layers every operation has room
+        std::set<std::pair<int, std::int64_t>> layers;
+        for (const MemoryMoment& moment : view->timeline().moments)
+            if (moment.layer >= 0)
+                layers.insert({ static_cast<int>(evaluation.plan.segment(moment.plannedSegment).phase), moment.layer });
+        QCOMPARE(layers.size(), std::size_t(pipeline ? 3 * 2 : 3 * 32));
+        for (const int width : { 420, 1000, 1900 }) {
+            view->resize(width, 300);
+            QTest::qWait(20);
+            const QStringList texts = view->chart()->momentTexts();
+            QVERIFY(texts.last().startsWith(QStringLiteral("layer")));
+            const auto numbers = texts.filter(QRegularExpression(QStringLiteral("^[0-9]+$")));
+            QVERIFY2(numbers.size() >= 3 && numbers.contains(QStringLiteral("0")), qPrintable(texts.join(QLatin1Char(' '))));
+            QVERIFY(pipeline || numbers.size() < 96);
+        }
+    }
 }
 
 SHARDBOARD_TEST(TestFigures)
