@@ -23,6 +23,7 @@ public:
         : m_model(model)
         , m_builder(model, workload)
         , m_train(workload.kind == WorkloadKind::Train)
+        , m_lastLogits(workload.lastLogits())
     {
     }
 
@@ -120,9 +121,17 @@ private:
     void head(TensorId x)
     {
         m_builder.begin("head", m_model.weightPrefix, x);
+        std::int64_t tokens = m_builder.newTokens();
+        std::string token = "sequence";
+        if (m_lastLogits && tokens > 1) {
+            tokens = 1;
+            token = "last token"; // what is said of the sequence does not hold for it
+            x = m_builder.op("last_token", OpKind::LastToken, { x },
+                             { "last token", { m_builder.batch(), 1, m_model.hiddenSize }, { "batch", token, "hidden" } });
+        }
         const TensorId normed = m_builder.norm(m_model.block.falconNames ? "ln_f" : "norm", x, "head in");
-        const Shape shape { m_builder.batch(), m_builder.newTokens(), m_model.vocabSize };
-        const Labels labels { "batch", "sequence", "vocabulary" };
+        const Shape shape { m_builder.batch(), tokens, m_model.vocabSize };
+        const Labels labels { "batch", token, "vocabulary" };
         const TensorId table = m_model.tiedEmbeddings
             ? m_table
             : m_builder.weightAt(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
@@ -167,6 +176,7 @@ private:
     GraphBuilder m_builder;
     bool m_sparse = false; ///< the block that is being built has experts
     bool m_train;
+    bool m_lastLogits;
     TensorId m_table = kNoTensor;
 };
 
