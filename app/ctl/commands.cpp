@@ -54,6 +54,7 @@ const std::vector<Command>& commands()
                   "or all (none)" },
                 { "--batch", "N", "sequences in a step (8)" },
                 { "--sequence", "N", "tokens in a sequence; for decode, entries in the KV cache (4096)" },
+                { "--logits", "WHICH", "prefill: of the last token of each sequence, to serve, or of all, to score texts (last)" },
                 { "--software", "WHOSE",
                   "kernels other than matrix products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (fused)" },
                 { "--dtype", "TYPE",

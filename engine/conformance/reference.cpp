@@ -312,6 +312,12 @@ Doubles forward(OpKind kind, const OpAttributes& a, const Operands& in, const Sh
         return attention(x, *in[1], *in[2], nullptr, a, result[3]);
     case OpKind::SinkAttention:
         return attention(x, *in[1], *in[2], in[3], a, result[3]);
+    case OpKind::LastToken: {
+        const std::int64_t token = x.shape[2], sequence = x.shape[1] * token;
+        for (std::int64_t b = 1; b <= x.shape[0]; ++b)
+            out.insert(out.end(), x.data.begin() + b * sequence - token, x.data.begin() + b * sequence);
+        return out;
+    }
     case OpKind::SliceLast:
     case OpKind::EveryOther:
         for (std::int64_t row = 0; row < rows; ++row)

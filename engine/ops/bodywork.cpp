@@ -68,6 +68,8 @@ Move moveOf(OpKind kind)
     switch (kind) {
     case OpKind::SliceLast:
         return Move::Slice;
+    case OpKind::LastToken:
+        return Move::Last;
     case OpKind::EveryOther:
         return Move::EveryOther;
     case OpKind::JoinLast:
@@ -160,6 +162,12 @@ BodyWork<MoveBody> moveWork(const OpCall& call, const Sharded& result)
         entry.heads = body.kind == Move::JoinKeys ? std::max<std::int64_t>(1, box[2].size())
             : body.kind == Move::SumHeads         ? a.box(device)[2].size()
                                                   : 1;
+        if (body.kind == Move::Last) { // a row is the device's part of a sequence
+            const Range& tokens = a.box(device)[1];
+            const bool here = tokens.size() > 0 && tokens.hi == a.shape()[1];
+            entry.widthA *= tokens.size();
+            entry.last = here ? entry.widthA - entry.n : -1;
+        }
         entry.count = volumeOf(box);
         return tilesOf(entry.count);
     });

@@ -24,7 +24,7 @@ struct BodyWork {
 int touchedBy(OpKind kind);
 /// Other kinds of operations give the same elements another name or shape: a copy.
 BodyWork<bodies::EachBody> elementwiseWork(const OpCall& call, const Sharded& result);
-/// Slices, joins, paddings and SumHeads.
+/// Slices, LastToken, joins, paddings and SumHeads.
 BodyWork<bodies::MoveBody> moveWork(const OpCall& call, const Sharded& result);
 BodyWork<bodies::NormBody> normWork(const OpCall& call, const Sharded& result);
 BodyWork<bodies::NormGradientBody> normGradientWork(const OpCall& call, const Sharded& result);

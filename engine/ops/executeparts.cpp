@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the last dim, what joins them again, and latent attention's products with the heads of a weight.
+// Parts of the last dim, the last token, what joins them again, and latent attention's products with the heads of a weight.
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
 #include "engine/ops/bodywork.h"
@@ -17,6 +17,12 @@ Timing executeSlice(Context& context, const OpCall& call, Sharded& result)
             continue;
         const Range& in = x.box(device).back();
         const Range& out = result.box(device).back();
+        if (call.kind == OpKind::LastToken) { // of a cut sequence the devices that do not have it add zeros
+            requireSame(x.box(device)[0], result.box(device)[0], call, "sequences");
+            requireWhole(result.box(device)[1], 1, call, "the last token");
+            requireSame(in, out, call, "operand and result");
+            continue;
+        }
         requireSameRows(x.box(device), result.box(device), call, "operand and result");
         if (everyOther) {
             requireSame(in, { 2 * out.lo, 2 * out.hi }, call, "pairs of the operand and elements of the result");

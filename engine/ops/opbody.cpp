@@ -39,6 +39,7 @@ OpBody bodyOf(OpKind kind)
         return OpBody::RowSum;
     case OpKind::SliceLast:
     case OpKind::EveryOther:
+    case OpKind::LastToken:
         return OpBody::Slice;
     case OpKind::JoinLast:
     case OpKind::JoinKeys:

@@ -16,7 +16,7 @@ namespace shardboard::engine {
     X(Norm)                                                                                                                        \
     X(NormGradient)                                                                                                                \
     X(RowSum) /* of norms' weights, and SumLeading */                                                                              \
-    X(Slice) /* SliceLast, EveryOther */                                                                                           \
+    X(Slice) /* SliceLast, EveryOther, LastToken */                                                                                \
     X(Join) /* JoinLast, JoinKeys */                                                                                               \
     X(Pad) /* PadLast, SpreadOther */                                                                                              \
     X(SumHeads)                                                                                                                    \

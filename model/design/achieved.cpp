@@ -52,6 +52,10 @@ Performance performanceOf(const Design& design, const Graph& graph, const Plan& 
     const bool decode = design.workload.kind == WorkloadKind::Decode;
     out.tokens = static_cast<double>(design.workload.batch) * (decode ? 1 : static_cast<double>(design.workload.sequence));
     out.modelFlops = out.tokens * flopsPerToken(design);
+    if (design.workload.lastLogits()
+        && design.model.kind == ModelKind::Decoder) // the table of logits works for one token a sequence
+        out.modelFlops -= (out.tokens - static_cast<double>(design.workload.batch))
+            * linearFlopsPerToken(static_cast<double>(design.model.vocabSize) * static_cast<double>(design.model.hiddenSize));
     out.recomputing = recomputingOf(graph, plan);
     out.rate(plan.seconds(), static_cast<double>(plan.mesh.deviceCount()), hardware.peakFlops(design.workload.dtype));
     return out;

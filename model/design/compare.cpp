@@ -149,6 +149,7 @@ private:
         changed(Part::Workload, "attention", attentionKernelName(a.attention), attentionKernelName(b.attention));
         changed(Part::Workload, "overlap", overlapName(a.overlap), overlapName(b.overlap));
         changed(Part::Workload, "software", softwareName(a.software), softwareName(b.software));
+        changed(Part::Workload, "logits", logitsName(a.logits), logitsName(b.logits));
         changed(Part::Workload, "optimizer states", optimizerText(a.optimizer), optimizerText(b.optimizer));
     }
 

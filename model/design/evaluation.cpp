@@ -61,7 +61,7 @@ public:
         auto hardware = hardwareOf(m_design);
         if (!hardware.ok())
             return hardware.error();
-        auto status = m_design.model.hasGraph() ? withGraph(hardware.value()) : looseWeights();
+        auto status = m_design.model.hasGraph() ? withGraph(hardware.value()) : looseWeights(hardware.value());
         if (!status.ok())
             return status.error();
         return std::move(m_out);
@@ -140,7 +140,7 @@ private:
         return add(std::move(weight), segment.isLayer ? concreteName(tensor.spec.name, segment.firstLayer) : tensor.spec.name);
     }
 
-    Status looseWeights()
+    Status looseWeights(const Hardware& hardware)
     {
         m_out->plan.mesh = m_design.mesh;
         std::unordered_map<std::size_t, std::vector<std::int64_t>> blocks;
@@ -162,7 +162,10 @@ private:
                 held = checkedAdd(held, added.bytesPerDevice).value_or(held);
             }
         }
-        m_out->plan.memory.peak = m_out->plan.memory.weights;
+        MemoryByCause& memory = m_out->plan.memory;
+        if (memory.weights > 0) // else there is nothing to add up
+            memory.runtime = m_out->plan.reservedBytes = static_cast<std::int64_t>(hardware.reservedBytes());
+        memory.peak = memory.total();
         return done();
     }
 

@@ -21,6 +21,7 @@ public:
         : m_model(model)
         , m_builder(model, workload)
         , m_train(workload.kind == WorkloadKind::Train)
+        , m_lastLogits(workload.lastLogits())
     {
     }
 
@@ -115,6 +116,8 @@ private:
     void head(TensorId x)
     {
         m_builder.begin("head", m_model.weightPrefix, x);
+        if (m_lastLogits && m_builder.newTokens() > 1) // what is said of the sequence does not hold for it
+            x = m_builder.op("last_token", OpKind::LastToken, { x }, { "last token", { "last token", "hidden" } });
         const TensorId normed = m_builder.norm(m_model.block.falconNames ? "ln_f" : "norm", x, "head in");
         const TensorId table = m_model.tiedEmbeddings
             ? m_table
@@ -159,6 +162,7 @@ private:
     GraphBuilder m_builder;
     bool m_sparse = false; ///< the block that is being built has experts
     bool m_train;
+    bool m_lastLogits;
     TensorId m_table = kNoTensor;
 };
 

@@ -77,7 +77,10 @@ struct DeviceSpec {
     std::string name; ///< `NVIDIA H100 SXM5 80 GB`
     DeviceKind kind = DeviceKind::Gpu;
     PeakFlops peak;
-    double memoryBytes = 0;
+    double memoryBytes = 0; ///< as the driver reports it
+    /// Part of it that no program gets: what the driver, or XLA on a TPU, keeps for itself. A process's own context and the buffers
+    /// of its communicators come on top (MemorySettings).
+    double reservedBytes = 0;
     double memoryBytesPerSecond = 0;
     KernelConstants kernels;
     std::string source; ///< where the numbers come from

@@ -52,6 +52,7 @@ struct Hardware {
 
     double peakFlops(DType type) const { return device.peakFlops(type); }
     double memoryBytes() const { return device.memoryBytes; }
+    double reservedBytes() const { return device.reservedBytes; }
     double memoryBytesPerSecond() const { return device.memoryBytesPerSecond; }
     /// Devices that the innermost level joins.
     std::int64_t devicesPerNode() const;

@@ -94,6 +94,9 @@ void checkPacking(const std::optional<Packing>& packing, const std::string& plac
 void checkDevice(const DeviceSpec& device, Checker& check)
 {
     check.rate("device.memory_bytes", device.memoryBytes, "bytes");
+    if (!(device.reservedBytes >= 0 && device.reservedBytes < device.memoryBytes))
+        check.fail("device.reserved_bytes", "cannot be " + numberText(device.reservedBytes) + " bytes",
+                   "use 0 or more, and less than memory_bytes");
     check.rate("device.memory_bytes_per_second", device.memoryBytesPerSecond, "bytes/s");
     visitPeaks(device.peak, [&](const char* key, const std::optional<double>& value) {
         check.rate(std::string("device.peak_flops.") + key, value, "FLOP/s");

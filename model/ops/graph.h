@@ -98,7 +98,8 @@ enum class OpKind {
     CombineGradY,
     CombineGradGates,
     SquaredRelu,
-    SquaredReluGrad
+    SquaredReluGrad,
+    LastToken
 };
 
 /// The name in plans and views: `rms_norm`.

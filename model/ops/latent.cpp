@@ -60,6 +60,13 @@ const std::array kLatentOps {
                    .where = kRange,
                    .gradient = backGradient<OpKind::PadLast>,
                    .fused = true },
+    // The last token of every sequence. Of a cut sequence one device has it, and the others have zeros: what is summed then is one
+    // token and not the sequence.
+    OpDefinition { .kind = OpKind::LastToken,
+                   .name = "last_token",
+                   .rule = "x [b s! h] -> [b 1! h] ; S1 -> P ours ; P -> P",
+                   .group = OpGroup::Small,
+                   .fused = true },
     // Elements first, first + 2, …
     OpDefinition { .kind = OpKind::EveryOther,
                    .name = "every_other",

@@ -67,6 +67,16 @@ std::optional<Software> softwareFromName(std::string_view name)
     return std::nullopt;
 }
 
+std::string logitsName(Logits logits) { return logits == Logits::All ? "all" : "last"; }
+
+std::optional<Logits> logitsFromName(std::string_view name)
+{
+    for (const Logits logits : { Logits::All, Logits::Last })
+        if (name == logitsName(logits))
+            return logits;
+    return std::nullopt;
+}
+
 const std::vector<DType>& computeTypes()
 {
     static const std::vector<DType> types { DType::BF16, DType::F16, DType::F32, DType::F8E4M3 };

@@ -57,6 +57,13 @@ enum class Software { Fused, Compiled, Eager };
 std::string softwareName(Software software); ///< fused, compiled, eager
 std::optional<Software> softwareFromName(std::string_view name);
 
+/// Of which tokens a prefill computes logits: of the last one of each sequence, as serving needs them to go on, or of all, as
+/// scoring texts does. The last layer's output is taken apart before the final norm. Decoding and training have those of all
+/// tokens.
+enum class Logits { All, Last };
+std::string logitsName(Logits logits); ///< all, last
+std::optional<Logits> logitsFromName(std::string_view name);
+
 /// Optimizer states cut over mesh axes over which the weights are whole: each device makes the step for its part, then the weights
 /// are gathered. ZeRO stage 1 (arXiv 1910.02054): gradients are summed straight into the parts, once a step. Stage 2: so are
 /// those of every micro-batch, and a device keeps its part alone. (Stage 3 is in the layouts of the weights.)
@@ -78,6 +85,8 @@ struct Workload {
     Overlap overlap = Overlap::None;
     OptimizerSharding optimizer {}; ///< Train
     Software software = Software::Fused;
+    Logits logits = Logits::All; ///< Prefill
+    bool lastLogits() const { return kind == WorkloadKind::Prefill && logits == Logits::Last; }
     friend bool operator==(const Workload&, const Workload&) = default;
 };
 

@@ -20,7 +20,7 @@ struct MemoryBytes {
     std::int64_t gathered = 0; ///< weights gathered for their use, with those that are gathered ahead
     std::int64_t reshard = 0; ///< copies of activations while they are brought into another layout
     std::int64_t reserve = 0; ///< what the allocator holds and cannot use: MemorySettings::reserveShare
-    std::int64_t runtime = 0; ///< context of the device and buffers of communicators
+    std::int64_t runtime = 0; ///< what the driver keeps, the context of the process, and buffers of communicators
 
     /// Of all causes; saturates.
     std::int64_t total() const;

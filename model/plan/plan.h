@@ -122,6 +122,7 @@ struct Plan {
     std::vector<std::pair<OpId, Refusal>> refused {};
     Overlap overlap = Overlap::None; ///< which collectives run beside the computation
     MemorySettings memorySettings {};
+    std::int64_t reservedBytes = 0; ///< of the hardware's device (DeviceSpec); part of what the runtime takes
     MemoryByCause memory; ///< model/plan/memory/timeline.h fills it, and has it for every operation
     Performance performance {}; ///< filled where a whole design is evaluated
     double computeSeconds = 0;

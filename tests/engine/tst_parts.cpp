@@ -173,6 +173,16 @@ private Q_SLOTS:
         VERIFY_NEAR(device.run(OpKind::SplitGroups, { &x }, { 2, 3, 8, 5 }), in, 1e-9); // the same elements in the same order
     }
 
+    void lastTokens()
+    {
+        OneDevice device;
+        const Sharded x = device.made({ 2, 3, 10 }, "x");
+        const Doubles in = OneDevice::values(x);
+        Doubles last(in.begin() + 20, in.begin() + 30);
+        last.insert(last.end(), in.begin() + 50, in.end());
+        VERIFY_NEAR(device.run(OpKind::LastToken, { &x }, { 2, 1, 10 }, {}), last, 1e-9);
+    }
+
     void joins()
     {
         OneDevice device;

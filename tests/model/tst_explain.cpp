@@ -200,6 +200,12 @@ private Q_SLOTS:
                         for (std::size_t i = 0; i < planned.operands.size(); ++i)
                             QCOMPARE(row.operands[i], placementOn(planned.operands[i].layout, axis.axis).code());
                         QCOMPARE(row.result, placementOn(planned.result, axis.axis).code());
+                        double seconds = 0; // one collective has one price, wherever it is told
+                        for (const OperandUse& use : planned.operands)
+                            for (const CollectiveId id : use.collectives)
+                                if (const Collective& moved = plan.collective(id); std::ranges::count(moved.axes, axis.axis) > 0)
+                                    seconds += moved.seconds;
+                        QCOMPARE(row.seconds, seconds);
                     }
             }
         QVERIFY(compared > 100);

@@ -95,6 +95,7 @@ private Q_SLOTS:
             "join_keys: b of shape 2 x 5 x 3 x 2 does not fit: a dim is 1; give it the shapes a [b s h n!], b [b s 1! m!] -> [b s "
             "h "
             "d!]");
+        add("one token", OpKind::LastToken, { { 2, 5, 6 } }, { 2, 1, 6 }, {}, "2 x 1 x 6");
         add("a range", OpKind::SliceLast, { { 2, 6 } }, { 2, 4 }, range, "fits");
         add("a range too long", OpKind::SliceLast, { { 2, 6 } }, { 2, 5 }, range,
             "slice_last: x of shape 2 x 6, its result of shape 2 x 5 do not fit; see that @first + m <= n in x [... n!] -> [... "

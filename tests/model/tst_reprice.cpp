@@ -125,6 +125,10 @@ private Q_SLOTS:
                 QVERIFY2(near(cost.seconds, plan.seconds()), hardware.id.c_str());
                 QVERIFY(std::isfinite(cost.seconds) && cost.seconds > 0);
                 QCOMPARE(cost.fits, static_cast<double>(cost.peakBytes) <= hardware.memoryBytes());
+                const Plan& planned = evaluation.value()->plan;
+                QCOMPARE(plan.memory.peak - planned.memory.peak,
+                         static_cast<std::int64_t>(hardware.reservedBytes()) - planned.reservedBytes);
+                QCOMPARE(cost.peakBytes, plan.memory.peak);
                 Hardware faster = hardware;
                 for (Level& level : faster.levels)
                     level.link.bytesPerSecond *= 2;

@@ -2,11 +2,16 @@
 #include "widgets/explain/alternatives.h"
 
 #include "model/design/evaluate/evaluate.h"
+#include "model/plan/planner/pinning.h"
+#include "model/text/contains.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/jobs/background.h"
 #include "widgets/look/format.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
 
 namespace shardboard {
 
@@ -31,7 +36,63 @@ void evaluateInto(Alternative& alternative, int weight, Notation notation)
     }
 }
 
+/// Seconds of a step without pins; nothing where that cannot be planned.
+std::optional<double> withoutPins(Design design)
+{
+    design.pins.clear();
+    const auto evaluation = planOnly(design, Misfits::Replicate);
+    return evaluation.ok() ? std::optional(evaluation.value()->plan.seconds()) : std::nullopt;
+}
+
+/// The design's pins that speak of an operation which takes the weight, or of what that takes beside it.
+QString pinsAround(const Design& design, int weight)
+{
+    constexpr qsizetype kMost = 2;
+    const auto evaluation = planOnly(design, Misfits::Replicate);
+    if (!evaluation.ok() || weight >= static_cast<int>(evaluation.value()->weights.size()))
+        return {};
+    const Graph& graph = evaluation.value()->graph;
+    const TensorId tensor = evaluation.value()->weights[static_cast<std::size_t>(weight)].tensor;
+    std::set<TensorId> around;
+    for (const Op& op : graph.ops)
+        if (contains(op.operands, tensor)) {
+            around.insert(op.result);
+            around.insert(op.operands.begin(), op.operands.end());
+        }
+    QStringList out;
+    for (const Pin& pin : design.pins)
+        if (std::ranges::any_of(graph.segments, [&](const Segment& segment) {
+                return std::ranges::any_of(segment.ops, [&](OpId op) {
+                    return around.contains(graph.op(op).result) && pinNames(pin, graph, op, segment.name);
+                });
+            }))
+            out << qstr(pinText(pin));
+    if (out.size() > kMost)
+        out = QStringList(out.mid(0, kMost)) << QObject::tr("%1 more").arg(out.size() - kMost);
+    return out.join(QStringLiteral(", "));
+}
+
+/// Whether the pins are why an alternative takes as long as what is there.
+void findPins(Alternative& alternative, const Alternative& current, int weight, std::optional<double>& currentWithout)
+{
+    const Design& design = current.edit.design;
+    if (design.pins.empty() || design.picker.profile != PickerProfile::Shardboard || !design.model.hasGraph()
+        || !alternative.refusal.isEmpty() || alternative.layout == current.layout
+        || !sameStepTime(current.seconds, alternative.seconds))
+        return;
+    if (!currentWithout)
+        currentWithout = withoutPins(design);
+    const auto without = withoutPins(alternative.edit.design);
+    if (currentWithout && without && !sameStepTime(*currentWithout, *without)) {
+        alternative.pins = pinsAround(design, weight);
+        if (alternative.pins.isEmpty())
+            alternative.pins = QObject::tr("those of other operations");
+    }
+}
+
 } // namespace
+
+bool sameStepTime(double now, double then) { return now > 0 && std::abs(then - now) / now * 100 < 0.05; }
 
 std::vector<Alternative> weightCandidates(const Document& document, int weight)
 {
@@ -77,11 +138,14 @@ std::vector<Alternative> evaluatedAlternatives(std::vector<Alternative> candidat
                                                const std::atomic<bool>* stop)
 {
     std::vector<Alternative> out;
+    std::optional<double> currentWithout;
     for (Alternative& alternative : candidates) {
         if (stop && stop->load())
             return {};
         if (!alternative.current)
             evaluateInto(alternative, weight, notation);
+        if (!out.empty())
+            findPins(alternative, out.front(), weight, currentWithout);
         const bool known = std::any_of(out.begin(), out.end(), [&](const Alternative& other) {
             return other.refusal.isEmpty() && other.layout == alternative.layout;
         });

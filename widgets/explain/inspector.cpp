@@ -26,6 +26,7 @@
 #include <QTimer>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace shardboard {
@@ -341,7 +342,8 @@ std::pair<QString, QString> InspectorPanel::alternativeTexts(const Alternative& 
     QString detail = choice.current ? tr("as it is · %1").arg(choice.spec) : choice.spec;
     if (!choice.current) {
         if (planned)
-            detail += QStringLiteral(" · ") + stepDeltaText(current.seconds, choice.seconds);
+            detail += QStringLiteral(" · ") + stepDeltaText(current.seconds, choice.seconds)
+                + (choice.pins.isEmpty() ? QString() : tr(" with these pins: %1").arg(choice.pins));
         detail += QStringLiteral(" · ") + bytesDeltaText(current.peak, choice.peak);
     }
     return { planned ? secondsText(choice.seconds) : bytesText(choice.peak), detail };
@@ -523,12 +525,18 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
             detail += (axis.by == AxisExplanation::By::Pin ? tr(" · pinned: %1") : tr(" · picked: %1")).arg(qstr(axis.why));
         else if (row.verdict == RankedRow::Verdict::Refused)
             detail += tr(" · refused: %1").arg(qstr(row.why));
+        for (const RowMove& move : row.moves)
+            if (!move.axes.empty())
+                detail += QLatin1Char('\n')
+                    + tr("one %1 over %2")
+                          .arg(qstr(collectiveName(move.kind)), axesText(document()->evaluation()->plan.mesh, move.axes));
         if (row.effect)
             detail += QLatin1Char('\n') + tr("pinned: %1").arg(effectText(*row.effect));
         else if (row.edit && m_explaining->isBusy())
             detail += QLatin1Char('\n') + tr("pinned: …");
-        Card* card = page.card(rowTitle(*document()->evaluation(), why, row),
-                               byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(row.cost)), detail,
+        if (!byTime)
+            detail += QLatin1Char('\n') + tr("%1 as MAX counts").arg(bytesText(static_cast<std::int64_t>(std::llround(row.cost))));
+        Card* card = page.card(rowTitle(*document()->evaluation(), why, row), secondsText(row.seconds), detail,
                                picked ? Card::Look::Chosen : Card::Look::Plain);
         const std::optional<Repair>& edit = picked ? axis.unpin : row.edit;
         if (!edit)

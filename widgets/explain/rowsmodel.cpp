@@ -173,7 +173,7 @@ QString RowsModel::text(const Place& place, int column) const
     case PriceColumn:
         if (!possible)
             return QStringLiteral("–");
-        return m_byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(std::llround(row.cost)));
+        return secondsText(row.seconds);
     case MovesColumn: {
         return possible ? breakable(movesText(row)) : QString();
     }
@@ -202,7 +202,7 @@ QString RowsModel::toolTip(const AxisExplanation& axis, const RankedRow& row) co
         lines << tr("%1 of %2: %3 on a device, %4")
                      .arg(qstr(collectiveName(move.kind)), qstr(m_evaluation->graph.tensor(move.tensor).name),
                           bytesText(move.bytes), secondsText(move.seconds));
-    if (row.verdict != RankedRow::Verdict::Impossible)
+    if (!m_byTime && row.verdict != RankedRow::Verdict::Impossible)
         lines << tr("as MAX counts: %1").arg(exactBytesText(static_cast<std::int64_t>(std::llround(row.cost))));
     if (row.effect)
         lines << tr("pinned: %1").arg(effectText(*row.effect));
@@ -232,8 +232,8 @@ QVariant RowsModel::data(const QModelIndex& index, int role) const
         double most = 0;
         for (const RankedRow& other : axis.rows)
             if (other.verdict != RankedRow::Verdict::Impossible)
-                most = std::max(most, priceOf(other));
-        return most > 0 ? priceOf(row) / most : 0.0;
+                most = std::max(most, other.seconds);
+        return most > 0 ? row.seconds / most : 0.0;
     }
     case Qt::TextAlignmentRole:
         return static_cast<int>((index.column() == StepColumn ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
@@ -258,7 +258,7 @@ QVariant RowsModel::headerData(int section, Qt::Orientation orientation, int rol
         { QT_TR_NOOP("mesh axis"), QT_TR_NOOP("The mesh axis that the row is for; each is decided on its own") },
         { QT_TR_NOOP("row"),
           QT_TR_NOOP("Placements of the operands and, after the arrow, of the result: R whole, S1 cut on dim 1, P partial") },
-        { QT_TR_NOOP("price"), QT_TR_NOOP("What the row's own reshards take, as the picker's profile counts") },
+        { QT_TR_NOOP("price"), QT_TR_NOOP("What the row's own reshards take, predicted") },
         { QT_TR_NOOP("reshards"), QT_TR_NOOP("The collectives that bring the operands there") },
         { QT_TR_NOOP("step"), QT_TR_NOOP("The whole step, if the row is pinned"), true },
         { QT_TR_NOOP("why"), QT_TR_NOOP("Why it was picked, is refused, or is not possible") },

@@ -49,7 +49,6 @@ private:
         int row = 0;
         bool first = false; ///< of its mesh axis
     };
-    double priceOf(const RankedRow& row) const { return m_byTime ? row.seconds : row.cost; }
     QString text(const Place& place, int column) const;
     QString note(const AxisExplanation& axis, const RankedRow& row) const;
     QString toolTip(const AxisExplanation& axis, const RankedRow& row) const;

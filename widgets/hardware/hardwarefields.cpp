@@ -16,6 +16,7 @@ namespace shardboard {
 
 namespace {
 
+constexpr double kMebi = 1024.0 * 1024.0;
 constexpr double kMega = 1e6;
 constexpr double kGiga = 1e9;
 constexpr double kTera = 1e12;
@@ -159,8 +160,12 @@ HardwareSection deviceSection(const Hardware& hardware)
     fields.push_back(
         nameField(QStringLiteral("device.name"), QObject::tr("name"), [](Hardware& h) -> std::string& { return h.device.name; }));
     fields.push_back(field(
-        QStringLiteral("device.memory_bytes"), QObject::tr("memory"), QStringLiteral("GB"), kGiga,
-        [](Hardware& h) -> double& { return h.device.memoryBytes; }, QObject::tr("Decimal: 80 GB is 74.5 GiB")));
+        QStringLiteral("device.memory_bytes"), QObject::tr("memory"), QStringLiteral("MiB"), kMebi,
+        [](Hardware& h) -> double& { return h.device.memoryBytes; }, QObject::tr("As the driver reports it")));
+    fields.push_back(field(
+        QStringLiteral("device.reserved_bytes"), QObject::tr("kept by the driver"), QStringLiteral("MiB"), kMebi,
+        [](Hardware& h) -> double& { return h.device.reservedBytes; },
+        QObject::tr("Part of the memory that no program gets; counted as runtime")));
     fields.push_back(field(QStringLiteral("device.memory_bytes_per_second"), QObject::tr("memory bandwidth"),
                            QStringLiteral("GB/s"), kGiga, [](Hardware& h) -> double& { return h.device.memoryBytesPerSecond; }));
     // A member of PeakFlops is led to by its place among them, which a copy of the hardware has as well.

@@ -32,6 +32,7 @@ namespace shardboard {
 namespace {
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+constexpr std::size_t kMostOperations = 400; ///< that a chart can tell apart; of more, the highest of each layer
 
 /// A cause has one colour everywhere; past seven the hues come again, hatched.
 PartColor causeColor(std::size_t cause) { return partColor(static_cast<std::int64_t>(cause)); }
@@ -106,9 +107,8 @@ void MemoryView::buildLayout()
     m_moment->setObjectName(QStringLiteral("memoryMoment"));
     nameWidget(m_stage, "memoryStage", tr("Stage of the pipeline"), tr("The stage whose memory is shown, with its peak"));
     nameWidget(m_bars, "memoryBars", tr("Peak memory of the devices by cause"));
-    nameWidget(
-        m_chart, "memoryChart", tr("Memory over the operations of a step"),
-        tr("Memory at every operation of a step; of identical layers, the first and the last. Click to select the operation"));
+    nameWidget(m_chart, "memoryChart", tr("Memory over the operations of a step"),
+               tr("Memory over a step, layer by layer; of many, each at the operation that needs the most. Click to select it"));
     m_empty->setObjectName(QStringLiteral("memoryEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
@@ -240,6 +240,9 @@ void MemoryView::showTimeline()
     const Plan& plan = evaluation->plan;
     const std::int64_t stage = plan.pipeline && m_stage->currentIndex() >= 0 ? m_stage->currentIndex() : 0;
     m_timeline = plan.segments.empty() ? MemoryTimeline {} : memoryTimeline(evaluation->graph, plan, stage);
+    const bool folds = m_timeline.moments.size() > kMostOperations;
+    if (folds)
+        m_timeline = layerByLayer(m_timeline);
     const std::vector<std::size_t> causes = presentCauses(plan, m_timeline);
     makeLegend(causes);
     const TimelineLook look { theme.panel, theme.quiet, theme.line, theme.error };
@@ -266,10 +269,27 @@ void MemoryView::showTimeline()
     m_chart->setFont(uiFont(this, -1));
     // Some of the causes are no answer to whether all of them fit.
     m_chart->setParts(parts, m_hidden.empty() ? limitBytes() / kGib : 0, m_hidden.empty() ? m_timeline.peak() : -1, marks,
-                      tr("GiB"), look);
+                      { tr("GiB"), folds ? tr("layer, each at its highest") : tr("layer, operation by operation"), ticks() }, look);
     m_chart->setVisible(!m_timeline.moments.empty());
     m_moment->setVisible(!m_timeline.moments.empty());
     showMoment(-1);
+}
+
+/// Where layers begin, and what stands before and behind them.
+std::vector<TimelineTick> MemoryView::ticks() const
+{
+    const Plan& plan = m_timelineOf->plan;
+    std::vector<TimelineTick> out;
+    const MemoryMoment* before = nullptr;
+    for (std::size_t i = 0; i < m_timeline.moments.size(); ++i) {
+        const MemoryMoment& moment = m_timeline.moments[i];
+        if (before == nullptr || before->plannedSegment != moment.plannedSegment || before->layer != moment.layer)
+            out.push_back({ static_cast<int>(i),
+                            moment.layer >= 0 ? QString::number(moment.layer) : qstr(plan.segment(moment.plannedSegment).name),
+                            moment.layer });
+        before = &moment;
+    }
+    return out;
 }
 
 /// A bar for each stage, or one where all devices are alike.
@@ -331,7 +351,10 @@ void MemoryView::makeLegend(const std::vector<std::size_t>& causes)
         auto* swatch = new Swatch(causeColor(cause), m_legend);
         auto* name = new QCheckBox(tr(memoryCauses()[cause].name), m_legend);
         name->setObjectName(QStringLiteral("memory.shown.") + QString::fromLatin1(memoryCauses()[cause].key));
-        name->setToolTip(tr("Unchecked: left out of the bars and the chart"));
+        const bool runtime = memoryCauses()[cause].bytes == &MemoryBytes::runtime;
+        name->setToolTip(
+            (runtime ? tr("What the driver keeps, the context, and the buffers of communicators") + QLatin1Char('\n') : QString())
+            + tr("Unchecked: left out of the bars and the chart"));
         name->setChecked(!m_hidden.contains(cause));
         name->setFont(uiFont(this, -0.5));
         connect(name, &QCheckBox::toggled, this, [this, cause](bool shown) { setCauseShown(cause, shown); });

@@ -22,6 +22,7 @@ class ElidedLabel;
 class FitList;
 class Swatch;
 class TimelineChart;
+struct TimelineTick;
 
 class MemoryView : public DocumentView {
     Q_OBJECT
@@ -62,6 +63,7 @@ private:
     void setCauseShown(std::size_t cause, bool shown);
     void showMoment(int moment);
     void chooseMoment(int moment);
+    std::vector<TimelineTick> ticks() const;
     QString momentName(const MemoryMoment& moment) const;
     double limitBytes() const;
 

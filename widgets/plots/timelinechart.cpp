@@ -37,10 +37,10 @@ QSize TimelineChart::sizeHint() const { return { 420, 170 }; }
 QSize TimelineChart::minimumSizeHint() const { return { 180, 90 }; }
 
 void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limit, int highest,
-                             const std::vector<TimelineMark>& marks, const QString& unit, const TimelineLook& look)
+                             const std::vector<TimelineMark>& marks, const TimelineAxes& axes, const TimelineLook& look)
 {
-    m_again = [this, parts, limit, highest, marks, unit, look] { setParts(parts, limit, highest, marks, unit, look); };
-    m_drawnHeight = height();
+    m_again = [this, parts, limit, highest, marks, axes, look] { setParts(parts, limit, highest, marks, axes, look); };
+    m_drawn = size();
     QCustomPlot& plot = *m_plot->widget;
     plot.clearPlottables();
     plot.clearItems();
@@ -102,13 +102,12 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
         axis->grid()->setPen(QPen(look.line, 0, Qt::DotLine));
         axis->grid()->setZeroLinePen(Qt::NoPen);
     }
-    plot.xAxis->setTickLabels(false);
-    plot.xAxis->setTicks(false);
-    plot.yAxis->setLabel(unit);
+    plot.yAxis->setLabel(axes.value);
     plot.yAxis->ticker()->setTickCount(4);
     plot.xAxis->setRange(0, std::max(1, m_count));
+    placeTicks(axes);
     // Above the highest moment stand the word for it and the phases, each in a line of its own.
-    const double words = 2.4 * QFontMetricsF(font()).height() / std::max(60, height() - 24);
+    const double words = 2.4 * QFontMetricsF(font()).height() / std::max(60.0, height() - 2.6 * QFontMetricsF(font()).height());
     const double free = std::clamp(1 / (1 - std::min(words, 0.5)), 1.32, 2.0);
     plot.yAxis->setRange(0, std::max({ top * free, showsLimit ? limit * 1.26 : 0.0, 1e-9 }));
     const double ceiling = plot.yAxis->range().upper;
@@ -158,6 +157,57 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
         plot.replot(QCustomPlot::rpQueuedReplot);
 }
 
+void TimelineChart::placeTicks(const TimelineAxes& axes)
+{
+    constexpr double kSides = 70; // what the other axis takes
+    constexpr double kGap = 10;
+    const QFontMetricsF metrics { font() };
+    const double moment = std::max(60.0, width() - kSides) / std::max(1, m_count); // pixels
+    const auto middle = [moment](const TimelineTick& tick) { return (tick.moment + 0.5) * moment; };
+    const auto half = [&metrics](const TimelineTick& tick) { return metrics.horizontalAdvance(tick.text) / 2; };
+    const auto apart = [&](const TimelineTick& a, const TimelineTick& b) {
+        return std::abs(middle(a) - middle(b)) >= half(a) + half(b) + kGap;
+    };
+    // The smallest even distance at which no numbers touch.
+    std::vector<const TimelineTick*> told;
+    std::int64_t distance = 1;
+    for (bool fits = false; !fits && distance < 1'000'000; distance *= 2) {
+        told.clear();
+        fits = true;
+        for (const TimelineTick& tick : axes.ticks) {
+            if (tick.number < 0 || tick.number % distance != 0)
+                continue;
+            fits = fits && (told.empty() || apart(*told.back(), tick));
+            told.push_back(&tick);
+        }
+    }
+    for (const TimelineTick& tick : axes.ticks)
+        if (tick.number < 0
+            && std::all_of(told.begin(), told.end(), [&](const TimelineTick* other) { return apart(*other, tick); }))
+            told.push_back(&tick);
+    const auto ticker = QSharedPointer<QCPAxisTickerText>::create();
+    for (const TimelineTick* tick : told)
+        ticker->addTick(tick->moment + 0.5, tick->text);
+    QCPAxis* axis = m_plot->widget->xAxis;
+    axis->setTicker(ticker);
+    axis->setTickLabels(true);
+    axis->setTicks(true);
+    axis->setTickLength(0, 3);
+    axis->setSubTicks(false);
+    axis->setLabel(axes.moment);
+    axis->setLabelPadding(1);
+    axis->setTickLabelPadding(2);
+}
+
+QStringList TimelineChart::momentTexts() const
+{
+    QStringList out;
+    const QCPAxis* axis = m_plot->widget->xAxis;
+    if (const auto ticker = axis->ticker().dynamicCast<QCPAxisTickerText>())
+        out = QStringList(ticker->ticks().values());
+    return out << axis->label();
+}
+
 void TimelineChart::setCurrent(int moment)
 {
     moment = moment < 0 || moment >= m_count ? -1 : moment;
@@ -180,7 +230,7 @@ void TimelineChart::setCurrent(int moment)
 void TimelineChart::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    if (!m_again || std::abs(height() - m_drawnHeight) < 16)
+    if (!m_again || (std::abs(height() - m_drawn.height()) < 16 && std::abs(width() - m_drawn.width()) < 16))
         return;
     const auto again = m_again; // it makes itself anew
     again();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacked values over the moments of a step, with the limit, the highest moment and the phases marked. Values are plain
-// numbers; the view names the unit.
+// numbers; the view names the unit and what stands at the axis of the moments.
 #pragma once
 
 #include <QColor>
+#include <QSize>
 #include <QString>
+#include <QStringList>
 #include <QWidget>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -34,6 +37,20 @@ struct TimelineMark {
     QString text;
 };
 
+/// At the axis of the moments. Numbers are told where there is room for them, at even distances; words where they fit between.
+struct TimelineTick {
+    int moment = 0;
+    QString text;
+    std::int64_t number = -1; ///< of a layer; -1: a word
+};
+
+/// What the axes are of.
+struct TimelineAxes {
+    QString value; ///< `GiB`
+    QString moment; ///< `layer`
+    std::vector<TimelineTick> ticks {};
+};
+
 class TimelineChart : public QWidget {
     Q_OBJECT
 public:
@@ -41,11 +58,13 @@ public:
     ~TimelineChart() override;
     /// `limit` 0: none. All parts have as many values. `highest`: index of the moment to mark, -1 for none.
     void setParts(const std::vector<TimelinePart>& parts, double limit, int highest, const std::vector<TimelineMark>& marks,
-                  const QString& unit, const TimelineLook& look);
+                  const TimelineAxes& axes, const TimelineLook& look);
     /// The moment that is pointed at by mouse or arrow keys, -1 for none.
     int current() const { return m_current; }
     void setCurrent(int moment);
     int count() const { return m_count; }
+    /// What stands at the axis of the moments, from left to right: texts, and its name at the end.
+    QStringList momentTexts() const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
@@ -64,8 +83,9 @@ private:
     int momentAt(double x) const;
     struct Plot;
     std::unique_ptr<Plot> m_plot;
-    std::function<void()> m_again; ///< what is shown, for another height
-    int m_drawnHeight = 0;
+    void placeTicks(const TimelineAxes& axes);
+    std::function<void()> m_again; ///< what is shown, for another size
+    QSize m_drawn;
     int m_count = 0;
     int m_highest = -1;
     int m_current = -1;

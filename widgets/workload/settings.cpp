@@ -231,6 +231,20 @@ SettingGroup scheduleGroup()
                 design.workload.recompute = recomputeFromName(name.toStdString()).value_or(design.workload.recompute);
             }),
         tr("Only a training step saves activations.")));
+    Setting logits = choiceField(
+        QStringLiteral("workload.logits"), tr("Logits"), tr("The tokens whose logits a prefill computes"),
+        { { QStringLiteral("last"), tr("last token"), tr("Of each sequence, which is all that serving needs to go on") },
+          { QStringLiteral("all"), tr("all tokens"), tr("To score texts: the table of logits works for every token") } },
+        [](const Design& design) { return qstr(logitsName(design.workload.logits)); },
+        [](Design& design, const QString& name) {
+            design.workload.logits = logitsFromName(name.toStdString()).value_or(design.workload.logits);
+        });
+    logits.whyNot = [](const Design& design) {
+        return design.workload.kind != WorkloadKind::Prefill ? tr("Decoding and training compute those of all their tokens.")
+            : design.model.kind != ModelKind::Decoder        ? tr("A single module has no logits.")
+                                                             : QString();
+    };
+    out.settings.push_back(std::move(logits));
     out.settings.push_back(choiceField(
         QStringLiteral("workload.overlap"), tr("Overlap"), tr("Collectives that run while the device computes"),
         { { QStringLiteral("none"), tr("none"), tr("Every collective is waited for") },

@@ -71,7 +71,9 @@ std::string describedHardware(const Hardware& hardware)
     Table table({ hardware.id, hardware.name });
     std::string sources = "\nSources\n  " + hardware.id + ": " + hardware.source + "\n  " + device.id + ": " + device.source + "\n";
     table.add({ "device " + device.id, device.name + ": " + ratesText(device.peak) });
-    table.add({ "memory", digitsOf(device.memoryBytes / 1e9) + " GB at " + digitsOf(device.memoryBytesPerSecond / 1e9) + " GB/s" });
+    table.add({ "memory",
+                bytesText(static_cast<std::int64_t>(device.memoryBytes)) + " at " + digitsOf(device.memoryBytesPerSecond / 1e9)
+                    + " GB/s, of which the driver keeps " + bytesText(static_cast<std::int64_t>(device.reservedBytes)) });
     table.add({ "kernels",
                 digitsOf(kernels.launchSeconds * 1e6) + " us a launch; of the peak: products " + digitsOf(kernels.gemmEfficiency)
                     + ", attention " + digitsOf(kernels.attentionEfficiency) + ", memory " + digitsOf(kernels.memoryEfficiency) });
@@ -157,6 +159,7 @@ int hardwareCommand(const Arguments& arguments)
                          { "name", h.name },
                          { "source", h.source },
                          { "memory_bytes", h.memoryBytes() },
+                         { "reserved_bytes", h.reservedBytes() },
                          { "flops_bf16", h.peakFlops(DType::BF16) },
                          { "flops_f32", h.peakFlops(DType::F32) },
                          { "memory_bytes_per_second", h.memoryBytesPerSecond() },

@@ -73,6 +73,13 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
         return usageError("--software", "there is no software '" + arguments.text("--software") + "'",
                           "use fused, compiled or eager");
     workload.software = *software;
+    if (arguments.has("--logits") && *kind != WorkloadKind::Prefill)
+        return usageError("--logits", "it is of prefill", "decoding and training have the logits of all tokens");
+    const bool serves = *kind == WorkloadKind::Prefill && model.kind == ModelKind::Decoder;
+    const auto logits = logitsFromName(arguments.text("--logits", serves ? "last" : "all"));
+    if (!logits)
+        return usageError("--logits", "there are no logits '" + arguments.text("--logits") + "'", "use last or all");
+    workload.logits = *logits;
     const auto batch = arguments.integer("--batch", defaultBatch(mesh, std::min<std::int64_t>(workload.microBatches, 1 << 20)), 1,
                                          std::int64_t { 1 } << 31);
     if (!batch.ok())

@@ -58,9 +58,11 @@ std::string computedText(const Design& design)
 std::string headline(const Design& design, const Evaluation& evaluation)
 {
     return design.model.name + ", " + workloadName(design.workload.kind) + ", batch " + std::to_string(design.workload.batch)
-        + ", sequence " + std::to_string(design.workload.sequence) + ", " + computedText(design) + "; mesh " + design.mesh.text()
-        + " (" + countText(design.mesh.deviceCount()) + " devices, " + design.hardware + "); picker " + pickerText(design.picker)
-        + "\n" + countText(evaluation.parameters) + " parameters, " + bytesText(evaluation.weightBytes) + "\n";
+        + ", sequence " + std::to_string(design.workload.sequence)
+        + (design.workload.lastLogits() ? ", logits of the last token, " : ", ") + computedText(design) + "; mesh "
+        + design.mesh.text() + " (" + countText(design.mesh.deviceCount()) + " devices, " + design.hardware + "); picker "
+        + pickerText(design.picker) + "\n" + countText(evaluation.parameters) + " parameters, " + bytesText(evaluation.weightBytes)
+        + "\n";
 }
 
 /// What goes from stage to stage is between the layers, and not in each of them.

@@ -189,7 +189,8 @@ private:
             line("  because " + because(axis));
             if (!axis.unmet.empty())
                 line("  not met: " + axis.unmet);
-            Table table({ "", "row", ">time", ">bytes", "reshards", "" });
+            const bool asMax = m_design.picker.profile != PickerProfile::Shardboard;
+            Table table({ "", "row", ">time", asMax ? ">bytes as MAX counts" : ">", "reshards", "" });
             int partialOnly = 0;
             for (const RankedRow& row : axis.rows) {
                 if (row.isPartialOnly) {
@@ -205,7 +206,9 @@ private:
                                  : "";
                 table.add({ row.verdict == RankedRow::Verdict::Picked ? "*" : "", row.row,
                             possible ? secondsText(row.seconds) : "-",
-                            possible ? bytesText(static_cast<std::int64_t>(std::llround(row.cost))) : "-",
+                            !asMax         ? ""
+                                : possible ? bytesText(static_cast<std::int64_t>(std::llround(row.cost)))
+                                           : "-",
                             possible ? moves(row) : "", note });
             }
             m_out += table.text();
@@ -214,7 +217,7 @@ private:
                      + " for operands that are partial, which these are not");
         }
         if (!m_it.axes.empty())
-            line("  (" + m_it.picker + "; of the row's own reshards: time on " + m_design.hardware + ", bytes as MAX counts them)");
+            line("  (" + m_it.picker + "; time of the row's own reshards on " + m_design.hardware + ")");
     }
 
     std::string pickedText(const AxisExplanation& axis) const

@@ -292,6 +292,8 @@ NewDesign NewDialog::wanted() const
     wanted.workload.attention = static_cast<AttentionKernel>(m_attention->currentData().toInt());
     wanted.workload.overlap = static_cast<Overlap>(m_overlap->currentData().toInt());
     wanted.workload.software = static_cast<Software>(m_software->currentData().toInt());
+    if (wanted.workload.kind == WorkloadKind::Prefill && !isModule())
+        wanted.workload.logits = Logits::Last;
     if (wanted.workload.kind == WorkloadKind::Train) {
         wanted.workload.microBatches = m_microBatches->value();
         wanted.workload.recompute = static_cast<Recompute>(m_recompute->currentData().toInt());

@@ -6,7 +6,7 @@
 
 namespace shardboard::engine::bodies {
 
-enum class Move : std::int32_t { Slice, EveryOther, Join, JoinKeys, Pad, Spread, SumHeads };
+enum class Move : std::int32_t { Slice, EveryOther, Join, JoinKeys, Pad, Spread, SumHeads, Last };
 
 /// Element i of a row of the result, which is n long.
 struct MoveBody {
@@ -17,6 +17,7 @@ struct MoveBody {
         std::int64_t widthB = 0;
         std::int64_t heads = 1;
         std::int64_t count = 0; ///< of the result
+        std::int64_t last = 0; ///< Last: where a row of the result starts in a row of a; -1: not there, so that it becomes zeros
     };
     static constexpr int kLanes = kAll;
     const Entry* entries = nullptr;
@@ -40,6 +41,12 @@ struct MoveBody {
         case Move::Slice:
             return write(
                 whole, [=](std::int64_t row) { return [=](std::int64_t i, RowPart<0>) { return a.at(row * width + from + i); }; });
+        case Move::Last: {
+            const std::int64_t last = e.last;
+            return write(whole, [=](std::int64_t row) {
+                return [=](std::int64_t i, RowPart<0>) { return last < 0 ? 0.0f : a.at(row * width + last + i); };
+            });
+        }
         case Move::EveryOther:
             return write(whole, [=](std::int64_t row) {
                 return [=](std::int64_t i, RowPart<0>) { return a.at(row * width + from + 2 * i); };

@@ -159,11 +159,8 @@ private:
             const auto& axes = m_evaluation.plan.collective(out.target.collective).axes;
             return !contains(axes, row->axis);
         };
-        const auto rank = [&](const RankedRow* row) {
-            return m_design.picker.profile == PickerProfile::Shardboard ? row->seconds : row->cost;
-        };
         std::ranges::stable_sort(
-            rows, [&](const RankedRow* a, const RankedRow* b) { return aside(a) != aside(b) ? aside(b) : rank(a) < rank(b); });
+            rows, [&](const RankedRow* a, const RankedRow* b) { return aside(a) != aside(b) ? aside(b) : a->rank < b->rank; });
         for (std::size_t i = 0; i < rows.size() && static_cast<int>(i) < m_options.effects && !stopped(); ++i)
             rows[i]->effect = effectOf(m_design, m_evaluation, *rows[i]->edit);
     }

@@ -47,13 +47,14 @@ struct CauseLink {
     int pin = -1; ///< index into Design::pins
 };
 
-/// A collective that a row would need over its mesh axis.
+/// A collective that a row would need over its mesh axis; of the picked row what is planned.
 struct RowMove {
     CollectiveKind kind = CollectiveKind::LocalSlice;
     int operand = 0;
     TensorId tensor = kNoTensor;
     std::int64_t bytes = 0; ///< the large side on one device
-    double seconds = 0;
+    double seconds = 0; ///< predicted
+    std::vector<int> axes {}; ///< of one planned over several at once; else empty
 };
 
 /// What an edit does to the whole design.
@@ -77,7 +78,10 @@ struct RankedRow {
     bool isPartialOnly = false; ///< impossible because an operand is not partial: of little interest
     bool sound = true; ///< whether it computes the right thing
     double cost = 0; ///< bytes that its moves take, as MAX counts them; 0 where impossible
-    double seconds = 0; ///< of its moves: what profile shardboard ranks by; where the profile ranks by bytes, what is predicted
+    double seconds = 0; ///< of its moves, predicted
+    /// What the profile ranks by: bytes as `cost`, or seconds, which are not quite those predicted: of even shards, of this mesh
+    /// axis alone, and of a gather where the operand is cut on another dim.
+    double rank = 0;
     std::vector<RowMove> moves;
     std::optional<Pin> pin; ///< takes this row; of all that are possible and not picked, where the profile knows pins
     std::optional<Repair> edit; ///< the same as an edit

@@ -92,10 +92,10 @@ private:
     const std::string& axisName(int axis) const { return m_mesh.axis(axis).name; }
     /// What the profile ranks by: else by bytes.
     bool byTime() const { return m_design.picker.profile == PickerProfile::Shardboard; }
-    double rankOf(const RankedRow& row) const { return byTime() ? row.seconds : row.cost; }
     std::string priceOf(const RankedRow& row) const
     {
-        return byTime() ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(std::llround(row.cost)));
+        return byTime() ? secondsText(row.seconds)
+                        : bytesText(static_cast<std::int64_t>(std::llround(row.cost))) + " as MAX counts";
     }
 
     const AxisPin* pinOn(int axis) const
@@ -124,22 +124,38 @@ private:
         if (judged.refusal && !judged.picked)
             out.why = judged.refusal->reason;
         out.cost = judged.cost;
-        addMoves(out, judged);
-        if (byTime())
-            out.seconds = judged.seconds;
+        out.rank = byTime() ? judged.seconds : judged.cost;
+        if (judged.picked)
+            addPlanned(out);
+        else
+            addMoves(out, judged);
+        for (const RowMove& move : out.moves)
+            out.seconds += move.seconds;
         if (!judged.picked)
             addPin(out);
         return out;
     }
 
-    void addMoves(RankedRow& out, const JudgedRow& judged)
+    /// What was picked is in the plan.
+    void addPlanned(RankedRow& out) const
+    {
+        for (const OperandUse& use : m_planned.operands)
+            for (const CollectiveId id : use.collectives) {
+                const Collective& it = m_evaluation.plan.collective(id);
+                if (contains(it.axes, out.axis))
+                    out.moves.push_back({ it.kind, static_cast<int>(&use - m_planned.operands.data()), it.tensor, it.bytes,
+                                          it.seconds, it.axes.size() > 1 ? it.axes : std::vector<int>() });
+            }
+    }
+
+    void addMoves(RankedRow& out, const JudgedRow& judged) const
     {
         const int axis = judged.axis;
         const std::int64_t n = m_mesh.axis(axis).size;
         const auto add = [&](int index, const ReshardStep& step, std::int64_t ringHops) {
             const OperandUse& use = m_planned.operands[static_cast<std::size_t>(index)];
             const GraphTensor& tensor = m_evaluation.graph.entry(use.tensor);
-            RowMove move { step.kind, index, use.tensor, 0, 0 };
+            RowMove move { step.kind, index, use.tensor };
             if (ringHops > 0) {
                 const std::int64_t part =
                     scaledBytes(bytesOf(largestShard(tensor.spec.shape, step.before, m_mesh), tensor.spec.dtype), tensor.density);
@@ -149,7 +165,6 @@ private:
                 move.bytes = scaledBytes(stepBytes(step, tensor.spec.shape, tensor.spec.dtype, m_mesh), tensor.density);
                 move.seconds = m_prices->seconds(step.kind, { axis }, move.bytes);
             }
-            out.seconds += move.seconds;
             out.moves.push_back(move);
         };
         for (std::size_t i = 0; i < m_planned.operands.size(); ++i) {
@@ -224,7 +239,8 @@ private:
         for (const RankedRow& row : axis.rows)
             if (row.verdict == RankedRow::Verdict::Picked || row.verdict == RankedRow::Verdict::Allowed)
                 allowed.push_back(&row);
-        const std::string price = rankOf(*picked) == 0 ? std::string("moves nothing") : "costs " + priceOf(*picked);
+        const std::string price =
+            picked->seconds == 0 && picked->cost == 0 ? std::string("moves nothing") : "costs " + priceOf(*picked);
         if (allowed.size() == 1) {
             axis.by = AxisExplanation::By::OnlyRow;
             axis.why = "the only row that shapes and policy allow; it " + price;
@@ -236,15 +252,20 @@ private:
             return;
         }
         const RankedRow& next = *allowed[1];
-        if (rankOf(next) == rankOf(*picked)) {
+        if (next.rank == picked->rank) {
             axis.by = AxisExplanation::By::Tie;
             const bool byWeight = pin != nullptr && pin->tieOnly;
-            axis.why = "it " + price + ", as " + next.row + " does; "
+            const bool same = !byTime() || next.seconds == picked->seconds;
+            axis.why = "it " + price + (same ? ", as " + next.row + " does; " : ", and ranks like " + next.row + "; ")
                 + (byWeight ? "this one has the layout of the weight" : "the rule has it first");
             return;
         }
         axis.why = "the cheapest of " + std::to_string(allowed.size()) + ": it " + price + ", the next, " + next.row + ", costs "
             + priceOf(next);
+        if (byTime() && next.seconds < picked->seconds) // what the rank is of
+            axis.why += std::ranges::any_of(next.moves, [](const RowMove& m) { return m.kind == CollectiveKind::AllToAll; })
+                ? " and ranks as the gather that what follows mostly wants"
+                : " here and more with even shards";
     }
 
     void addUnpin(AxisExplanation& axis) const

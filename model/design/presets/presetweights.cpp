@@ -91,6 +91,7 @@ public:
         if (auto status = choose(); !status.ok())
             return status.error();
         Workload forward = m_workload;
+        forward.logits = Logits::All; // what is said of a dim that is not there does nothing
         forward.kind = WorkloadKind::Prefill;
         forward.microBatches = 1;
         auto graph = buildGraph(m_model, forward);

@@ -24,6 +24,7 @@ inline auto jsonWords(Recompute) { return JsonWords { recomputeName, recomputeFr
 inline auto jsonWords(AttentionKernel) { return JsonWords { attentionKernelName, attentionKernelFromName, "flash or unfused" }; }
 inline auto jsonWords(Overlap) { return JsonWords { overlapName, overlapFromName, "none, weights or all" }; }
 inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromName, "fused, compiled or eager" }; }
+inline auto jsonWords(Logits) { return JsonWords { logitsName, logitsFromName, "all or last" }; }
 inline auto jsonWords(PickerProfile) { return JsonWords { profileName, profileFromName, kProfileList }; }
 inline auto jsonWords(PickerKind) { return JsonWords { pickerName, pickerFromName, "greedy, partials-only or none" }; }
 inline auto jsonWords(OnReshard) { return JsonWords { onReshardName, onReshardFromName, "silent, warn or raise" }; }
@@ -109,6 +110,7 @@ void jsonMembers(Each& each, Work& workload)
     each.unless("attention", workload.attention, AttentionKernel::Flash);
     each.unless("overlap", workload.overlap, Overlap::None);
     each.unless("software", workload.software, Software::Fused);
+    each.unless("logits", workload.logits, Logits::All);
     each.value("batch", workload.batch, { 1, kLargestInDesign });
     each.value("sequence", workload.sequence, { 1, kLargestInDesign });
     each.value("dtype", workload.dtype);

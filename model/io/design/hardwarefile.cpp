@@ -73,6 +73,7 @@ void jsonMembers(Each& each, Device& device)
     nameMembers(each, device);
     each.usual("kind", device.kind);
     each.value("memory_bytes", device.memoryBytes);
+    each.unless("reserved_bytes", device.reservedBytes, 0);
     each.value("memory_bytes_per_second", device.memoryBytesPerSecond);
     each.usual("multiprocessors", device.multiprocessors, { 0, kMostCount });
     each.usual("peak_flops", device.peak);

@@ -3,7 +3,8 @@
 //   {"format": "shardboard-hardware", "version": 1, "base": "dgx-h100",
 //    "device": {"memory_bytes": 96e9}, "levels": [{}, {"link": {"bytes_per_second": 3e10}}]}
 // With `base` only what differs has to be said; lists of levels are merged entry by entry. A device or link is an object,
-// an id of a preset, or an object with the id of a preset as its `base`. Bytes, bytes/s and FLOP/s are decimal. The key
+// an id of a preset, or an object with the id of a preset as its `base`. Rates (bytes/s, FLOP/s) are decimal.
+// `memory_bytes` is what the driver reports, `reserved_bytes` the part of it that no program gets (0 where it is left out). The key
 // `calibration` (model/io/measured/machinefit.h) is for people and is not read.
 #pragma once
 

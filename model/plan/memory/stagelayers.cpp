@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/memory/stagelayers.h"
 
-#include "model/core/shards.h"
-
 #include <algorithm>
 
 namespace shardboard {
+
+std::int64_t StagePart::layerAt(std::int64_t index) const
+{
+    for (const Range& run : runs) {
+        if (index < run.hi - run.lo)
+            return run.lo + index;
+        index -= run.hi - run.lo;
+    }
+    return firstLayer + index;
+}
 
 std::vector<bool> behindLayers(const Graph& graph)
 {
@@ -45,6 +53,7 @@ std::vector<StagePart> stageParts(const Graph& graph, const Plan& plan, std::int
                 if (part.layers == 0)
                     part.firstLayer = lo;
                 part.layers += hi - lo;
+                part.runs.push_back({ lo, hi });
             }
         }
         if (part.layers > 0)

@@ -2,6 +2,7 @@
 // What of a plan lies on one stage of its pipeline. Without a pipeline there is one stage with everything.
 #pragma once
 
+#include "model/core/shards.h"
 #include "model/plan/plan.h"
 
 #include <cstdint>
@@ -14,6 +15,8 @@ struct StagePart {
     PlannedSegmentId plannedSegment { 0 };
     std::int64_t firstLayer = 0; ///< the lowest
     std::int64_t layers = 1;
+    std::vector<Range> runs {}; ///< of a pipeline: which layers these are
+    std::int64_t layerAt(std::int64_t index) const; ///< the number of the layer that is run so, forward
 };
 
 /// In execution order. Layers are cut into balanced runs, stages times chunks of them; run r lies on stage r modulo the number of

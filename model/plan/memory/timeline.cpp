@@ -35,14 +35,15 @@ std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegm
     return bytes;
 }
 
-/// One communicator for each set of mesh axes that something goes over.
+/// What the driver keeps, the context, and one communicator for each set of mesh axes that something goes over.
 std::int64_t runtimeBytes(const Plan& plan)
 {
     std::set<std::vector<int>> sets;
     for (const Collective& collective : plan.collectives)
         if (collective.kind != CollectiveKind::LocalSlice && collective.groupSize > 1)
             sets.insert(collective.axes);
-    return plan.memorySettings.contextBytes + static_cast<std::int64_t>(sets.size()) * plan.memorySettings.communicatorBytes;
+    return plan.reservedBytes + plan.memorySettings.contextBytes
+        + static_cast<std::int64_t>(sets.size()) * plan.memorySettings.communicatorBytes;
 }
 
 /// One stage, over a step.
@@ -69,13 +70,15 @@ public:
             }
     }
 
-    /// Calls `moment(part, index of operation, layers done before, bytes)`.
+    enum class Layers { All, Turning };
+    /// Calls `each(part, index of operation, layers done before, bytes)` for all layers, or for those that can need the most: from
+    /// one of them to the next every cause grows or falls by the same amount from layer to layer.
     template <class Each>
-    void run(Each each)
+    void run(Layers which, Each each)
     {
         for (std::size_t p = 0; p < m_parts.size(); ++p) {
             const StagePart& part = m_parts[p];
-            for (std::int64_t done = 0; done < part.layers; done += std::max<std::int64_t>(1, part.layers - 1))
+            for (std::int64_t done = 0; done < part.layers; done = which == Layers::All ? done + 1 : turning(part, done))
                 for (std::size_t i = 0; i < profile(part).moments.size(); ++i)
                     each(part, i, done, at(p, done, profile(part).moments[i]));
             finish(part);
@@ -83,6 +86,16 @@ public:
     }
 
 private:
+    /// Towards the end fewer layers are gathered ahead, and the last one gathers for what follows.
+    std::int64_t turning(const StagePart& part, std::int64_t done) const
+    {
+        const std::int64_t ahead = std::max<std::int64_t>(1, m_plan.memorySettings.prefetchedLayers);
+        for (const std::int64_t next : { part.layers - 1 - ahead, part.layers - 2 })
+            if (next > done)
+                return next;
+        return done < part.layers - 1 ? part.layers - 1 : part.layers;
+    }
+
     const PlannedSegment& planned(const StagePart& part) const { return m_plan.segment(part.plannedSegment); }
     const Segment& segment(const StagePart& part) const { return m_graph.segment(planned(part).segment); }
     const SegmentProfile& profile(const StagePart& part) const { return m_profiles[part.plannedSegment]; }
@@ -202,13 +215,26 @@ MemoryTimeline memoryTimeline(const Graph& graph, const Plan& plan, std::int64_t
         return out;
     const std::vector<SegmentProfile> profiles = segmentProfiles(graph, plan);
     StageWalk(graph, plan, profiles, runtimeBytes(plan), stage)
-        .run([&](const StagePart& part, std::size_t op, std::int64_t done, const MemoryBytes& bytes) {
+        .run(StageWalk::Layers::All, [&](const StagePart& part, std::size_t op, std::int64_t done, const MemoryBytes& bytes) {
             const PlannedSegment& planned = plan.segment(part.plannedSegment);
             const bool isLayer = graph.segment(planned.segment).isLayer;
             const bool down = planned.phase == Phase::Backward;
-            const std::int64_t layer = part.firstLayer + (down ? part.layers - 1 - done : done);
-            out.moments.push_back({ part.plannedSegment, planned.ops[op].op, isLayer ? layer : -1, part.layers, bytes });
+            const std::int64_t layer = isLayer ? part.layerAt(down ? part.layers - 1 - done : done) : -1;
+            out.moments.push_back({ part.plannedSegment, planned.ops[op].op, layer, bytes });
         });
+    return out;
+}
+
+MemoryTimeline layerByLayer(const MemoryTimeline& timeline)
+{
+    MemoryTimeline out { timeline.stage, {} };
+    for (const MemoryMoment& moment : timeline.moments) {
+        MemoryMoment* last = out.moments.empty() ? nullptr : &out.moments.back();
+        if (last == nullptr || last->plannedSegment != moment.plannedSegment || last->layer != moment.layer)
+            out.moments.push_back(moment);
+        else if (moment.bytes.total() > last->bytes.total())
+            *last = moment;
+    }
     return out;
 }
 
@@ -222,7 +248,7 @@ std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
         const PlannedSegment* segment = nullptr;
         OpId op;
         StageWalk(graph, plan, profiles, runtime, stage)
-            .run([&](const StagePart& part, std::size_t index, std::int64_t, const MemoryBytes& bytes) {
+            .run(StageWalk::Layers::Turning, [&](const StagePart& part, std::size_t index, std::int64_t, const MemoryBytes& bytes) {
                 const std::int64_t total = bytes.total();
                 if (total <= peak.peak)
                     return;

@@ -9,18 +9,16 @@
 
 namespace shardboard {
 
-/// While an operation runs. Of layers that are alike only the first and the last that run are listed: between them every cause
-/// grows or falls by the same amount from layer to layer.
+/// While an operation runs.
 struct MemoryMoment {
     PlannedSegmentId plannedSegment { 0 }; ///< index into Plan::segments
     OpId op {};
     std::int64_t layer = -1; ///< number of the layer; -1: embedding, head
-    std::int64_t layers = 1; ///< how many are alike here
     MemoryBytes bytes;
 };
 
 /// In the order of a step: forward, backward, update. Of a pipeline one stage, once it has as many micro-batches in flight as it
-/// ever has; its runs of layers stand one after the other.
+/// ever has; its runs of layers stand one after the other, backward from the last to the first.
 struct MemoryTimeline {
     std::int64_t stage = 0;
     std::vector<MemoryMoment> moments;
@@ -28,8 +26,10 @@ struct MemoryTimeline {
     int peak() const;
 };
 
-/// Takes the plan as it is; made for a chart, not on every edit. Errors: none; a stage that is not there has no moments.
+/// Every operation of every layer. Made for a chart, not on every edit. Errors: none; a stage that is not there has no moments.
 MemoryTimeline memoryTimeline(const Graph& graph, const Plan& plan, std::int64_t stage = 0);
+/// Of every layer, and of what stands before and behind them, the operation that needs the most.
+MemoryTimeline layerByLayer(const MemoryTimeline& timeline);
 
 /// The peak of every stage of a pipeline (one without a pipeline).
 std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan);

@@ -88,6 +88,7 @@ public:
         if (m_plan.pipeline)
             addPipeline(m_graph, m_resharding.prices(), m_plan);
         setStepTimes(m_graph, m_plan);
+        m_plan.reservedBytes = static_cast<std::int64_t>(m_hardware.reservedBytes());
         fillMemory(m_graph, m_plan);
         return std::move(m_plan);
     }

@@ -23,6 +23,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     m_plan.overlap = plan.overlap;
     m_plan.performance = plan.performance;
     m_plan.memory = plan.memory;
+    m_plan.reservedBytes = plan.reservedBytes;
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         PlannedSegment segment = plan.segments[s];
         segment.ops.clear();
@@ -98,6 +99,7 @@ StepCost CompiledCost::on(const Hardware& hardware)
     for (SegmentTime& time : m_times)
         time.hide(m_plan.overlap);
     setStepTimes(m_frame, m_times, m_sendSeconds, m_plan);
+    setReserved(m_plan, hardware);
     StepCost out { m_plan.seconds(),   m_plan.computeSeconds, m_plan.collectiveSeconds, m_plan.exposedSeconds,
                    m_plan.performance, m_plan.memory,         m_plan.memory.total(),    true };
     out.fits = static_cast<double>(out.peakBytes) <= hardware.memoryBytes();

@@ -7,6 +7,7 @@
 #include "model/plan/time/steptime.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -16,6 +17,19 @@ std::int64_t hopsOf(const Plan& plan, const Collective& collective)
         return 1;
     const bool ring = collective.kind == CollectiveKind::SendRecv && collective.step.before == collective.step.after;
     return ring ? std::max<std::int64_t>(1, collective.groupSize - 1) : 1;
+}
+
+void setReserved(Plan& plan, const Hardware& hardware)
+{
+    const auto reserved = static_cast<std::int64_t>(hardware.reservedBytes());
+    const std::int64_t more = reserved - std::exchange(plan.reservedBytes, reserved);
+    const auto add = [more](MemoryByCause& memory) {
+        memory.runtime += more;
+        memory.peak = memory.total();
+    };
+    add(plan.memory);
+    if (plan.pipeline)
+        std::ranges::for_each(plan.pipeline->memory, add);
 }
 
 void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dtype)
@@ -35,6 +49,7 @@ void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dty
                 static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
     }
     setStepTimes(graph, plan);
+    setReserved(plan, hardware);
     plan.performance.rate(plan.seconds(), static_cast<double>(plan.mesh.deviceCount()), hardware.peakFlops(dtype));
 }
 

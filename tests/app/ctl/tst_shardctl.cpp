@@ -102,6 +102,38 @@ private Q_SLOTS:
         QVERIFY2(run.err.contains("memory"), qPrintable(run.err)); // said before it starts
     }
 
+    /// New prefill designs compute the logits of the last token, wherever it lies; the numbers are those of one device.
+    void logitsOfTheLastToken()
+    {
+        (void)small(); // the model
+        const auto make = [this](const QString& mesh, const QString& preset, const QStringList& more = {}) {
+            return shardctl(QStringList { "new", "--model", path("config.json"), "--mesh", mesh, "--preset", preset, "--batch", "4",
+                                          "--sequence", "16", "-o", path("last.shardboard") }
+                            + more);
+        };
+        for (const auto& [mesh, preset] : { std::pair { "data=2,model=4", "megatron-tp" },
+                                            { "data=2,model=4", "tp-sp" },
+                                            { "data=2,context=4", "cp-ring" },
+                                            { "context=2,model=2", "cp-all-gather" },
+                                            { "fsdp=4", "fsdp" } }) {
+            for (const bool all : { false, true }) {
+                QCOMPARE(make(mesh, preset, all ? QStringList { "--logits", "all" } : QStringList {}).code, 0);
+                QFile file(path("last.shardboard"));
+                QVERIFY(file.open(QIODevice::ReadOnly));
+                QCOMPARE(file.readAll().contains("\"logits\": \"last\""), !all);
+                QCOMPARE(shardctl({ "plan", path("last.shardboard") }).out.contains("logits of the last token"), !all);
+                const Outcome run = shardctl({ "run", path("last.shardboard"), "--verify", "--json" });
+                QVERIFY2(run.code == 0, qPrintable(run.err));
+                QVERIFY(run.json()["verified"].toBool());
+                QVERIFY(run.json()["max_relative_error"].toDouble() < 1e-5);
+            }
+        }
+        QVERIFY(make("data=2", "replicate", { "--logits", "first" }).err.contains("use last or all"));
+        QVERIFY(make("data=2", "replicate", { "--logits", "last", "--workload", "train" }).err.contains("it is of prefill"));
+        QCOMPARE(make("data=2", "replicate", { "--workload", "decode" }).code, 0);
+        QVERIFY(!shardctl({ "plan", path("last.shardboard") }).out.contains("logits of the last token"));
+    }
+
     void brokenCollectiveIsCaught()
     {
         const Outcome run = shardctl({ "run", small(), "--verify", "--break-collective", "any" });

@@ -137,6 +137,23 @@ private Q_SLOTS:
         QVERIFY(fp8.ok() && fp8.value().workload.dtype == DType::F8E4M3);
     }
 
+    /// A file that says nothing about them means those of all tokens, as before there was a choice.
+    void logitsAreSaidWhereTheyAreOfTheLast()
+    {
+        Design design = sample();
+        design.workload.kind = WorkloadKind::Prefill;
+        QVERIFY(designText(design).find("\"logits\"") == std::string::npos);
+        QVERIFY(sure(designFromText(designText(design), "d")).workload.logits == Logits::All);
+        design.workload.logits = Logits::Last;
+        const std::string text = designText(design);
+        QVERIFY(text.find("\"logits\": \"last\"") != std::string::npos);
+        QVERIFY(sure(designFromText(text, "d")).workload.logits == Logits::Last);
+        const auto wrong = designFromText(replaced(text, "\"logits\": \"last\"", "\"logits\": \"first\""), "d");
+        QVERIFY(!wrong.ok());
+        QVERIFY2(wrong.error().text().find("d:workload.logits: cannot be 'first'; use all or last") != std::string::npos,
+                 wrong.error().text().c_str());
+    }
+
     void everyBuiltinRoundTrips()
     {
         for (const std::string& name : builtinModelNames()) {

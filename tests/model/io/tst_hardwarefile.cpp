@@ -101,6 +101,10 @@ private Q_SLOTS:
                 R"("id": "mine", "device": "h200-sxm", "levels": [{"link": {"base": "nvlink5", "alpha_seconds": 0}}, {"link": "ib-xdr"}])"),
             "f.json"));
         QCOMPARE(other.device, *findDevice("h200-sxm"));
+        // What was written before there was such a key is read as it was meant: all of the memory is there for programs.
+        auto old = hardwareJson(other);
+        QVERIFY(old["device"].erase("reserved_bytes") == 1);
+        QCOMPARE(sure(hardwareFromJson(old, "f.json")).device.reservedBytes, 0.0);
         QCOMPARE(other.device.kernels.flash2Efficiency, std::optional(0.35));
         const auto beyond = hardwareFromText(edit(R"("device": {"kernels": {"flash2_efficiency": 1.5}})"), "f.json");
         QVERIFY(!beyond.ok() && beyond.error().where == "f.json:device.kernels.flash2_efficiency");
@@ -171,6 +175,8 @@ private Q_SLOTS:
         row("infinity", R"("device": {"memory_bytes_per_second": 1e999})", "f.json");
         row("no number", R"("device": {"memory_bytes": "80 GB"})", "f.json:device.memory_bytes: cannot be \"80 GB\"; use a number");
         row("not a number", R"("device": {"memory_bytes": NaN})", "f.json:1:");
+        row("more kept than there is", R"("device": {"reserved_bytes": 96e9})",
+            "f.json:device.reserved_bytes: cannot be 9.6e+10 bytes; use 0 or more");
         row("no memory", R"("device": {"memory_bytes": 0})", "f.json:device.memory_bytes: cannot be 0 bytes; use");
         row("unknown device", R"("device": "abacus")", "f.json:device: there is no preset \"abacus\"; ");
         row("unknown link", R"("levels": [{"link": "string"}])", "f.json:levels[0].link: there is no preset \"string\"; ");
