@@ -183,6 +183,12 @@ const std::vector<Command>& commands()
           "is\n"
           "pipeline.stage_seconds + bubble_seconds + update_seconds; compute, collectives and exposed add up all stages, as parts "
           "do.\n"
+          "totals.device is a device of the busiest stage: compute_seconds + exposed_collective_seconds + bubble_seconds is "
+          "totals.seconds.\n"
+          "Of a part, device_seconds are those of a device that has it; exposed_seconds are those of collectives in which devices "
+          "do "
+          "not\n"
+          "compute. With --against all times and bytes are of one device.\n"
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
           "profile shardboard are used, without vocabulary parallel embedding and rings. Pins apply only in profile "
           "shardboard.\n" },

@@ -2,6 +2,7 @@
 #include "widgets/tiles/tileview.h"
 #include "widgets/controls/viewheader.h"
 
+#include "model/design/deviceweights.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/controls/findfield.h"
@@ -357,11 +358,18 @@ void TileView::showShard()
         return;
     }
     const std::int64_t device = shownDevice(*document());
-    const std::int64_t copies = weight->shards.replication();
+    const Evaluation& evaluation = *document()->evaluation();
+    const std::int64_t copies = replicationOf(evaluation, *weight);
     const QString on = counted(copies, tr("copy"), tr("copies"));
     if (device < 0) {
         m_shard->setText(tr("%1 per device · %2").arg(bytesText(weight->bytesPerDevice), on));
         m_shard->setToolTip(exactBytesText(weight->bytesPerDevice));
+        return;
+    }
+    if (copiesOn(evaluation, *weight, device) == 0) {
+        m_shard->setText(
+            tr("Nothing on device %1, on another stage · %2").arg(QString::number(document()->design().mesh.deviceId(device)), on));
+        m_shard->setToolTip({});
         return;
     }
     const Shard shard = weight->shards.shardAt(device);

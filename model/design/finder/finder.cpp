@@ -2,9 +2,9 @@
 #include "model/design/finder/finder.h"
 
 #include "model/core/checked.h"
+#include "model/design/deviceweights.h"
 #include "model/design/layoutstrategy.h"
 #include "model/design/resolver.h"
-#include "model/plan/pipeline.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -53,13 +53,13 @@ std::vector<int> FinderInput::entriesOf(const std::string& pattern) const
 
 std::int64_t FinderInput::inLayers(const WeightLayout& weight, std::int64_t bytes) const
 {
-    std::int64_t layers = weight.copies;
-    if (const auto& pipeline = evaluation.plan.pipeline; pipeline && weight.firstLayer >= 0) {
-        layers = 0;
-        for (std::int64_t stage = 0; stage < pipeline->stages; ++stage)
-            layers = std::max(layers, layersOfStage(*pipeline, stage, { weight.firstLayer, weight.firstLayer + weight.copies }));
-    }
-    return checkedMultiply(bytes, layers).value_or(std::numeric_limits<std::int64_t>::max());
+    return checkedMultiply(bytes, mostCopiesOn(evaluation.plan, weight)).value_or(std::numeric_limits<std::int64_t>::max());
+}
+
+std::int64_t FinderInput::sharingDevices() const
+{
+    const int stages = stageAxis(design);
+    return mesh().deviceCount() / (stages < 0 ? 1 : mesh().axis(stages).size);
 }
 
 std::int64_t FinderInput::withTraining(std::int64_t bytes) const
@@ -148,7 +148,7 @@ Proposal evenCut(const FinderInput& input, const WeightLayout& weight)
     const Mesh& mesh = input.mesh();
     std::vector<int> axes;
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
-        if (mesh.axis(axis).size > 1)
+        if (mesh.axis(axis).size > 1 && axis != stageAxis(input.design))
             axes.push_back(axis);
     std::ranges::stable_sort(axes, [&](int a, int b) { return mesh.axis(a).size > mesh.axis(b).size; });
     std::vector<int> dims;
