@@ -17,9 +17,13 @@
 #include "widgets/look/format.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weightmodel.h"
+#include "widgets/weights/weighttable.h"
 #include "widgets/workbench/summarybar.h"
 
+#include <QContextMenuEvent>
 #include <QGridLayout>
+#include <QMenu>
+#include <QTreeView>
 #include <QTreeWidget>
 
 #include <cmath>
@@ -371,6 +375,22 @@ void TestNumbers::noAlternativeCutsOverStages()
     QVERIFY(std::ranges::any_of(cards, [](const Card* card) { return card->title().contains(QStringLiteral("over model")); }));
     for (const Card* card : cards)
         QVERIFY2(!card->title().contains(QStringLiteral("stage")), qPrintable(card->title()));
+    const auto list = shownView<WeightPanel>(document, { 340, 600 });
+    const auto tiles = shownView<TileView>(document, { 900, 500 });
+    auto* tree = list->findChild<QTreeView*>(QStringLiteral("weightTree"));
+    for (QWidget* asked : { tree->viewport(), static_cast<QWidget*>(tiles.get()) }) {
+        QContextMenuEvent event(QContextMenuEvent::Mouse, asked->rect().center(), asked->mapToGlobal(asked->rect().center()));
+        QCoreApplication::sendEvent(asked, &event);
+        auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+        QVERIFY(menu);
+        QStringList texts;
+        for (const QAction* action : menu->actions())
+            texts << action->text();
+        menu->close();
+        const QString all = texts.join(QLatin1Char('\n'));
+        QVERIFY2(all.contains(QStringLiteral("model")) && !all.contains(QStringLiteral("stage")), qPrintable(all));
+    }
+    QVERIFY(document.undoStack()->count() == 0);
 }
 
 void TestNumbers::sharesAreOfOneDevice()

@@ -428,6 +428,8 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
               QStringLiteral("%1 × %2 = %3").arg(secondsText(collective.seconds)).arg(collective.count).arg(secondsText(total)));
     const DeviceCollective device = deviceCollectives(evaluation->graph, plan)[selection()->collective()];
     const auto share = [&](double seconds) { return digitsText(seconds / plan.seconds() * 100) + QStringLiteral(" %"); };
+    if (plan.pipeline)
+        page.fact(tr("on one device"), secondsText(device.seconds));
     if (plan.seconds() > 0)
         page.fact(tr("of the step"), share(device.seconds));
     if (plan.seconds() > 0 && device.exposed < device.seconds)

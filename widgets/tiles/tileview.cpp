@@ -384,6 +384,9 @@ QString TileView::refusalOf(int axis, int dim) const
     const int weight = selection()->weight();
     if (!selectedWeight(*document()))
         return tr("No weight is selected.");
+    if (dim >= 0 && axis == stageAxis(document()->design()))
+        return tr("The stages of the pipeline lie along %1, each with layers of its own: nothing is cut over it.")
+            .arg(qstr(document()->design().mesh.axis(axis).name));
     const Status status = document()->check(axisEdit(*document(), { weight }, axis, dim).design);
     return status.ok() ? QString() : qstr(status.error().text());
 }
@@ -393,6 +396,8 @@ void TileView::putAxis(int axis, int dim)
     const WeightLayout* weight = selectedWeight(*document());
     if (!weight || axis < 0 || axis >= document()->design().mesh.axisCount() || dimOfAxis(weight->layout, axis) == dim)
         return;
+    if (dim >= 0 && axis == stageAxis(document()->design()))
+        return showMessage(refusalOf(axis, dim));
     const WeightEdit edit = axisEdit(*document(), { selection()->weight() }, axis, dim);
     const Status status = document()->edit(edit.design, edit.text);
     showMessage(status.ok() ? QString() : qstr(status.error().text()));
@@ -436,7 +441,8 @@ void TileView::fillMenu(QMenu* menu)
     for (int axis = 0; axis < mesh.axisCount(); ++axis) {
         const QString name = qstr(mesh.axis(axis).name);
         const int now = dimOfAxis(weight->layout, axis);
-        for (int dim = -1; dim < static_cast<int>(weight->spec.shape.size()); ++dim) {
+        const int dims = axis == stageAxis(document()->design()) ? 0 : static_cast<int>(weight->spec.shape.size());
+        for (int dim = -1; dim < dims; ++dim) {
             if (dim == now || (dim < 0 && now < 0))
                 continue;
             QAction* action = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));

@@ -17,12 +17,17 @@ FinderInput::FinderInput(const Design& designIn, const Evaluation& evaluationIn,
     , evaluation(evaluationIn)
     , hardware(hardwareIn)
     , m_decided(design.strategies.size())
+    , m_cutsWeights(static_cast<std::size_t>(design.mesh.axisCount()), false)
 {
     for (std::size_t i = 0; i < evaluation.weights.size(); ++i) {
         const WeightLayout& weight = evaluation.weights[i];
         ++m_sameName[weight.spec.name];
         if (weight.entry >= 0)
             m_decided[static_cast<std::size_t>(weight.entry)].push_back(i);
+        if (weight.spec.role == TensorRole::Weight)
+            for (const auto& dim : weight.layout.dims)
+                for (const AxisRef& ref : dim)
+                    m_cutsWeights[static_cast<std::size_t>(ref.axis)] = true;
     }
 }
 
@@ -150,7 +155,9 @@ Proposal evenCut(const FinderInput& input, const WeightLayout& weight)
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
         if (mesh.axis(axis).size > 1 && axis != stageAxis(input.design))
             axes.push_back(axis);
-    std::ranges::stable_sort(axes, [&](int a, int b) { return mesh.axis(a).size > mesh.axis(b).size; });
+    std::ranges::stable_sort(axes, [&](int a, int b) {
+        return input.cutsWeights(a) != input.cutsWeights(b) ? input.cutsWeights(a) : mesh.axis(a).size > mesh.axis(b).size;
+    });
     std::vector<int> dims;
     for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim)
         dims.push_back(static_cast<int>(dim));

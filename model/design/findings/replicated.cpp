@@ -97,16 +97,18 @@ void findReplicated(const FinderInput& input, FindingList& out)
     const std::int64_t devices = input.sharingDevices();
     if (devices == 1)
         return;
-    std::optional<std::vector<StrategyEntry>> meant; // dozens of presets are made for it: only where it is needed
+    // What presets leave whole they say of everything, or cut it over axes of one device. A dozen of them are made to know that:
+    // only where it is needed.
+    std::optional<std::vector<StrategyEntry>> meant;
     for (const WeightLayout& weight : input.evaluation.weights) {
         if (!isWhole(weight) || entryOf(input, weight.entry).match == "*")
             continue;
-        if (!meant)
-            meant = presetEntries(input.design);
-        if (contains(*meant, entryOf(input, weight.entry)))
-            continue;
         const bool told = !out.full(kReplicated); // else nobody reads more than its bytes
         const std::vector<AxisRef> asked = axesOf(weight.layout); // in vain: they have one device
+        if (!asked.empty() && !meant)
+            meant = presetEntries(input.design);
+        if (!asked.empty() && contains(*meant, entryOf(input, weight.entry)))
+            continue;
         const std::optional<Hidden> hidden = told ? hiddenCut(input, weight) : std::nullopt;
         const Proposal cut = hidden ? hidden->proposal : evenCut(input, weight);
         const bool divides = cut.bytesPerDevice < weight.bytesPerDevice;
