@@ -202,7 +202,9 @@ const std::vector<Command>& commands()
           "an\n"
           "activation); the last part of such a name; or a glob. A row's price is that of its own reshards: profile shardboard "
           "ranks\n"
-          "by their time, those of MAX by bytes. A pin that takes another row is written as for shardctl new --pin.\n" },
+          "by their time, those of MAX by bytes. A pin that takes another row is written as for shardctl new --pin. In JSON, "
+          "collective_bytes\n"
+          "of an effect are those of one device in a step.\n" },
         { "check",
           "lists findings with the smallest repair; exit 1 when there are warnings or errors",
           { "DESIGN" },

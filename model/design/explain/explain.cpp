@@ -5,6 +5,7 @@
 #include "model/design/explain/causes.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/design/layoutstrategy.h"
+#include "model/plan/pipeline.h"
 #include "model/text/contains.h"
 
 #include <algorithm>
@@ -182,7 +183,7 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
 {
     EditEffect out;
     out.secondsBefore = evaluation.plan.seconds();
-    out.bytesBefore = evaluation.plan.collectiveBytes();
+    out.bytesBefore = collectiveBytesOfDevice(evaluation.graph, evaluation.plan);
     out.peakBefore = evaluation.plan.memory.peak;
     out.collectivesBefore = movingCollectives(evaluation.plan);
     const auto after = evaluate(repaired(design, edit), Misfits::Replicate);
@@ -196,7 +197,7 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
     }
     const Plan& plan = after.value()->plan;
     out.seconds = plan.seconds();
-    out.bytes = plan.collectiveBytes();
+    out.bytes = collectiveBytesOfDevice(after.value()->graph, plan);
     out.peak = plan.memory.peak;
     out.collectives = movingCollectives(plan);
     return out;
