@@ -186,6 +186,12 @@ const std::vector<Command>& commands()
           "is\n"
           "pipeline.stage_seconds + bubble_seconds + update_seconds; compute, collectives and exposed add up all stages, as parts "
           "do.\n"
+          "totals.device is a device of the busiest stage: compute_seconds + exposed_collective_seconds + bubble_seconds is "
+          "totals.seconds.\n"
+          "Of a part, device_seconds are those of a device that has it; exposed_seconds are those of collectives in which devices "
+          "do "
+          "not\n"
+          "compute. With --against all times and bytes are of one device.\n"
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
           "profile shardboard are used, without vocabulary parallel embedding and rings. Pins apply only in profile "
           "shardboard.\n" },
@@ -199,7 +205,9 @@ const std::vector<Command>& commands()
           "an\n"
           "activation); the last part of such a name; or a glob. A row's price is that of its own reshards: profile shardboard "
           "ranks\n"
-          "by their time, those of MAX by bytes. A pin that takes another row is written as for shardctl new --pin.\n" },
+          "by their time, those of MAX by bytes. A pin that takes another row is written as for shardctl new --pin. In JSON, "
+          "collective_bytes\n"
+          "of an effect are those of one device in a step.\n" },
         { "check",
           "lists findings with the smallest repair; exit 1 when there are warnings or errors",
           { "DESIGN" },

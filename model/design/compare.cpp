@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/compare.h"
 
+#include "model/plan/pipeline.h"
+#include "model/plan/time/steptime.h"
 #include "model/text/names.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
@@ -252,8 +254,11 @@ private:
         // By kind and the names of the mesh axes: the two meshes may have other axes.
         std::map<std::string, std::pair<double, double>> seconds;
         std::vector<std::string> order;
-        const auto add = [&](const Plan& plan, bool old) {
-            for (const Collective& collective : plan.collectives) {
+        const auto add = [&](const Evaluation& evaluation, bool old) {
+            const Plan& plan = evaluation.plan;
+            const auto times = deviceCollectives(evaluation.graph, plan);
+            for (CollectiveId i { 0 }; i < plan.collectives.size(); ++i) {
+                const Collective& collective = plan.collective(i);
                 if (collective.kind == CollectiveKind::LocalSlice)
                     continue;
                 std::vector<std::string> axes;
@@ -263,11 +268,11 @@ private:
                 const auto [found, isNew] = seconds.try_emplace(name);
                 if (isNew)
                     order.push_back(name);
-                (old ? found->second.first : found->second.second) += collective.seconds * static_cast<double>(collective.count);
+                (old ? found->second.first : found->second.second) += times[i].seconds;
             }
         };
-        add(m_old.plan, true);
-        add(m_new.plan, false);
+        add(m_old, true);
+        add(m_new, false);
         for (const std::string& name : order)
             lineIfAny(
                 { "collectives/" + name, name, CostUnit::Seconds, Better::Lower, seconds[name].first, seconds[name].second, true });
@@ -289,9 +294,11 @@ private:
         line({ "devices", "devices", CostUnit::Count, Better::Neither, static_cast<double>(a.mesh.deviceCount()),
                static_cast<double>(b.mesh.deviceCount()) });
         line({ "step_seconds", "step", CostUnit::Seconds, Better::Lower, a.seconds(), b.seconds() });
-        line({ "compute_seconds", "compute", CostUnit::Seconds, Better::Lower, a.computeSeconds, b.computeSeconds, true });
-        line({ "exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.exposedSeconds, b.exposedSeconds,
+        line({ "compute_seconds", "compute", CostUnit::Seconds, Better::Lower, a.device.compute, b.device.compute, true });
+        line({ "exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.device.exposed, b.device.exposed,
                true });
+        lineIfAny(
+            { "bubble_seconds", "waiting for stages", CostUnit::Seconds, Better::Lower, a.device.bubble, b.device.bubble, true });
         lineIfAny({ "bubble", "pipeline bubble", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,
                     b.pipeline ? b.pipeline->bubble : 0, true });
         line({ "tokens_per_second_per_device", "tokens/s on each device", CostUnit::Rate, Better::Higher,
@@ -301,11 +308,12 @@ private:
         line({ "memory_peak_bytes", "memory per device", CostUnit::Bytes, Better::Lower, static_cast<double>(a.memory.peak),
                static_cast<double>(b.memory.peak) });
         memory(a.memory, b.memory);
-        line({ "collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, a.collectiveSeconds,
-               b.collectiveSeconds });
+        line({ "collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, a.device.collectives,
+               b.device.collectives });
         collectives();
-        line({ "collective_bytes", "bytes in collectives", CostUnit::Bytes, Better::Lower, static_cast<double>(a.collectiveBytes()),
-               static_cast<double>(b.collectiveBytes()) });
+        line({ "collective_bytes", "bytes in collectives", CostUnit::Bytes, Better::Lower,
+               static_cast<double>(collectiveBytesOfDevice(m_old.graph, a)),
+               static_cast<double>(collectiveBytesOfDevice(m_new.graph, b)) });
         line({ "collective_count", "collectives a step", CostUnit::Count, Better::Neither, occurrences(a), occurrences(b) });
         line({ "findings", "findings", CostUnit::Count, Better::Lower, static_cast<double>(m_old.findings.size()),
                static_cast<double>(m_new.findings.size()) });

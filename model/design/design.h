@@ -53,6 +53,9 @@ struct Design {
     friend bool operator==(const Design&, const Design&) = default;
 };
 
+/// The mesh axis along which the stages of the pipeline lie, -1 without one. Nothing is cut over it.
+inline int stageAxis(const Design& design) { return design.pipeline.present() ? design.mesh.find(design.pipeline.axis) : -1; }
+
 /// Takes a preset by its id, anything else with all its values.
 void setHardware(Design& design, Hardware hardware);
 /// Its own hardware or the preset. Errors as of findHardware.

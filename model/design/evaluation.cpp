@@ -187,7 +187,7 @@ private:
     Layout plannedLayout(const WeightLayout& weight) const
     {
         Layout layout = weight.layout;
-        if (const int stages = m_design.mesh.find(m_design.pipeline.axis); stages >= 0)
+        if (const int stages = stageAxis(m_design); stages >= 0)
             for (auto& dim : layout.dims)
                 std::erase_if(dim, [&](const AxisRef& ref) { return ref.axis == stages; });
         for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {

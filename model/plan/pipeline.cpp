@@ -6,6 +6,7 @@
 #include "model/plan/largestshard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -196,6 +197,33 @@ std::int64_t stageOfLayer(const PlannedPipeline& pipeline, std::int64_t layer)
 double stageShare(const PlannedPipeline& pipeline)
 {
     return static_cast<double>(layersOfStage(pipeline, 0)) / static_cast<double>(pipeline.layers);
+}
+
+bool isStageSend(const Plan& plan, const Collective& collective)
+{
+    return plan.pipeline && collective.kind == CollectiveKind::SendRecv && collective.axes.size() == 1
+        && collective.axes.front() == plan.pipeline->axis;
+}
+
+double deviceShare(const Graph& graph, const Plan& plan, PlannedSegmentId segment)
+{
+    return plan.pipeline && graph.segment(plan.segment(segment).segment).isLayer ? stageShare(*plan.pipeline) : 1;
+}
+
+double deviceShare(const Graph& graph, const Plan& plan, const Collective& collective)
+{
+    return isStageSend(plan, collective) ? 1 / static_cast<double>(plan.pipeline->stages)
+                                         : deviceShare(graph, plan, collective.plannedSegment);
+}
+
+std::int64_t collectiveBytesOfDevice(const Graph& graph, const Plan& plan)
+{
+    if (!plan.pipeline)
+        return plan.collectiveBytes();
+    double sum = 0;
+    for (const Collective& collective : plan.collectives)
+        sum += static_cast<double>(collective.bytes) * static_cast<double>(collective.count) * deviceShare(graph, plan, collective);
+    return static_cast<std::int64_t>(std::llround(sum));
 }
 
 Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& graph, const Mesh& mesh, std::int64_t microBatches)

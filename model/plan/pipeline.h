@@ -19,6 +19,18 @@ std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage, 
 /// Share of all layers that the fullest stage has.
 double stageShare(const PlannedPipeline& pipeline);
 
+/// Whether a collective takes a value from one stage of the plan's pipeline to another.
+bool isStageSend(const Plan& plan, const Collective& collective);
+
+/// What of a segment's seconds and bytes, which add up the stages of a pipeline, one device has that takes part in it: of layers
+/// the share of the fullest stage; of what lies on one stage alone all of it. 1 without a pipeline.
+double deviceShare(const Graph& graph, const Plan& plan, PlannedSegmentId segment);
+/// The same of a collective; a send between stages is each stage's in turn.
+double deviceShare(const Graph& graph, const Plan& plan, const Collective& collective);
+
+/// Sum of count x bytes of the collectives that one device takes part in: of a pipeline a device of the stage with the most layers.
+std::int64_t collectiveBytesOfDevice(const Graph& graph, const Plan& plan);
+
 /// Adds the pipeline to a plan that was made as if the mesh axis of the stages had one device: the sends between stages; times are
 /// for setStepTimes to add. With p stages, v chunks and m micro-batches a stage waits for (p-1)/(vm) of the time in which it works.
 /// Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the stages do not divide.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/plan.h"
 
+#include <algorithm>
+
 namespace shardboard {
 
 std::int64_t Plan::collectiveBytes() const
@@ -9,6 +11,11 @@ std::int64_t Plan::collectiveBytes() const
     for (const Collective& collective : collectives)
         bytes += collective.count * collective.bytes;
     return bytes;
+}
+
+std::int64_t Plan::movingCollectives() const
+{
+    return std::ranges::count_if(collectives, [](const Collective& it) { return it.kind != CollectiveKind::LocalSlice; });
 }
 
 std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment)

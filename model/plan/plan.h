@@ -110,6 +110,15 @@ struct PlannedPipeline {
     double seconds() const { return stageSeconds + bubbleSeconds() + updateSeconds; }
 };
 
+/// A step as one device has it: of a pipeline, a device of the busiest stage. Times are of a whole step.
+struct DeviceStep {
+    double compute = 0;
+    double collectives = 0; ///< all of them, hidden or not
+    double exposed = 0; ///< part of `collectives` in which it does not compute
+    double bubble = 0; ///< in which it waits for other stages
+    double seconds() const { return compute + exposed + bubble; } ///< Plan::seconds()
+};
+
 struct Plan {
     std::optional<PlannedPipeline> pipeline {};
     Mesh mesh;
@@ -128,10 +137,13 @@ struct Plan {
     double computeSeconds = 0;
     double collectiveSeconds = 0;
     double exposedSeconds = 0; ///< part of collectiveSeconds in which the devices do not compute (steptime.h)
-    /// Of a step. The three above count the work of all stages of a pipeline.
+    DeviceStep device {}; ///< what a share of the step is told of
+    /// Of a step. The three sums above count the work of all stages of a pipeline.
     double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + exposedSeconds; }
-    /// Sum of count x bytes.
+    /// Sum of count x bytes, over all stages of a pipeline.
     std::int64_t collectiveBytes() const;
+    /// Number of collectives that move something: all but local slices.
+    std::int64_t movingCollectives() const;
     const PlannedSegment& segment(PlannedSegmentId id) const { return segments[id]; }
     PlannedSegment& segment(PlannedSegmentId id) { return segments[id]; }
     const Collective& collective(CollectiveId id) const { return collectives[id]; }

@@ -3,6 +3,8 @@
 // repair.
 #include "model/design/entryindex.h"
 #include "model/design/evaluate/evaluate.h"
+#include "model/design/explain/explain.h"
+#include "model/design/findings/findings.h"
 #include "model/design/presets/presets.h"
 #include "model/text/glob.h"
 #include "tests/support/datarow.h"
@@ -204,6 +206,65 @@ private Q_SLOTS:
         QCOMPARE(layoutText(after, "down_proj.weight"), std::string("P(None, 'model')")); // 2048 is the larger dim
         QCOMPARE(layoutText(after, "up_proj.weight"), std::string("P()"));
         QVERIFY(ofKind(*evaluation, "silently-replicated", "norm.weight").empty());
+    }
+
+    /// By an entry for it, behind one that cuts it or without one; of a pipeline the devices of one stage could share it.
+    void replicatedByHand()
+    {
+        constexpr std::int64_t kUp = 2048 * 512 * 2;
+        Design design = small("data=2,model=4");
+        design.strategies.push_back({ "*.down_proj.weight", over(StrategyKind::Columnwise, { "model" }), {} });
+        design.strategies.push_back({ "*.up_proj.weight", over(StrategyKind::Rowwise, { "data" }), {} });
+        QVERIFY(ofKind(*tolerant(design), "replicated").empty()); // `*` is meant
+        design.strategies.push_back({ "*.layers.*.up_proj.weight", {}, {} });
+        const auto hidden = ofKind(*tolerant(design), "replicated");
+        QCOMPARE(hidden.size(), std::size_t { 1 });
+        QCOMPARE(hidden[0].severity, Severity::Warning);
+        QCOMPARE(hidden[0].costBytes, 4 * kUp / 2);
+        QVERIFY2(hidden[0].message.find("hides strategy 3 (*.up_proj.weight)") != std::string::npos, hidden[0].message.c_str());
+        QCOMPARE(layoutText(repaired(design, *hidden[0].fix), "up_proj.weight"), std::string("P('data')"));
+        QVERIFY(isRepairedWithAll(hidden[0]));
+        // Nobody asks: over the axis that cuts other weights, and only where that is asked for.
+        design.strategies.erase(design.strategies.end() - 2);
+        const auto note = ofKind(*tolerant(design), "replicated");
+        QCOMPARE(note.size(), std::size_t { 1 });
+        QCOMPARE(note[0].severity, Severity::Note);
+        QCOMPARE(note[0].costBytes, 4 * kUp * 3 / 4);
+        QCOMPARE(layoutText(repaired(design, *note[0].fix), "up_proj.weight"), std::string("P('model')"));
+        QVERIFY(!isRepairedWithAll(note[0]));
+        // What nothing divides cannot be cut.
+        design.mesh = Mesh::parse("data=1,model=3").value();
+        design.strategies.erase(design.strategies.end() - 2);
+        QVERIFY(ofKind(*tolerant(design), "replicated").empty());
+        // Two of four layers lie on a stage.
+        design.mesh = Mesh::parse("stage=2,model=2").value();
+        design.pipeline = { "stage", 1 };
+        const auto staged = ofKind(*tolerant(design), "replicated");
+        QCOMPARE(staged.size(), std::size_t { 1 });
+        QCOMPARE(staged[0].costBytes, 2 * kUp / 2);
+        QCOMPARE(layoutText(repaired(design, *staged[0].fix), "up_proj.weight"), std::string("P('model')"));
+        design.mesh = Mesh::parse("stage=4,model=1").value();
+        QVERIFY(ofKind(*tolerant(design), "replicated").empty()); // a stage has one device
+    }
+
+    /// A stage has layers of its own, so that nothing is cut over the stages.
+    void stagesShareNoWeight()
+    {
+        Design design = small("stage=4,model=2");
+        design.strategies = { { "tokens", {}, {} } };
+        design.pipeline = { "stage", 1 };
+        const auto evaluation = tolerant(design);
+        const auto found = ofKind(*evaluation, "silently-replicated", "down_proj.weight");
+        QCOMPARE(found.size(), std::size_t { 1 });
+        QCOMPARE(found[0].costBytes, std::int64_t { 2048 * 512 * 2 / 2 });
+        QCOMPARE(layoutText(repaired(design, *found[0].fix), "down_proj.weight"), std::string("P(None, 'model')"));
+        ExplainOptions options;
+        options.effects = 100;
+        const auto targets = sure(explainTargets(*evaluation, "*down_proj.weight"));
+        const auto layouts = explain(design, *evaluation, targets.front(), options).layouts;
+        QVERIFY(!layouts.empty());
+        for (const LayoutChoice& choice : layouts)
+            QVERIFY2(choice.spec.find("stage") == std::string::npos, choice.spec.c_str());
     }
 
     /// maxtext 3.1: `mlp, embed` with mlp:x; embed:[f,x] loses f on embed. The bytes are those of 8 devices more.
@@ -742,8 +803,8 @@ private Q_SLOTS:
             QCOMPARE(evaluate(design).ok(), !misfit);
         }
         for (const char* kind : { "unknown-axis", "axis-twice", "dim-out-of-range", "indivisible", "overflow", "structure",
-                                  "partial", "not-planned", "unreadable", "silently-replicated", "heads-split", "dead-rule",
-                                  "outside-mesh", "no-rule", "unused-axis", "unused-entry" })
+                                  "partial", "not-planned", "unreadable", "silently-replicated", "replicated", "heads-split",
+                                  "dead-rule", "outside-mesh", "no-rule", "unused-axis", "unused-entry" })
             QVERIFY2(kinds[kind] > 0, kind);
     }
 };

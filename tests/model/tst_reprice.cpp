@@ -2,6 +2,7 @@
 // Pricing apart from planning gives what planning gives, plain and compiled.
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
+#include "model/plan/pipeline.h"
 #include "model/plan/time/compiledcost.h"
 #include "model/plan/time/reprice.h"
 #include "tests/support/designs.h"

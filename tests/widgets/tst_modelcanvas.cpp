@@ -4,9 +4,9 @@
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
 
+#include "model/design/deviceweights.h"
 #include "widgets/controls/viewheader.h"
 #include "widgets/look/theme.h"
-#include "widgets/tiles/deviceweights.h"
 #include "widgets/tiles/modelcanvas.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"

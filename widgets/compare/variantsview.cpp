@@ -3,6 +3,7 @@
 
 #include "model/design/compare.h"
 #include "model/hardware/hardware.h"
+#include "model/plan/pipeline.h"
 #include "widgets/compare/compareview.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
@@ -83,7 +84,7 @@ VariantsView::VariantsView(Document* document, CompareView* comparison, QWidget*
     m_list->setUniformRowHeights(true);
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels(
-        { QString(), tr("variant"), tr("mesh"), tr("step"), tr("tok/s"), tr("memory"), tr("moved"), tr("what differs") });
+        { QString(), tr("variant"), tr("mesh"), tr("step"), tr("tok/s/device"), tr("memory"), tr("moved"), tr("what differs") });
     for (const int column : { StepColumn, RateColumn, MemoryColumn, MovedColumn })
         m_list->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     m_list->headerItem()->setToolTip(RateColumn, tr("Tokens a second on each device"));
@@ -202,7 +203,8 @@ void VariantsView::addRow(int variant, const QString& name, const Design& design
     number(StepColumn, graph ? secondsText(plan.seconds()) : QStringLiteral("–"), plan.seconds());
     number(RateColumn, rate <= 0 ? QStringLiteral("–") : rate < 10 ? digitsText(rate) : countText(qRound64(rate)), rate);
     number(MemoryColumn, bytesText(plan.memory.peak), static_cast<double>(plan.memory.peak));
-    number(MovedColumn, bytesText(plan.collectiveBytes()), static_cast<double>(plan.collectiveBytes()));
+    const std::int64_t moved = collectiveBytesOfDevice(evaluation.graph, plan);
+    number(MovedColumn, bytesText(moved), static_cast<double>(moved));
     item->setFont(MeshColumn, monoFont(this, -0.5));
     if (const auto hardware = hardwareOf(design);
         hardware.ok() && static_cast<double>(plan.memory.peak) > hardware.value().memoryBytes()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/cost/collectivesmodel.h"
 
+#include "model/plan/time/steptime.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/look/format.h"
 #include "widgets/tables/columnheading.h"
@@ -13,11 +14,13 @@ namespace shardboard {
 
 namespace {
 
-/// Takes more than a tenth of the step, and moves data.
-bool isHeavy(const Evaluation& evaluation, const Collective& collective)
+/// By row: a device waits for it for more than a tenth of the step.
+std::vector<bool> heavyOnes(const Evaluation& evaluation)
 {
-    const double total = evaluation.plan.seconds();
-    return collective.bytes > 0 && total > 0 && collective.seconds * static_cast<double>(collective.count) > 0.1 * total;
+    std::vector<bool> out;
+    for (const DeviceCollective& it : deviceCollectives(evaluation.graph, evaluation.plan))
+        out.push_back(it.exposed > 0 && it.exposed > 0.1 * evaluation.plan.seconds());
+    return out;
 }
 
 } // namespace
@@ -40,13 +43,16 @@ void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluatio
     }
     const bool sameLook = quiet == m_quiet && attention == m_attention && mono == m_mono && notation == m_notation;
     const auto old = std::exchange(m_evaluation, std::move(evaluation));
+    const std::vector<bool> heavyBefore = std::exchange(m_heavy, m_evaluation ? heavyOnes(*m_evaluation) : std::vector<bool>());
     m_quiet = quiet;
     m_attention = attention;
     m_mono = mono;
     m_notation = notation;
     for (int row = 0; row < m_rows; ++row) {
         const int first = row;
-        while (row < m_rows && !(sameLook && old && saysTheSame(*old, row)))
+        while (row < m_rows
+               && !(sameLook && old && saysTheSame(*old, row)
+                    && m_heavy[static_cast<std::size_t>(row)] == heavyBefore[static_cast<std::size_t>(row)]))
             ++row;
         if (row > first)
             Q_EMIT dataChanged(index(first, 0), index(row - 1, ColumnCount - 1));
@@ -72,9 +78,8 @@ bool CollectivesModel::saysTheSame(const Evaluation& before, int row) const
     };
     return a.kind == b.kind && a.axes == b.axes && a.groupSize == b.groupSize && a.bytes == b.bytes && a.count == b.count
         && a.seconds == b.seconds && a.cause == b.cause && a.reason == b.reason && a.algorithm == b.algorithm && a.link == b.link
-        && a.step.before == b.step.before && a.step.after == b.step.after && isHeavy(*m_evaluation, a) == isHeavy(before, b)
-        && phaseOf(*m_evaluation, a) == phaseOf(before, b) && nameOf(*m_evaluation, a) == nameOf(before, b)
-        && m_evaluation->plan.mesh == before.plan.mesh;
+        && a.step.before == b.step.before && a.step.after == b.step.after && phaseOf(*m_evaluation, a) == phaseOf(before, b)
+        && nameOf(*m_evaluation, a) == nameOf(before, b) && m_evaluation->plan.mesh == before.plan.mesh;
 }
 
 int CollectivesModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_rows; }
@@ -167,7 +172,8 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
         }
         return {};
     case Qt::ForegroundRole: {
-        if (isHeavy(*m_evaluation, collective) && (column == KindColumn || column == TimeColumn || column == BytesColumn))
+        if (m_heavy[static_cast<std::size_t>(index.row())]
+            && (column == KindColumn || column == TimeColumn || column == BytesColumn))
             return m_attention;
         return column == CauseColumn || column == PhaseColumn ? QVariant(m_quiet) : QVariant();
     }
@@ -186,7 +192,7 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
         { QT_TR_NOOP("tensor"), QT_TR_NOOP("The tensor that is moved") },
         { QT_TR_NOOP("bytes S"), QT_TR_NOOP("The large side of one collective on one device"), true },
         { QT_TR_NOOP("× step"), QT_TR_NOOP("How often in a step of the workload, all layers"), true },
-        { QT_TR_NOOP("time"), QT_TR_NOOP("Predicted, all occurrences of a step"), true },
+        { QT_TR_NOOP("time"), QT_TR_NOOP("Predicted, all occurrences of a step, hidden behind computing or not"), true },
         { QT_TR_NOOP("caused by"), QT_TR_NOOP("The operation that wanted it, and why") },
     };
     return headingData(columns, section, orientation, role, [](const char* text) { return tr(text); });

@@ -11,6 +11,7 @@
 #include <QFont>
 
 #include <memory>
+#include <vector>
 
 namespace shardboard {
 
@@ -33,7 +34,7 @@ public:
     static constexpr int kPhaseRole = Qt::UserRole + 1; ///< a Phase as a number
 
     explicit CollectivesModel(QObject* parent = nullptr);
-    /// `attention` marks the rows that take more than a tenth of the step and move data.
+    /// `attention` marks the rows for which a device waits more than a tenth of the step.
     void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet, const QColor& attention,
                        const QFont& mono, Notation notation = Notation::Jax);
 
@@ -49,6 +50,7 @@ private:
     bool saysTheSame(const Evaluation& before, int row) const;
 
     std::shared_ptr<const Evaluation> m_evaluation;
+    std::vector<bool> m_heavy; ///< by row
     int m_rows = 0;
     Notation m_notation = Notation::Jax;
     QColor m_quiet;

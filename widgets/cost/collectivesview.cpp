@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/cost/collectivesview.h"
 
+#include "model/plan/pipeline.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/cost/collectivesmodel.h"
@@ -276,10 +277,20 @@ void CollectivesView::showState()
     const int shown = m_filter->rowCount();
     if (const auto evaluation = document()->evaluation()) {
         const Plan& plan = evaluation->plan;
-        m_total->setText(
-            tr("%1 a step · %2 of %3")
-                .arg(bytesText(plan.collectiveBytes()), secondsText(plan.collectiveSeconds), secondsText(plan.seconds())));
-        m_total->setToolTip(tr("Bytes of all collectives on one device; predicted time in them, of the whole step"));
+        m_total->setText(tr("%1 · %2 a step · %3, %4 exposed")
+                             .arg(counted(plan.movingCollectives(), tr("collective"), tr("collectives")),
+                                  bytesText(collectiveBytesOfDevice(evaluation->graph, plan)), secondsText(plan.device.collectives),
+                                  secondsText(plan.device.exposed)));
+        const std::int64_t slices = static_cast<std::int64_t>(plan.collectives.size()) - plan.movingCollectives();
+        QString tip =
+            tr("Bytes of all collectives on one device, predicted time in them, and the part of it in which the device does "
+               "not compute; a step takes %1")
+                .arg(secondsText(plan.seconds()));
+        if (slices > 0)
+            tip += tr("\n%1 not counted: nothing moves").arg(counted(slices, tr("local slice is"), tr("local slices are")));
+        if (plan.pipeline)
+            tip += tr("\nOf a device of the busiest stage; rows add up the stages");
+        m_total->setToolTip(tip);
     }
     if (!document()->hasDesign())
         m_empty->setText(tr("No design is open."));

@@ -126,7 +126,7 @@ CostView::CostView(Document* document, QWidget* parent)
         { tr("part"), tr("share"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
     const std::pair<int, QString> tips[] = {
         { ShareColumn, tr("Share of the step. Filled: computing. Hatched: in collectives while nothing is computed") },
-        { TimeColumn, tr("Of a step, all layers and micro-batches: compute and exposed collectives") },
+        { TimeColumn, tr("Of a step on one device, all its layers and micro-batches: compute and exposed collectives") },
         { CollectivesColumn, tr("Time in collectives, hidden or not") },
         { ExposedColumn, tr("Time in collectives in which the devices do not compute (Design ▸ Workload ▸ Overlap)") },
         { MovedColumn, tr("Bytes of its collectives (their larger side) on one device in a step") },
@@ -213,11 +213,8 @@ void CostView::refresh()
     m_empty->setText(!evaluation ? tr("No design is open.") : tr("There is no plan to price: this model is open as weights only."));
     if (plan) {
         m_parts = partCosts(evaluation->graph, evaluation->plan);
-        double step = 0; // of a pipeline the work of all stages
         for (const PartCost& part : m_parts)
-            step += part.seconds();
-        for (const PartCost& part : m_parts)
-            addPart(part, step);
+            addPart(part, evaluation->plan.seconds());
         for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
             m_tree->topLevelItem(i)->setExpanded(
                 open.contains({ m_tree->topLevelItem(i)->data(NameColumn, Qt::AccessibleTextRole).toString(), i }));
@@ -234,11 +231,12 @@ void CostView::showTotal()
     const Plan& plan = evaluation->plan;
     const Performance& performance = plan.performance;
     QStringList parts { tr("step %1").arg(secondsText(plan.seconds())) };
+    const DeviceStep& device = plan.device;
+    QString sum = tr("compute %1 + exposed collectives %2").arg(secondsText(device.compute), secondsText(device.exposed));
     if (plan.pipeline)
-        parts << tr("bubble %1 of it, rows add up all stages")
-                     .arg(percentText(plan.seconds() > 0 ? plan.pipeline->bubbleSeconds() / plan.seconds() : 0));
-    else
-        parts << tr("compute %1 + exposed collectives %2").arg(secondsText(plan.computeSeconds), secondsText(plan.exposedSeconds));
+        sum += tr(" + bubble %1 (%2)")
+                   .arg(secondsText(device.bubble), percentText(plan.seconds() > 0 ? device.bubble / plan.seconds() : 0));
+    parts << sum;
     if (performance.tokensPerSecondPerDevice > 0)
         parts << tr("%1 tokens/s a device")
                      .arg(performance.tokensPerSecondPerDevice < 10 ? digitsText(performance.tokensPerSecondPerDevice)
@@ -266,7 +264,10 @@ void CostView::addPart(const PartCost& part, double step)
     item->setData(NameColumn, kSegment, part.plannedSegment.number());
     item->setData(NameColumn, kOperation, -1);
     item->setFont(NameColumn, uiFont(this, 0, true));
-    const double share = step > 0 ? 1 / step : 0;
+    // Of a pipeline the step is one device's, and so is what it has of the part.
+    const double device = part.device;
+    const auto bytesOnDevice = [device](std::int64_t bytes) { return qRound64(static_cast<double>(bytes) * device); };
+    const double share = step > 0 ? device / step : 0;
     item->setData(ShareColumn, kComputeShare, part.compute * share);
     item->setData(ShareColumn, kExposedShare, part.exposed * share);
     item->setData(ShareColumn, Qt::AccessibleTextRole, percentText(part.seconds() * share));
@@ -274,14 +275,14 @@ void CostView::addPart(const PartCost& part, double step)
         ShareColumn,
         tr("%1 of the step: %2 computing, %3 waiting for collectives")
             .arg(percentText(part.seconds() * share), percentText(part.compute * share), percentText(part.exposed * share)));
-    item->setText(TimeColumn, orDash(part.seconds()));
-    item->setText(ComputeColumn, orDash(part.compute));
-    item->setText(CollectivesColumn, orDash(part.collectives));
-    item->setText(ExposedColumn, orDash(part.exposed));
-    item->setText(MovedColumn, bytesOrDash(part.moved));
-    item->setText(KeptColumn, bytesOrDash(part.kept));
-    item->setToolTip(MovedColumn, exactBytesText(part.moved));
-    item->setToolTip(KeptColumn, exactBytesText(part.kept));
+    item->setText(TimeColumn, orDash(part.seconds() * device));
+    item->setText(ComputeColumn, orDash(part.compute * device));
+    item->setText(CollectivesColumn, orDash(part.collectives * device));
+    item->setText(ExposedColumn, orDash(part.exposed * device));
+    item->setText(MovedColumn, bytesOrDash(bytesOnDevice(part.moved)));
+    item->setText(KeptColumn, bytesOrDash(bytesOnDevice(part.kept)));
+    item->setToolTip(MovedColumn, exactBytesText(bytesOnDevice(part.moved)));
+    item->setToolTip(KeptColumn, exactBytesText(bytesOnDevice(part.kept)));
     if (part.exposed * share > 0.1)
         item->setForeground(ExposedColumn, theme.attention);
     item->setSizeHint(NameColumn, QSize(20, rowHeight(this)));
@@ -305,19 +306,20 @@ void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const
     item->setData(NameColumn, kSegment, part.plannedSegment.number());
     item->setData(NameColumn, kOperation, operation.index.number());
     item->setData(NameColumn, kCollective, operation.moves.empty() ? -1 : operation.moves.front().number());
-    const double share = step > 0 ? 1 / step : 0;
+    const double share = step > 0 ? part.device / step : 0;
     item->setData(ShareColumn, kComputeShare, operation.compute * share);
-    item->setData(ShareColumn, kExposedShare, operation.collectives * share);
-    item->setData(ShareColumn, Qt::AccessibleTextRole, percentText((operation.compute + operation.collectives) * share));
-    item->setText(TimeColumn, orDash(operation.compute + operation.collectives));
-    item->setText(ComputeColumn, orDash(operation.compute));
-    item->setText(CollectivesColumn, orDash(operation.collectives));
+    item->setData(ShareColumn, kExposedShare, operation.exposed * share);
+    item->setData(ShareColumn, Qt::AccessibleTextRole, percentText(operation.seconds() * share));
+    item->setText(TimeColumn, orDash(operation.seconds() * part.device));
+    item->setText(ComputeColumn, orDash(operation.compute * part.device));
+    item->setText(CollectivesColumn, orDash(operation.collectives * part.device));
+    item->setText(ExposedColumn, orDash(operation.exposed * part.device));
     QStringList moves;
     for (const CollectiveId move : operation.moves) {
         const Collective& collective = evaluation->plan.collective(move);
         moves << tr("%1, %2: %3")
                      .arg(qstr(collectiveName(collective.kind)), bytesText(collective.bytes),
-                          secondsText(collective.seconds * static_cast<double>(collective.count)));
+                          secondsText(collective.seconds * static_cast<double>(collective.count) * part.device));
     }
     item->setToolTip(CollectivesColumn, moves.join(QLatin1Char('\n')));
     for (const int column : kMonoColumns) {
@@ -325,8 +327,8 @@ void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const
         item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
         item->setForeground(column, theme.quiet);
     }
-    if (operation.collectives * share > 0.1)
-        item->setForeground(CollectivesColumn, theme.attention);
+    if (operation.exposed * share > 0.1)
+        item->setForeground(ExposedColumn, theme.attention);
 }
 
 void CostView::choose(const QTreeWidgetItem* item)

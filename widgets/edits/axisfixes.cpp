@@ -38,7 +38,8 @@ std::vector<WeightEdit> axisFixes(const Document& document, int weight, int axis
     padded.text = QObject::tr("Pad dim %1 to %2: %3 tiles of %4").arg(dim).arg(tile * parts).arg(parts).arg(tile);
     offer(padded);
     for (int other = 0; other < mesh.axisCount(); ++other)
-        if (other != axis && mesh.axis(other).size > 1 && dimOfAxis(shown.layout, other) != dim)
+        if (other != axis && other != stageAxis(document.design()) && mesh.axis(other).size > 1
+            && dimOfAxis(shown.layout, other) != dim)
             offer(axisEdit(document, { weight }, other, dim));
     for (int other = 0; other < static_cast<int>(shown.spec.shape.size()); ++other)
         if (other != dim && dimOfAxis(shown.layout, axis) != other)

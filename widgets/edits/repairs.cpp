@@ -2,6 +2,7 @@
 #include "widgets/edits/repairs.h"
 
 #include "model/design/evaluate/evaluate.h"
+#include "model/design/findings/findings.h"
 #include "widgets/look/format.h"
 
 #include <QObject>
@@ -24,7 +25,7 @@ RepairedAll repairedAll(const Design& design, const Evaluation& evaluation, cons
     while (!enough(static_cast<int>(tried.size()))) {
         const Repair* next = nullptr;
         for (const DesignFinding& finding : (latest ? *latest : evaluation).findings) {
-            if (finding.fix && tried.insert(finding.kind + "\n" + finding.where + "\n" + finding.fix->text).second) {
+            if (isRepairedWithAll(finding) && tried.insert(finding.kind + "\n" + finding.where + "\n" + finding.fix->text).second) {
                 next = &*finding.fix;
                 break;
             }

@@ -122,11 +122,12 @@ std::vector<Alternative> weightCandidates(const Document& document, int weight)
     const int dims = static_cast<int>(std::min<std::size_t>(now.spec.shape.size(), 2));
     int tried = 0;
     for (int axis = 0; axis < mesh.axisCount() && tried < kMostAxes; ++axis) {
-        if (mesh.axis(axis).size == 1)
+        const bool stages = axis == stageAxis(document.design()); // nothing is cut over them
+        if (mesh.axis(axis).size == 1 || (stages && dimOfAxis(now.layout, axis) < 0))
             continue;
         ++tried;
         const QString name = qstr(mesh.axis(axis).name);
-        for (int dim = -1; dim < dims; ++dim)
+        for (int dim = -1; dim < (stages ? 0 : dims); ++dim)
             if (dim != dimOfAxis(now.layout, axis))
                 add(dim < 0 ? QObject::tr("take %1 off").arg(name) : QObject::tr("cut dim %1 over %2").arg(dim).arg(name),
                     axisEdit(document, { weight }, axis, dim));

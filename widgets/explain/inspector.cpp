@@ -14,7 +14,10 @@
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
+#include "model/design/deviceweights.h"
 #include "model/hardware/footprint.h"
+#include "model/plan/pipeline.h"
+#include "model/plan/time/steptime.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 
@@ -191,14 +194,18 @@ void InspectorPanel::designPage(InspectorPage& page, bool wait)
     page.fact(tr("weights on a device"), bytesText(plan.memory.weights), exactBytesText(plan.memory.weights));
     if (design.model.hasGraph()) {
         page.fact(tr("step"), secondsText(plan.seconds()));
-        page.fact(tr("of it collectives"), secondsText(plan.collectiveSeconds));
-        page.fact(tr("bytes moved"), bytesText(plan.collectiveBytes()), exactBytesText(plan.collectiveBytes()));
+        page.fact(tr("in collectives"), secondsText(plan.device.collectives));
+        page.fact(tr("of the step exposed"), secondsText(plan.device.exposed));
+        const std::int64_t moved = collectiveBytesOfDevice(evaluation->graph, plan);
+        page.fact(tr("bytes moved"), bytesText(moved), exactBytesText(moved));
         if (plan.pipeline) {
             page.fact(tr("pipeline"),
                       plan.pipeline->chunks > 1
                           ? tr("%1 stages, interleaved %2").arg(plan.pipeline->stages).arg(plan.pipeline->chunks)
                           : tr("%1 stages, 1F1B").arg(plan.pipeline->stages));
-            page.fact(tr("bubble"), tr("%1 % of the layers' work").arg(digitsText(plan.pipeline->bubble * 100)));
+            page.fact(tr("bubble"),
+                      tr("%1, %2 % of the step")
+                          .arg(secondsText(plan.device.bubble), digitsText(plan.device.bubble / plan.seconds() * 100)));
         }
     }
     page.sentence(tr("Select a weight or a collective to see why it is as it is."));
@@ -229,11 +236,14 @@ void InspectorPanel::weightFacts(InspectorPage& page, const WeightLayout& weight
     if (document()->notation() != Notation::DTensor)
         page.fact(tr("DTensor"), qstr(placementsText(weight.layout, mesh)));
     page.fact(tr("on a device"), bytesText(weight.bytesPerDevice), exactBytesText(weight.bytesPerDevice));
-    if (weight.copies > 1)
-        page.fact(tr("in %1 layers").arg(weight.copies), bytesText(weight.bytesPerDevice * weight.copies),
-                  exactBytesText(weight.bytesPerDevice * weight.copies));
+    const Plan& plan = document()->evaluation()->plan;
+    if (weight.copies > 1) {
+        const std::int64_t layers = mostCopiesOn(plan, weight);
+        page.fact(layers < weight.copies ? tr("in %1 of %2 layers").arg(layers).arg(weight.copies) : tr("in %1 layers").arg(layers),
+                  bytesText(weight.bytesPerDevice * layers), exactBytesText(weight.bytesPerDevice * layers));
+    }
     page.fact(tr("distinct shards"), countText(weight.shards.distinctCount()));
-    page.fact(tr("copies of each"), countText(weight.shards.replication()));
+    page.fact(tr("copies of each"), countText(replicationOf(*document()->evaluation(), weight)));
 }
 
 void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weight)
@@ -418,8 +428,14 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
     const double total = collective.seconds * static_cast<double>(collective.count);
     page.fact(tr("predicted"),
               QStringLiteral("%1 × %2 = %3").arg(secondsText(collective.seconds)).arg(collective.count).arg(secondsText(total)));
+    const DeviceCollective device = deviceCollectives(evaluation->graph, plan)[selection()->collective()];
+    const auto share = [&](double seconds) { return digitsText(seconds / plan.seconds() * 100) + QStringLiteral(" %"); };
+    if (plan.pipeline)
+        page.fact(tr("on one device"), secondsText(device.seconds));
     if (plan.seconds() > 0)
-        page.fact(tr("of the step"), digitsText(total / plan.seconds() * 100) + QStringLiteral(" %"));
+        page.fact(tr("of the step"), share(device.seconds));
+    if (plan.seconds() > 0 && device.exposed < device.seconds)
+        page.fact(tr("of the step exposed"), share(device.exposed));
     page.fact(tr("from"), shownSpec(*document(), collective.step.before, true), collective.step.before, plan.mesh);
     page.fact(tr("to"), shownSpec(*document(), collective.step.after, true), collective.step.after, plan.mesh);
     explanation(page, collectiveTarget(*evaluation, selection()->collective()), wait);

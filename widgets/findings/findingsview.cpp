@@ -267,13 +267,17 @@ void FindingsView::showState()
     const int known = evaluation ? std::min(count, static_cast<int>(evaluation->findings.size()))
                                  : 0; // asleep it lists those of an earlier design
     int repairs = 0;
-    for (int i = 0; i < known; ++i)
-        repairs += evaluation->findings[static_cast<std::size_t>(i)].fix ? 1 : 0;
+    int together = 0;
+    for (int i = 0; i < known; ++i) {
+        const DesignFinding& finding = evaluation->findings[static_cast<std::size_t>(i)];
+        repairs += finding.fix ? 1 : 0;
+        together += isRepairedWithAll(finding) ? 1 : 0;
+    }
     m_total->setText(repairs == 0
                          ? counted(count, tr("finding"), tr("findings"))
                          : tr("%1 · %2 with a repair of one edit").arg(counted(count, tr("finding"), tr("findings"))).arg(repairs));
-    m_all->setText(tr("Repair All %1").arg(repairs));
-    m_all->setVisible(repairs > 1);
+    m_all->setText(tr("Repair All %1").arg(together));
+    m_all->setVisible(together > 1);
     m_all->setEnabled(!m_work->isBusy());
     m_total->setVisible(count > 0);
     enableRepair();

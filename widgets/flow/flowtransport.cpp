@@ -146,8 +146,7 @@ void FlowTransport::follow()
     } else if (m_evaluation) {
         text = tr("%1 with %2")
                    .arg(counted(count, tr("step"), tr("steps")),
-                        counted(static_cast<std::int64_t>(m_evaluation->plan.collectives.size()), tr("collective"),
-                                tr("collectives")));
+                        counted(m_evaluation->plan.movingCollectives(), tr("collective"), tr("collectives")));
     }
     m_words->setText(text);
 }

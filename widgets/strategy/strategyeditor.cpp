@@ -2,6 +2,7 @@
 #include "widgets/strategy/strategyeditor.h"
 #include "widgets/controls/viewheader.h"
 
+#include "model/design/deviceweights.h"
 #include "model/design/evaluate/evaluate.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/document/shownspec.h"
@@ -265,7 +266,8 @@ void StrategyEditor::evaluateDraft()
     if (now.unknownShape) {
         m_preview->clearWeight();
     } else if (const auto then = drafted(m_draft, now, mesh); then.ok()) {
-        m_preview->showWeight(now, then.value(), shownSpec(*document(), then.value().layout));
+        m_preview->showWeight(now, then.value(), shownSpec(*document(), then.value().layout),
+                              replicationOf(*document()->evaluation(), then.value()));
         if (m_draft.strategy.kind == StrategyKind::Spec && m_draft.strategy.spec != then.value().strategy.spec)
             readAs = tr("read as %1").arg(qstr(then.value().strategy.spec));
     } else {

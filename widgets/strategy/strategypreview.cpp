@@ -129,7 +129,7 @@ void StrategyPreview::setFact(Fact fact, const QString& name, const QString& val
     m_values[index]->setVisible(!value.isEmpty());
 }
 
-void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec)
+void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec, std::int64_t copies)
 {
     m_spec->setSpec(spec, then.layout, then.shards.mesh());
     QStringList words { parallelText(then) };
@@ -151,7 +151,7 @@ void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& th
     setFact(DeviceFact, tr("on a device"), device,
             fewest == then.bytesPerDevice ? exactBytesText(fewest)
                                           : tr("%1 to %2").arg(exactBytesText(fewest), exactBytesText(then.bytesPerDevice)));
-    setFact(CopiesFact, tr("copies of each"), countText(then.shards.replication()));
+    setFact(CopiesFact, tr("copies of each"), countText(copies));
 }
 
 void StrategyPreview::clearWeight()

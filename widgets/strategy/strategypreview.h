@@ -9,6 +9,7 @@
 
 #include <QWidget>
 
+#include <cstdint>
 #include <vector>
 
 class QGridLayout;
@@ -27,7 +28,8 @@ public:
     explicit StrategyPreview(QWidget* parent = nullptr);
 
     /// The weight as it is and as it would be.
-    void showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec);
+    /// `copies`: devices that hold the same shard of `then`.
+    void showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec, std::int64_t copies);
     /// Nothing to show of the weight: the draft is refused, or its shape is not known.
     void clearWeight();
     /// Step and memory of the design as it is and as it would be; null while that is not known yet.

@@ -4,9 +4,9 @@
 // of all of them. Level of detail goes by size on screen; reads prepared data only while painting.
 #pragma once
 
+#include "model/design/deviceweights.h"
 #include "widgets/canvas/canvaswidget.h"
 #include "widgets/shards/tilescene.h"
-#include "widgets/tiles/deviceweights.h"
 #include "widgets/tiles/tilelegend.h"
 
 #include <memory>

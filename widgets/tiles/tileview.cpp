@@ -2,6 +2,7 @@
 #include "widgets/tiles/tileview.h"
 #include "widgets/controls/viewheader.h"
 
+#include "model/design/deviceweights.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/controls/findfield.h"
@@ -357,11 +358,18 @@ void TileView::showShard()
         return;
     }
     const std::int64_t device = shownDevice(*document());
-    const std::int64_t copies = weight->shards.replication();
+    const Evaluation& evaluation = *document()->evaluation();
+    const std::int64_t copies = replicationOf(evaluation, *weight);
     const QString on = counted(copies, tr("copy"), tr("copies"));
     if (device < 0) {
         m_shard->setText(tr("%1 per device · %2").arg(bytesText(weight->bytesPerDevice), on));
         m_shard->setToolTip(exactBytesText(weight->bytesPerDevice));
+        return;
+    }
+    if (copiesOn(evaluation, *weight, device) == 0) {
+        m_shard->setText(
+            tr("Nothing on device %1, on another stage · %2").arg(QString::number(document()->design().mesh.deviceId(device)), on));
+        m_shard->setToolTip({});
         return;
     }
     const Shard shard = weight->shards.shardAt(device);
@@ -376,6 +384,9 @@ QString TileView::refusalOf(int axis, int dim) const
     const int weight = selection()->weight();
     if (!selectedWeight(*document()))
         return tr("No weight is selected.");
+    if (dim >= 0 && axis == stageAxis(document()->design()))
+        return tr("The stages of the pipeline lie along %1, each with layers of its own: nothing is cut over it.")
+            .arg(qstr(document()->design().mesh.axis(axis).name));
     const Status status = document()->check(axisEdit(*document(), { weight }, axis, dim).design);
     return status.ok() ? QString() : qstr(status.error().text());
 }
@@ -385,6 +396,8 @@ void TileView::putAxis(int axis, int dim)
     const WeightLayout* weight = selectedWeight(*document());
     if (!weight || axis < 0 || axis >= document()->design().mesh.axisCount() || dimOfAxis(weight->layout, axis) == dim)
         return;
+    if (dim >= 0 && axis == stageAxis(document()->design()))
+        return showMessage(refusalOf(axis, dim));
     const WeightEdit edit = axisEdit(*document(), { selection()->weight() }, axis, dim);
     const Status status = document()->edit(edit.design, edit.text);
     showMessage(status.ok() ? QString() : qstr(status.error().text()));
@@ -428,7 +441,8 @@ void TileView::fillMenu(QMenu* menu)
     for (int axis = 0; axis < mesh.axisCount(); ++axis) {
         const QString name = qstr(mesh.axis(axis).name);
         const int now = dimOfAxis(weight->layout, axis);
-        for (int dim = -1; dim < static_cast<int>(weight->spec.shape.size()); ++dim) {
+        const int dims = axis == stageAxis(document()->design()) ? 0 : static_cast<int>(weight->spec.shape.size());
+        for (int dim = -1; dim < dims; ++dim) {
             if (dim == now || (dim < 0 && now < 0))
                 continue;
             QAction* action = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));

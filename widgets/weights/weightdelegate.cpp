@@ -76,7 +76,9 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
         painter->restore();
         return;
     }
-    const bool attention = index.data(WeightModel::ReplicatedRole).toBool();
+    const auto replicated = static_cast<WeightModel::Mark>(index.data(WeightModel::ReplicatedRole).toInt());
+    const bool marked = replicated != WeightModel::Mark::None;
+    const QColor markColor = replicated == WeightModel::Mark::Attention ? theme.attention : theme.quiet;
     const QFont nameFont = uiFont(widget, 0, (option.state & QStyle::State_Selected) != 0);
     const QFont smallFont = monoFont(widget, -1.5);
     const QFontMetrics nameMetrics(nameFont);
@@ -103,12 +105,12 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     painter->setFont(fitted);
     painter->setPen(theme.text);
     const QFont markFont = uiFont(widget, -1.5, true);
-    const QString mark = attention ? tr("replicated") : QString();
-    const int markWidth = attention ? QFontMetrics(markFont).horizontalAdvance(mark) : 0;
+    const QString mark = marked ? tr("replicated") : QString();
+    const int markWidth = marked ? QFontMetrics(markFont).horizontalAdvance(mark) : 0;
     painter->drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, QFontMetrics(fitted).elidedText(name, Qt::ElideMiddle, nameRoom));
-    if (attention && markWidth <= upper.right() - thumbLeft - kSide - 4) {
+    if (marked && markWidth <= upper.right() - thumbLeft - kSide - 4) {
         painter->setFont(markFont);
-        painter->setPen(theme.attention);
+        painter->setPen(markColor);
         painter->drawText(upper, Qt::AlignRight | Qt::AlignVCenter, mark);
     }
     painter->setFont(smallFont);
@@ -116,12 +118,12 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     painter->drawText(
         lower, Qt::AlignLeft | Qt::AlignVCenter,
         smallMetrics.elidedText(index.data(WeightModel::ShapeRole).toString(), Qt::ElideRight, thumbLeft - lower.left() - 4));
-    painter->setPen(attention ? theme.attention : theme.quiet);
+    painter->setPen(marked ? markColor : theme.quiet);
     painter->drawText(lower, Qt::AlignRight | Qt::AlignVCenter, bytes);
     const QRectF thumb(thumbLeft, rect.top() + (rect.height() - kSide) / 2, kSide, kSide);
     painter->drawImage(thumb, index.data(WeightModel::ThumbnailRole).value<QImage>());
-    if (attention) {
-        painter->setPen(QPen(theme.attention, 1.5));
+    if (marked) {
+        painter->setPen(QPen(markColor, 1.5));
         painter->setBrush(Qt::NoBrush);
         painter->drawRoundedRect(thumb.adjusted(0.75, 0.75, -0.75, -0.75), 2, 2);
     }

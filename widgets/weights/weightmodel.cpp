@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weightmodel.h"
 
+#include "model/design/deviceweights.h"
+#include "model/design/findings/findings.h"
 #include "model/text/glob.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/edits/weightedits.h"
@@ -12,7 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -101,7 +103,7 @@ int WeightModel::addGroup(const WeightLayout& weight)
     return m_top.back();
 }
 
-void WeightModel::addWeight(int weight, bool replicated)
+void WeightModel::addWeight(int weight, Mark replicated)
 {
     const WeightLayout& from = m_evaluation->weights[static_cast<std::size_t>(weight)];
     Node node;
@@ -127,7 +129,7 @@ void WeightModel::addWeight(int weight, bool replicated)
     node.row = static_cast<int>(group.children.size());
     group.children.push_back(static_cast<int>(m_nodes.size()));
     group.bytes += node.bytes;
-    group.bytesPerDevice += node.bytesPerDevice * from.copies;
+    group.bytesPerDevice += node.bytesPerDevice * mostCopiesOn(m_evaluation->plan, from);
     m_nodes.push_back(std::move(node));
 }
 
@@ -142,13 +144,15 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
     m_notation = notation;
     m_empty = empty;
     m_outline = outline;
-    std::set<std::string_view> replicated;
+    std::map<std::string_view, Mark> replicated;
     if (m_evaluation)
         for (const Finding& finding : m_evaluation->findings)
-            if (finding.kind == "silently-replicated")
-                replicated.insert(finding.where);
-    for (std::size_t i = 0; m_evaluation && i < m_evaluation->weights.size(); ++i)
-        addWeight(static_cast<int>(i), replicated.contains(m_evaluation->weights[i].spec.name));
+            if (finding.kind == "silently-replicated" || finding.kind == "replicated")
+                replicated.emplace(finding.where, isDefect(finding) ? Mark::Attention : Mark::Note);
+    for (std::size_t i = 0; m_evaluation && i < m_evaluation->weights.size(); ++i) {
+        const auto found = replicated.find(m_evaluation->weights[i].spec.name);
+        addWeight(static_cast<int>(i), found == replicated.end() ? Mark::None : found->second);
+    }
     m_ofWeight.assign(m_evaluation ? m_evaluation->weights.size() : 0, -1);
     for (std::size_t i = 0; i < m_nodes.size(); ++i)
         if (m_nodes[i].weight >= 0)
@@ -239,7 +243,7 @@ QVariant WeightModel::groupData(const Node& node, int role) const
     case OrderRole:
         return node.row;
     case ReplicatedRole:
-        return false;
+        return static_cast<int>(Mark::None);
     default:
         return {};
     }
@@ -282,7 +286,7 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const
             node.thumbnail = cutThumbnail(weight, m_empty, m_outline);
         return node.thumbnail;
     case ReplicatedRole:
-        return node.replicated;
+        return static_cast<int>(node.replicated);
     case OrderRole:
         return node.row;
     default:

@@ -22,15 +22,17 @@ namespace shardboard {
 class WeightModel : public QAbstractItemModel {
     Q_OBJECT
 public:
+    /// Of a weight with a finding that it is replicated, by how much that matters.
+    enum class Mark { None, Note, Attention };
     enum Role {
         WeightRole = Qt::UserRole, ///< index into Evaluation::weights, -1 for a group
         NameRole, ///< full name
         ShapeRole,
         BytesRole, ///< of all copies, whole model
-        BytesPerDeviceRole, ///< of one copy, -1 when unknown; a group: of all its layers
+        BytesPerDeviceRole, ///< of one copy, -1 when unknown; a group: of all its layers on the device with the most
         LayoutRole, ///< in the notation that was asked for
         ThumbnailRole, ///< QImage, empty for groups
-        ReplicatedRole, ///< a large weight that lies whole on every device while others are cut
+        ReplicatedRole, ///< a Mark: a large weight that lies whole on every device while others are cut
         OrderRole ///< position in the model
     };
     explicit WeightModel(QObject* parent = nullptr);
@@ -56,12 +58,12 @@ private:
         std::vector<int> children;
         QString title;
         mutable QImage thumbnail; ///< made when it is first asked for: of many weights few are seen
-        bool replicated = false;
+        Mark replicated = Mark::None;
         std::int64_t bytes = 0;
         std::int64_t bytesPerDevice = 0;
     };
     int addGroup(const WeightLayout& weight);
-    void addWeight(int weight, bool replicated);
+    void addWeight(int weight, Mark replicated);
     bool tellsOther(const Node& now, const Node& then, const Evaluation& before) const;
     QVariant groupData(const Node& node, int role) const;
 

@@ -302,17 +302,31 @@ void WeightPanel::fillMenu(QMenu* menu)
     strategy(tr("Replicate"), Strategy {});
     for (const MeshAxis& axis : mesh.axes()) {
         const QString name = qstr(axis.name);
+        const int index = mesh.find(axis.name);
+        const bool stages = index == stageAxis(document()->design()); // nothing is cut over them
+        const auto cutSomewhere = [&] {
+            return std::ranges::any_of(weights, [&](int weight) {
+                return dimOfAxis(document()->evaluation()->weights[static_cast<std::size_t>(weight)].layout, index) >= 0;
+            });
+        };
+        if (stages && !cutSomewhere())
+            continue;
         menu->addSeparator();
+        const auto take = [&](int dim) {
+            const WeightEdit edit = axisEdit(*document(), weights, index, dim);
+            addAction(menu, dim < 0 ? tr("Take %1 off").arg(name) : tr("Add %1 to dim %2").arg(name).arg(dim), edit.design,
+                      edit.text);
+        };
+        if (stages) {
+            take(-1);
+            continue;
+        }
         strategy(tr("Only dim 0 over %1 (column-parallel, MAX rowwise)").arg(name),
                  { StrategyKind::Rowwise, { axis.name }, 0, {} });
         strategy(tr("Only dim 1 over %1 (row-parallel, MAX columnwise)").arg(name),
                  { StrategyKind::Columnwise, { axis.name }, 0, {} });
-        const int index = mesh.find(axis.name);
-        for (const int dim : { 0, 1, -1 }) {
-            const WeightEdit edit = axisEdit(*document(), weights, index, dim);
-            addAction(menu, dim < 0 ? tr("Take %1 off").arg(name) : tr("Add %1 to dim %2").arg(name).arg(dim), edit.design,
-                      edit.text);
-        }
+        for (const int dim : { 0, 1, -1 })
+            take(dim);
     }
     menu->addSeparator();
     connect(menu->addAction(tr("Edit strategy …")), &QAction::triggered, this, [this] { Q_EMIT strategyRequested(false); });

@@ -227,9 +227,12 @@ void SummaryBar::refresh()
     m_name->setToolTip(name + QLatin1Char('\n') + m_workloadText);
     const Plan& plan = evaluation->plan;
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
-    m_step->setToolTip(
+    QString tip =
         tr("predicted: %1 computing, %2 in collectives, %3 of them exposed")
-            .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds), secondsText(plan.exposedSeconds)));
+            .arg(secondsText(plan.device.compute), secondsText(plan.device.collectives), secondsText(plan.device.exposed));
+    if (plan.pipeline)
+        tip += tr(", %1 waiting for other stages").arg(secondsText(plan.device.bubble));
+    m_step->setToolTip(tip);
     showRate(plan.performance);
     if (!m_rate->toolTip().isEmpty() && plan.performance.tokensPerSecondPerDevice > 0) // where there is no room for it
         m_step->setToolTip(m_step->toolTip() + QLatin1Char('\n') + m_rate->toolTip());
@@ -256,8 +259,8 @@ void SummaryBar::showRate(const Performance& performance)
     m_rateTitle->setVisible(rate > 0);
     m_rate->setVisible(rate > 0);
     const QString utilization = QStringLiteral("%1 %").arg(100 * performance.mfu, 0, 'f', 1);
-    m_rateTitle->setText(performance.mfu > 0 ? tr("MFU %1").arg(utilization) : tr("each device"));
-    m_rate->setText(tr("%1 tok/s").arg(rate < 10 ? digitsText(rate) : countText(qRound64(rate))));
+    m_rateTitle->setText(performance.mfu > 0 ? tr("MFU %1").arg(utilization) : tr("Tokens"));
+    m_rate->setText(tr("%1 tok/s/device").arg(rate < 10 ? digitsText(rate) : countText(qRound64(rate))));
     QString tip = tr("%1 tokens a second on each device, %2 together")
                       .arg(digitsText(rate), digitsText(rate * static_cast<double>(document()->design().mesh.deviceCount())));
     if (performance.mfu > 0)

@@ -78,7 +78,7 @@ Repair together(const std::vector<DesignFinding>& findings, std::vector<std::str
     std::set<std::string> texts;
     std::set<std::pair<int, int>> places;
     for (const DesignFinding& finding : findings) {
-        if (!finding.fix || !texts.insert(finding.fix->text).second)
+        if (!isRepairedWithAll(finding) || !texts.insert(finding.fix->text).second)
             continue;
         std::set<std::pair<int, int>> own;
         for (const DesignChange& change : finding.fix->changes)

@@ -4,6 +4,7 @@
 #include "app/ctl/table.h"
 #include "app/ctl/visibleoutput.h"
 #include "model/io/design/designkeys.h"
+#include "model/plan/pipeline.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -94,14 +95,19 @@ private:
         line("  moves    " + tensorText(it.tensor));
         line("           " + specText(it.step.before, m_mesh, true) + "  ->  " + specText(it.step.after, m_mesh, true));
         line("  costs    " + bytesText(it.bytes) + " on each of " + countText(it.groupSize) + " devices, " + secondsText(it.seconds)
-             + "; " + countText(it.count) + (it.count == 1 ? " time a step" : " times a step = " + secondsText(all)) + share(all));
+             + "; " + countText(it.count) + (it.count == 1 ? " time a step" : " times a step = " + secondsText(all) + allStages())
+             + share(all * deviceShare(graph(), plan(), it)));
         line("  for      " + operationId(m_evaluation, m_it.segment, m_it.op) + ", operand " + std::to_string(it.operand + 1)
              + " of " + std::to_string(graph().op(it.op).operands.size()) + " (" + opKindName(graph().op(it.op).kind) + ")");
     }
 
+    std::string allStages() const { return plan().pipeline ? " on all stages together" : ""; }
+    /// Of the step; `seconds` of a device.
     std::string share(double seconds) const
     {
-        return plan().seconds() <= 0 ? "" : formatted(" (%.2g %% of the step)", 100 * seconds / plan().seconds());
+        return plan().seconds() <= 0 ? ""
+                                     : formatted(plan().pipeline ? " (%.2g %% of a device's step)" : " (%.2g %% of the step)",
+                                                 100 * seconds / plan().seconds());
     }
 
     void operation()
@@ -123,7 +129,8 @@ private:
         m_out += table.text();
         const double all = planned->seconds * static_cast<double>(planned->count);
         line("  " + secondsText(planned->seconds) + " on a device, " + countText(planned->count)
-             + (planned->count == 1 ? " time a step" : " times a step = " + secondsText(all)) + share(all));
+             + (planned->count == 1 ? " time a step" : " times a step = " + secondsText(all) + allStages())
+             + share(all * deviceShare(graph(), plan(), m_it.segment)));
     }
 
     void weight()

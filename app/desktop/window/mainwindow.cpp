@@ -381,7 +381,7 @@ void MainWindow::showDocument()
     updateTitle();
     updateActions();
     m_workbench->find(QStringLiteral("collectives"))
-        ->setWindowTitle(tr("Collectives %1").arg(m_document->evaluation()->plan.collectives.size()));
+        ->setWindowTitle(tr("Collectives %1").arg(m_document->evaluation()->plan.movingCollectives()));
     const auto& rules = m_document->design().rules.rules;
     m_workbench->find(QStringLiteral("rules"))->setWindowTitle(rules.empty() ? tr("Rules") : tr("Rules %1").arg(rules.size()));
 }

@@ -149,9 +149,9 @@ std::vector<PaletteEntry> numberEntries(const Document* document, const std::fun
     const auto percent = [](double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'f', 1); };
     if (document->design().model.hasGraph()) {
         add(QObject::tr("Step time"), secondsText(plan.seconds()), "cost");
-        add(QObject::tr("Computing time of a step"), secondsText(plan.computeSeconds), "cost");
-        add(QObject::tr("Collectives of a step"), secondsText(plan.collectiveSeconds), "collectives");
-        add(QObject::tr("Exposed collectives of a step"), secondsText(plan.exposedSeconds), "collectives");
+        add(QObject::tr("Computing time of a step"), secondsText(plan.device.compute), "cost");
+        add(QObject::tr("Collectives of a step"), secondsText(plan.device.collectives), "collectives");
+        add(QObject::tr("Exposed collectives of a step"), secondsText(plan.device.exposed), "collectives");
     }
     if (performance.mfu > 0)
         add(QObject::tr("MFU, model FLOPs utilization"), percent(performance.mfu), "cost");

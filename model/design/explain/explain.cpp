@@ -5,6 +5,7 @@
 #include "model/design/explain/causes.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/design/layoutstrategy.h"
+#include "model/plan/pipeline.h"
 #include "model/text/contains.h"
 
 #include <algorithm>
@@ -22,9 +23,10 @@ std::int64_t movingCollectives(const Plan& plan)
     return count;
 }
 
-/// The layouts that differ from now by one mesh axis on one dim, or by none at all.
-std::vector<std::pair<std::string, Layout>> otherLayouts(const WeightLayout& weight, const Mesh& mesh)
+/// The layouts that differ from now by one mesh axis on one dim, or by none at all. Over the axis of stages nothing can be cut.
+std::vector<std::pair<std::string, Layout>> otherLayouts(const WeightLayout& weight, const Design& design)
 {
+    const Mesh& mesh = design.mesh;
     std::vector<std::pair<std::string, Layout>> out;
     if (!weight.layout.isReplicated())
         out.emplace_back("replicate it", Layout::replicated(weight.spec.shape.size()));
@@ -39,7 +41,7 @@ std::vector<std::pair<std::string, Layout>> otherLayouts(const WeightLayout& wei
         if (now.sharded() && !without.isReplicated())
             out.emplace_back("take " + name + " off", without);
         for (int dim = 0; dim < static_cast<int>(std::min<std::size_t>(weight.spec.shape.size(), 3)); ++dim) {
-            if (now.shards(dim))
+            if (now.shards(dim) || axis == stageAxis(design))
                 continue;
             Layout cut = without;
             cut.dims[static_cast<std::size_t>(dim)].push_back({ axis });
@@ -125,7 +127,7 @@ private:
         const WeightLayout& it = m_evaluation.weights[static_cast<std::size_t>(out.target.weight)];
         if (m_options.effects <= 0 || it.unknownShape)
             return;
-        for (auto& [text, layout] : otherLayouts(it, m_design.mesh)) {
+        for (auto& [text, layout] : otherLayouts(it, m_design)) {
             if (stopped())
                 return;
             LayoutChoice choice;
@@ -178,7 +180,7 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
 {
     EditEffect out;
     out.secondsBefore = evaluation.plan.seconds();
-    out.bytesBefore = evaluation.plan.collectiveBytes();
+    out.bytesBefore = collectiveBytesOfDevice(evaluation.graph, evaluation.plan);
     out.peakBefore = evaluation.plan.memory.peak;
     out.collectivesBefore = movingCollectives(evaluation.plan);
     const auto after = evaluate(repaired(design, edit), Misfits::Replicate);
@@ -192,7 +194,7 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
     }
     const Plan& plan = after.value()->plan;
     out.seconds = plan.seconds();
-    out.bytes = plan.collectiveBytes();
+    out.bytes = collectiveBytesOfDevice(after.value()->graph, plan);
     out.peak = plan.memory.peak;
     out.collectives = movingCollectives(plan);
     return out;

@@ -61,7 +61,7 @@ struct RowMove {
 struct EditEffect {
     std::string refusal; ///< why it cannot be made; then the rest says nothing
     double secondsBefore = 0, seconds = 0; ///< a step
-    std::int64_t bytesBefore = 0, bytes = 0; ///< Plan::collectiveBytes
+    std::int64_t bytesBefore = 0, bytes = 0; ///< collectiveBytesOfDevice()
     std::int64_t peakBefore = 0, peak = 0; ///< memory of a device
     std::int64_t collectivesBefore = 0, collectives = 0; ///< how many move data in a step, all layers
 };

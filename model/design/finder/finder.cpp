@@ -2,9 +2,9 @@
 #include "model/design/finder/finder.h"
 
 #include "model/core/checked.h"
+#include "model/design/deviceweights.h"
 #include "model/design/layoutstrategy.h"
 #include "model/design/resolver.h"
-#include "model/plan/pipeline.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -17,12 +17,17 @@ FinderInput::FinderInput(const Design& designIn, const Evaluation& evaluationIn,
     , evaluation(evaluationIn)
     , hardware(hardwareIn)
     , m_decided(design.strategies.size())
+    , m_cutsWeights(static_cast<std::size_t>(design.mesh.axisCount()), false)
 {
     for (std::size_t i = 0; i < evaluation.weights.size(); ++i) {
         const WeightLayout& weight = evaluation.weights[i];
         ++m_sameName[weight.spec.name];
         if (weight.entry >= 0)
             m_decided[static_cast<std::size_t>(weight.entry)].push_back(i);
+        if (weight.spec.role == TensorRole::Weight)
+            for (const auto& dim : weight.layout.dims)
+                for (const AxisRef& ref : dim)
+                    m_cutsWeights[static_cast<std::size_t>(ref.axis)] = true;
     }
 }
 
@@ -53,13 +58,13 @@ std::vector<int> FinderInput::entriesOf(const std::string& pattern) const
 
 std::int64_t FinderInput::inLayers(const WeightLayout& weight, std::int64_t bytes) const
 {
-    std::int64_t layers = weight.copies;
-    if (const auto& pipeline = evaluation.plan.pipeline; pipeline && weight.firstLayer >= 0) {
-        layers = 0;
-        for (std::int64_t stage = 0; stage < pipeline->stages; ++stage)
-            layers = std::max(layers, layersOfStage(*pipeline, stage, { weight.firstLayer, weight.firstLayer + weight.copies }));
-    }
-    return checkedMultiply(bytes, layers).value_or(std::numeric_limits<std::int64_t>::max());
+    return checkedMultiply(bytes, mostCopiesOn(evaluation.plan, weight)).value_or(std::numeric_limits<std::int64_t>::max());
+}
+
+std::int64_t FinderInput::sharingDevices() const
+{
+    const int stages = stageAxis(design);
+    return mesh().deviceCount() / (stages < 0 ? 1 : mesh().axis(stages).size);
 }
 
 std::int64_t FinderInput::withTraining(std::int64_t bytes) const
@@ -148,9 +153,11 @@ Proposal evenCut(const FinderInput& input, const WeightLayout& weight)
     const Mesh& mesh = input.mesh();
     std::vector<int> axes;
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
-        if (mesh.axis(axis).size > 1)
+        if (mesh.axis(axis).size > 1 && axis != stageAxis(input.design))
             axes.push_back(axis);
-    std::ranges::stable_sort(axes, [&](int a, int b) { return mesh.axis(a).size > mesh.axis(b).size; });
+    std::ranges::stable_sort(axes, [&](int a, int b) {
+        return input.cutsWeights(a) != input.cutsWeights(b) ? input.cutsWeights(a) : mesh.axis(a).size > mesh.axis(b).size;
+    });
     std::vector<int> dims;
     for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim)
         dims.push_back(static_cast<int>(dim));

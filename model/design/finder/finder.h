@@ -62,14 +62,22 @@ public:
     std::int64_t withTraining(std::int64_t bytes) const;
     /// inLayers() and withTraining(): what a finding about so many bytes of a weight costs.
     std::int64_t cost(const WeightLayout& weight, std::int64_t bytes) const;
+    /// Whether some weight is cut over a mesh axis.
+    bool cutsWeights(int axis) const { return m_cutsWeights[static_cast<std::size_t>(axis)]; }
+    /// Devices that could share a weight: of a pipeline those of one stage.
+    std::int64_t sharingDevices() const;
     /// inLayers() on the device that holds the most.
     std::int64_t held(const WeightLayout& weight) const { return inLayers(weight, weight.bytesPerDevice); }
 
 private:
     std::vector<std::vector<std::size_t>> m_decided; ///< by entry
     std::unordered_map<std::string, int> m_sameName;
+    std::vector<bool> m_cutsWeights; ///< by mesh axis
     mutable std::unordered_multimap<std::string_view, int> m_byPattern; ///< made when first asked for
 };
+
+/// Bytes from which on it matters that a weight is whole on every device.
+inline constexpr std::int64_t kLargeWeight = std::int64_t { 1 } << 20;
 
 /// A strategy for a weight that was tried: it can be applied.
 struct Proposal {
@@ -92,7 +100,8 @@ std::optional<Repair> giveStrategy(const FinderInput& input, const WeightLayout&
 bool dividesInGrains(const WeightLayout& weight, std::size_t dim, std::int64_t parts);
 /// As many of the axes, from the first, as divide the dim in whole grains; those that do not are skipped.
 std::vector<AxisRef> dividingAxes(const WeightLayout& weight, std::size_t dim, const std::vector<AxisRef>& axes, const Mesh& mesh);
-/// A cut of a replicated weight that divides: over the largest mesh axis that can, on the largest dim; else
+/// A cut of a replicated weight that divides: over the largest mesh axis that can, on the largest dim; rather over axes that cut
+/// other weights, which the design means for that, and never over that of stages; else
 /// `replicate`.
 Proposal evenCut(const FinderInput& input, const WeightLayout& weight);
 

@@ -27,6 +27,8 @@ std::string costText(const Finding& finding)
         + (moved ? " on each device in a step" : " of memory on each device");
 }
 
+bool isRepairedWithAll(const DesignFinding& finding) { return finding.fix && (finding.kind != "replicated" || isDefect(finding)); }
+
 bool isDefect(const Finding& finding) { return finding.severity != Severity::Note; }
 
 } // namespace shardboard

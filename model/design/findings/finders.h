@@ -13,6 +13,7 @@ void findNotUnderstood(const FinderInput& input, FindingList& out);
 void findMisfits(const FinderInput& input, FindingList& out);
 void findOverMemory(const FinderInput& input, FindingList& out);
 void findSilentlyReplicated(const FinderInput& input, FindingList& out);
+void findReplicated(const FinderInput& input, FindingList& out);
 void findLostAxes(const FinderInput& input, FindingList& out);
 void findIndivisible(const FinderInput& input, FindingList& out);
 void findHeadsSplit(const FinderInput& input, FindingList& out);

@@ -9,12 +9,13 @@ std::vector<DesignFinding> designFindings(const Design& design, const Evaluation
 {
     const FinderInput input(design, evaluation, hardware);
     FindingList out;
-    for (const auto find :
-         { findNotUnderstood, findMisfits,          findOverMemory,       findSilentlyReplicated, findLostAxes,
-           findIndivisible,   findHeadsSplit,       findQueryGroupsSplit, findQuantBlocksSplit,   findRuleAxisTwice,
-           findDeadRules,     findRulesOutsideMesh, findNoRule,           findUnusedAxes,         findCutsOverStages,
-           findUnevenStages,  findUnusedEntries,    findDeadPins,         findUnmetPins,          findMovedActivations,
-           findMaxDefects,    findPickerRefusals,   findReshards,         findUnknownPins })
+    for (const auto find : { findNotUnderstood,    findMisfits,          findOverMemory,     findSilentlyReplicated,
+                             findReplicated,       findLostAxes,         findIndivisible,    findHeadsSplit,
+                             findQueryGroupsSplit, findQuantBlocksSplit, findRuleAxisTwice,  findDeadRules,
+                             findRulesOutsideMesh, findNoRule,           findUnusedAxes,     findCutsOverStages,
+                             findUnevenStages,     findUnusedEntries,    findDeadPins,       findUnmetPins,
+                             findMovedActivations, findMaxDefects,       findPickerRefusals, findReshards,
+                             findUnknownPins })
         find(input, out);
     return out.sorted();
 }

@@ -25,10 +25,10 @@ enum class CostKind {
 ///   overflow,
 ///          structure, partial, not-planned, unreadable: bytes that the mended entry would save), over-memory (what is missing),
 ///          silently-replicated (an axis was asked for and lost, or nothing says anything about a large weight: bytes that the
-///          repair saves), indivisible and overflow of a rule's cut, which JAX refuses, and uneven (beyond an even share), no-rule
-///          (a logical name that no rule knows: what the rule that was meant frees, else beyond an even share), unused-axis (of the
-///          peak what its repair saves, without one the weights beyond an even share), uneven-stages (layers of the fullest stage
-///          beyond an even share)
+///          repair saves), replicated (an entry for it leaves a large weight whole: the same), indivisible and overflow of a rule's
+///          cut, which JAX refuses, and uneven (beyond an even share), no-rule (a logical name that no rule knows: what the rule
+///          that was meant frees, else beyond an even share), unused-axis (of the peak what its repair saves, without one the
+///          weights beyond an even share), uneven-stages (layers of the fullest stage beyond an even share)
 ///   Moved  heads-split (heads on two devices), greedy-moves-activation, reshard (by MAX's on_reshard)
 ///   None   not-understood, quant-block-split, dead-rule, outside-mesh (axes of rules that the mesh lacks), unused-entry, dead-pin,
 ///          pin-unmet, unknown-pins (a profile of MAX with pins), cut-over-stages, refused-pick (the picker cannot run an
@@ -40,6 +40,9 @@ std::string costText(const Finding& finding);
 
 /// Whether a finding is more than a note: then `shardctl check` exits with 1.
 bool isDefect(const Finding& finding);
+
+/// Whether a repair is made where all are asked for: not of a weight that somebody replicated, and that nothing else asks to cut.
+bool isRepairedWithAll(const DesignFinding& finding);
 
 /// Worst first: errors, warnings, notes, and among them by bytes. Errors are entries and rules that cannot be applied, so that the
 /// weight is replicated against what the design says; over-memory; refused-pick; and reshard where on_reshard is raise (a note

@@ -9,7 +9,6 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::int64_t kLarge = std::int64_t { 1 } << 20;
 constexpr const char* kSilentlyReplicated = "silently-replicated";
 
 bool nothingSaid(const WeightLayout& weight)
@@ -24,11 +23,11 @@ bool nothingSaid(const WeightLayout& weight)
 
 void findSilentlyReplicated(const FinderInput& input, FindingList& out)
 {
-    const std::int64_t devices = input.mesh().deviceCount();
+    const std::int64_t devices = input.sharingDevices();
     if (devices == 1)
         return;
     for (const WeightLayout& weight : input.evaluation.weights) {
-        if (!nothingSaid(weight) || weight.spec.role != TensorRole::Weight || bytesOf(weight.spec) < kLarge)
+        if (!nothingSaid(weight) || weight.spec.role != TensorRole::Weight || bytesOf(weight.spec) < kLargeWeight)
             continue;
         const Proposal cut = evenCut(input, weight);
         const std::int64_t whole = bytesOf(weight.spec);

@@ -41,7 +41,7 @@ std::string layersText(const PlannedPipeline& pipeline)
 
 void findCutsOverStages(const FinderInput& input, FindingList& out)
 {
-    const int axis = input.mesh().find(input.design.pipeline.axis);
+    const int axis = stageAxis(input.design);
     if (axis < 0 || input.mesh().axis(axis).size == 1)
         return;
     const std::string& name = input.mesh().axis(axis).name;

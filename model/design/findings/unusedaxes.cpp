@@ -121,7 +121,7 @@ void findUnusedAxes(const FinderInput& input, FindingList& out)
         for (const auto& dim : weight.layout.dims)
             for (const AxisRef& ref : dim)
                 used[static_cast<std::size_t>(ref.axis)] = true;
-    if (const int stages = mesh.find(input.design.pipeline.axis); stages >= 0)
+    if (const int stages = stageAxis(input.design); stages >= 0)
         used[static_cast<std::size_t>(stages)] = true;
     for (int axis = 0; axis < mesh.axisCount(); ++axis) {
         const MeshAxis& it = mesh.axis(axis);

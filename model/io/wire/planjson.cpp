@@ -3,6 +3,7 @@
 
 #include "model/io/json/meshjson.h"
 #include "model/io/wire/planmembers.h"
+#include "model/plan/pipeline.h"
 #include "model/text/names.h"
 
 #include <algorithm>
@@ -110,6 +111,12 @@ json planToJson(const Graph& graph, const Plan& plan)
                         { "collective_seconds", plan.collectiveSeconds },
                         { "exposed_collective_seconds", plan.exposedSeconds },
                         { "collective_bytes", plan.collectiveBytes() },
+                        { "device",
+                          { { "compute_seconds", plan.device.compute },
+                            { "collective_seconds", plan.device.collectives },
+                            { "exposed_collective_seconds", plan.device.exposed },
+                            { "bubble_seconds", plan.device.bubble },
+                            { "collective_bytes", collectiveBytesOfDevice(graph, plan) } } },
                         { "tokens", plan.performance.tokens },
                         { "model_flops", plan.performance.modelFlops },
                         { "tokens_per_second_per_device", plan.performance.tokensPerSecondPerDevice },

@@ -3,6 +3,7 @@
 
 #include "model/core/checked.h"
 #include "model/plan/memory/segmentprofile.h"
+#include "model/plan/pipeline.h"
 #include "model/plan/time/steptime.h"
 
 namespace shardboard {
@@ -19,6 +20,7 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
         part.name = segment.name;
         part.phase = segment.phase;
         part.layers = segment.count;
+        part.device = deviceShare(graph, plan, PlannedSegmentId(s));
         part.compute = times[s].compute;
         part.collectives = times[s].collectives;
         part.exposed = times[s].exposed;
@@ -26,13 +28,14 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
         part.kept = checkedMultiply(left, segment.count).value_or(left);
         for (std::size_t i = 0; i < segment.ops.size(); ++i) {
             const PlannedOp& op = segment.ops[i];
-            part.operations.push_back({ PlannedOpId(i), op.op, static_cast<double>(op.count) * op.seconds, 0, {} });
+            part.operations.push_back({ PlannedOpId(i), op.op, static_cast<double>(op.count) * op.seconds, 0, 0, {} });
         }
         out.push_back(std::move(part));
     }
     PartCost sends;
     sends.plannedSegment = {};
     sends.name = "stage sends";
+    sends.device = plan.pipeline ? 1 / static_cast<double>(plan.pipeline->stages) : 1;
     for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
         const Collective& collective = plan.collectives[i];
         if (isStageSend(plan, collective)) {
@@ -45,7 +48,10 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
         part.moved = checkedAdd(part.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(part.moved);
         for (OperationCost& operation : part.operations)
             if (operation.op == collective.op) {
-                operation.collectives += static_cast<double>(collective.count) * collective.seconds;
+                const double seconds = static_cast<double>(collective.count) * collective.seconds;
+                operation.collectives += seconds;
+                operation.exposed +=
+                    seconds * times[collective.plannedSegment].exposedPart(plan.overlap, movesWeight(graph, collective));
                 operation.moves.push_back(CollectiveId(i));
                 break;
             }

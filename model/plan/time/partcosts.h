@@ -17,15 +17,19 @@ struct OperationCost {
     OpId op {};
     double compute = 0;
     double collectives = 0;
+    double exposed = 0; ///< part of `collectives` in which the devices do not compute
     std::vector<CollectiveId> moves; ///< indices into Plan::collectives
+    double seconds() const { return compute + exposed; }
 };
 
-/// A planned segment. Seconds are of all its layers and micro-batches in a step; of a pipeline they add up the stages.
+/// A planned segment. Seconds and bytes are of all its layers and micro-batches in a step; of a pipeline they add up the stages,
+/// and times `device` they are those of one device that has the part.
 struct PartCost {
     PlannedSegmentId plannedSegment { 0 }; ///< none: the sends between the stages of a pipeline, a part of their own
     std::string name; ///< block; stage sends
     Phase phase = Phase::Forward;
     std::int64_t layers = 1;
+    double device = 1; ///< steptime.h, deviceShare()
     double compute = 0;
     double collectives = 0;
     double exposed = 0; ///< part of `collectives` in which the devices do not compute

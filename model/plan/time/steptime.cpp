@@ -20,16 +20,17 @@ bool movesWeight(const Graph& graph, const Collective& collective)
     return graph.tensor(tensor).role == TensorRole::Weight;
 }
 
-bool isStageSend(const Plan& plan, const Collective& collective)
-{
-    return plan.pipeline && collective.kind == CollectiveKind::SendRecv && collective.axes.size() == 1
-        && collective.axes.front() == plan.pipeline->axis;
-}
-
 void SegmentTime::hide(Overlap overlap)
 {
     const double beside = overlap == Overlap::None ? 0 : overlap == Overlap::Weights ? weights : collectives;
     exposed = collectives - std::min(beside, compute);
+}
+
+double SegmentTime::exposedPart(Overlap overlap, bool ofWeight) const
+{
+    const bool overlaps = overlap == Overlap::All || (overlap == Overlap::Weights && ofWeight);
+    const double beside = overlap == Overlap::Weights ? weights : collectives;
+    return overlaps && beside > 0 ? 1 - std::min(beside, compute) / beside : 1;
 }
 
 std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan)
@@ -52,6 +53,62 @@ std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan)
     return out;
 }
 
+std::vector<DeviceCollective> deviceCollectives(const Graph& graph, const Plan& plan)
+{
+    const std::vector<SegmentTime> times = segmentTimes(graph, plan);
+    std::vector<DeviceCollective> out;
+    out.reserve(plan.collectives.size());
+    for (const Collective& collective : plan.collectives) {
+        const double seconds = collective.seconds * static_cast<double>(collective.count) * deviceShare(graph, plan, collective);
+        const double part = isStageSend(plan, collective)
+            ? 1 // a stage waits for what it works on
+            : times[collective.plannedSegment].exposedPart(plan.overlap, movesWeight(graph, collective));
+        out.push_back({ seconds, seconds * part });
+    }
+    return out;
+}
+
+namespace {
+
+void add(const SegmentTime& time, double share, DeviceStep& device)
+{
+    device.compute += time.compute * share;
+    device.collectives += time.collectives * share;
+    device.exposed += time.exposed * share;
+}
+
+/// Of the stages' devices, those that determine how long a step takes.
+DeviceStep busiestDevice(const Graph& graph, const std::vector<SegmentTime>& times, double sends, const Plan& plan)
+{
+    const PlannedPipeline& pipeline = *plan.pipeline;
+    DeviceStep out;
+    out.collectives = out.exposed = sends / static_cast<double>(pipeline.stages);
+    std::vector<SegmentTime> ends(graph.segments.size());
+    SegmentTime updatedEnd;
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        const Segment& segment = graph.segment(plan.segments[s].segment);
+        const bool update = plan.segments[s].phase == Phase::Update;
+        if (segment.isLayer) {
+            add(times[s], stageShare(pipeline), out);
+        } else if (update) {
+            updatedEnd = times[s].seconds() > updatedEnd.seconds() ? times[s] : updatedEnd;
+        } else {
+            SegmentTime& end = ends[segment.of.valid() ? segment.of : plan.segments[s].segment];
+            end.compute += times[s].compute;
+            end.collectives += times[s].collectives;
+            end.exposed += times[s].exposed;
+        }
+    }
+    add(updatedEnd, 1, out);
+    std::ranges::stable_sort(ends, [](const SegmentTime& a, const SegmentTime& b) { return a.seconds() > b.seconds(); });
+    for (std::size_t i = 0; i < std::min<std::size_t>(ends.size(), pipeline.stages > 1 ? 1 : 2); ++i)
+        add(ends[i], 1, out);
+    out.bubble = pipeline.bubbleSeconds();
+    return out;
+}
+
+} // namespace
+
 void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, double sends, Plan& plan)
 {
     plan.computeSeconds = 0;
@@ -61,6 +118,7 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
         plan.collectiveSeconds += time.collectives;
         plan.exposedSeconds += time.exposed;
     }
+    plan.device = { plan.computeSeconds, plan.collectiveSeconds, plan.exposedSeconds, 0 };
     if (!plan.pipeline)
         return;
     PlannedPipeline& pipeline = *plan.pipeline;
@@ -86,6 +144,7 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
     pipeline.endSeconds = ends.front() + (apart ? 0 : other);
     pipeline.otherEndSeconds = apart ? other / static_cast<double>(plan.microBatches) : 0;
     pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends / static_cast<double>(pipeline.stages);
+    plan.device = busiestDevice(graph, times, sends, plan);
 }
 
 void setStepTimes(const Graph& graph, Plan& plan)

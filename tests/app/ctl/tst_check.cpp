@@ -49,6 +49,29 @@ private Q_SLOTS:
         QVERIFY(writeFile(path("bad.shardboard"), text));
     }
 
+    /// A note: with it alone the exit code is 0. Half of 24 layers' weight of 4864 x 896 could lie on the other device.
+    void weightsReplicatedByHandAreListed()
+    {
+        QByteArray text = contentOf(path("good.shardboard"));
+        const QByteArray cut = "{\"axes\":[\"model\"],\"match\":\"*.mlp.up_proj.*\",\"strategy\":\"rowwise\"}";
+        QVERIFY2(text.contains(cut), text.constData());
+        text.replace(cut, "{\"match\":\"*.mlp.up_proj.*\",\"strategy\":\"replicate\"}");
+        QVERIFY(writeFile(path("whole.shardboard"), text));
+        const Outcome check = shardctl({ "check", path("whole.shardboard"), "--json" });
+        QCOMPARE(check.code, 0);
+        const QJsonObject finding = findingOf(check, "replicated");
+        QCOMPARE(finding["severity"].toString(), QString("note"));
+        QCOMPARE(finding["where"].toString(), QString("model.layers.*.mlp.up_proj.weight"));
+        QCOMPARE(finding["cost_bytes"].toDouble(), 24.0 * 4864 * 896 * 2 / 2);
+        QVERIFY(finding["repairable"].toBool());
+        // All repairs leave it as it was meant.
+        QCOMPARE(shardctl({ "check", path("whole.shardboard"), "--repair", "all", "-o", path("all.shardboard") }).code, 0);
+        QVERIFY(contentOf(path("all.shardboard")) == text);
+        QCOMPARE(shardctl({ "check", path("whole.shardboard"), "--repair", "1", "-o", path("cut.shardboard") }).code, 0);
+        QVERIFY(findingOf(shardctl({ "check", path("cut.shardboard"), "--json" }), "replicated").isEmpty());
+        QVERIFY(contentOf(path("cut.shardboard")).contains("\"match\":\"*.mlp.up_proj.*\",\"strategy\":\"rowwise\""));
+    }
+
     /// Of an axis, a label, a row, an activation that are not there; each with its number.
     void pinsThatDoNothingAreListed()
     {

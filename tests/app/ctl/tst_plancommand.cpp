@@ -111,6 +111,23 @@ private Q_SLOTS:
         const double terms =
             pipeline["stage_seconds"].toDouble() + pipeline["bubble_seconds"].toDouble() + pipeline["update_seconds"].toDouble();
         QVERIFY(std::abs(terms - step) < 1e-9 * step);
+        // The step of one device, which has a quarter of the layers; each part as far as it has it.
+        const QJsonObject device = totals["device"].toObject();
+        const double parts = device["compute_seconds"].toDouble() + device["exposed_collective_seconds"].toDouble()
+            + device["bubble_seconds"].toDouble();
+        QVERIFY(std::abs(parts - step) < 1e-9 * step);
+        QVERIFY(device["compute_seconds"].toDouble() < totals["compute_seconds"].toDouble() / 2);
+        QVERIFY(device["bubble_seconds"].toDouble() > 0);
+        for (const QJsonValue& part : document["parts"].toArray()) {
+            const QString name = part["name"].toString();
+            const double share = name == QLatin1String("block") || name == QLatin1String("stage sends") ? 0.25 : 1;
+            QVERIFY2(std::abs(part["device_seconds"].toDouble() - part["seconds"].toDouble() * share) < 1e-9 * step,
+                     qPrintable(name));
+            double exposed = 0;
+            for (const QJsonValue& operation : part["operations"].toArray())
+                exposed += operation["exposed_seconds"].toDouble();
+            QVERIFY(name == QLatin1String("stage sends") || std::abs(exposed - part["exposed_seconds"].toDouble()) < 1e-9 * step);
+        }
         // One micro-batch goes through all stages: it takes as long as everything together.
         QVERIFY(std::abs(totals["compute_seconds"].toDouble() + totals["exposed_collective_seconds"].toDouble() - step)
                 < 1e-9 * step);

@@ -20,5 +20,9 @@ struct DeviceWeight {
 std::vector<DeviceWeight> weightsOnDevice(const Evaluation& evaluation, std::int64_t position);
 /// Layers of a weight that lie on a device; copies without a pipeline.
 std::int64_t copiesOn(const Evaluation& evaluation, const WeightLayout& weight, std::int64_t position);
+/// The same on the device that has the most of them.
+std::int64_t mostCopiesOn(const Plan& plan, const WeightLayout& weight);
+/// Devices that hold the same shard of one copy: of a pipeline those of the stages that have it.
+std::int64_t replicationOf(const Evaluation& evaluation, const WeightLayout& weight);
 
 } // namespace shardboard
