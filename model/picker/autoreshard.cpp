@@ -66,7 +66,7 @@ public:
         std::vector<int> rows;
         rows.reserve(axes);
         for (std::size_t axis = 0; axis < axes; ++axis) {
-            if (const auto unknown = anyUnknown(axis); unknown != Unknown::No && m_task.profile != PickerProfile::Max267) {
+            if (const auto unknown = anyUnknown(axis); unknown != Unknown::No && m_task.options.profile != PickerProfile::Max267) {
                 if (unknown == Unknown::WithPartial)
                     return Refusal { UpstreamError::ShardingError, "inputs",
                                      "an operand is unknown (U) on mesh axis '" + nameOf(axis)
@@ -125,7 +125,7 @@ public:
                              "no row on mesh axis '" + undecided + "' uses only allowed transitions",
                              "allow more transitions, or reshard the operands first" };
         PickAction action = actionOf(m_task, m_original, std::move(rows));
-        if (m_task.profile == PickerProfile::Max267 && m_task.mesh->deviceCount() == 1)
+        if (m_task.options.profile == PickerProfile::Max267 && m_task.mesh->deviceCount() == 1)
             action.inputs = m_original; // an operand on one device is never moved
         markPicked(m_trace, action);
         return action;

@@ -74,15 +74,15 @@ private Q_SLOTS:
     void refusesMoreGroupsThanItHasRoomFor()
     {
         const auto program = [](std::int64_t groups) {
-            test::TestDesign design;
+            shardboard::test::TestDesign design;
             design.model = familyModel("deepseek_v3");
             design.model.moe.experts = 2 * groups;
             design.model.moe.groups = groups;
             design.model.moe.chosenGroups = 4;
-            return test::programOf(design);
+            return shardboard::test::programOf(design);
         };
         const Program most = program(32);
-        const engine::RunOutcome ran = standIn().run({ most, test::verifying() });
+        const engine::RunOutcome ran = standIn().run({ most, shardboard::test::verifying() });
         QVERIFY(std::holds_alternative<RunResult>(ran));
         QVERIFY(std::get<RunResult>(ran).verified);
 
@@ -93,7 +93,7 @@ private Q_SLOTS:
         QCOMPARE(failure->code, std::string("backend"));
         QCOMPARE(failure->message, std::string("unusable: the CUDA router takes at most 32 groups of experts"));
         QVERIFY2(failure->where.ends_with("/mlp.top_k"), failure->where.c_str());
-        QVERIFY(test::resultOf(tooMany, test::verifying()).verified);
+        QVERIFY(shardboard::test::resultOf(tooMany, shardboard::test::verifying()).verified);
     }
 };
 

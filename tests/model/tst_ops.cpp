@@ -138,7 +138,7 @@ private Q_SLOTS:
                 operands.push_back(many);
             if (kind == OpKind::BiasedTopKGates || kind == OpKind::BiasedTopKGatesGrad)
                 operands.push_back({ kMostExperts + 1 });
-            const Status status = ruleOf(kind).shapes().verify("gates", operands, many, two);
+            const Status status = ruleOf(kind).shapes().verify("gates", OperandShapes(operands), many, two);
             QTest::newRow(("too many experts, " + opKindName(kind)).c_str())
                 << QString::fromStdString(status.ok() ? "fits"
                                                       : status.error().text().substr(status.error().text().find(" do not")))
