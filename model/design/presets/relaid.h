@@ -7,12 +7,13 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shardboard {
 
 struct RelaidDesign {
     std::string preset; ///< that laid the design out, for another workload
-    Design design; ///< as the preset would lay it out now; entries and pins that were added to the preset's stay
+    Design design; ///< as the preset would lay it out now; entries, pins and a pipeline that are not the preset's stay
     std::vector<std::string> notes; ///< what the preset leaves out now
     friend bool operator==(const RelaidDesign&, const RelaidDesign&) = default;
 };
