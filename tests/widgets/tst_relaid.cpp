@@ -22,6 +22,7 @@ private Q_SLOTS:
     void microBatchesOfAPipeline();
     void anotherPipelineStays();
     void anotherPresetsPinsAreNotTaken();
+    void endsWhenItIsToStop();
 };
 
 namespace {
@@ -146,6 +147,16 @@ void TestRelaid::anotherPresetsPinsAreNotTaken()
     changed.strategies.back().strategy = {};
     changed.workload.batch = 4;
     QVERIFY(!relaidByPreset(changed));
+}
+
+void TestRelaid::endsWhenItIsToStop()
+{
+    Design changed = laidOut(16);
+    changed.workload.batch = 2;
+    int asked = 0;
+    QVERIFY(!relaidByPreset(changed, [&] { return ++asked > 3; }));
+    QCOMPARE(asked, 4);
+    QVERIFY(relaidByPreset(changed, [] { return false; }));
 }
 
 SHARDBOARD_TEST(TestRelaid)

@@ -90,13 +90,15 @@ bool mayBeOf(const Preset& preset, const Design& design)
 }
 
 /// The preset whose entries a design has, made for one of the workloads; that with the most entries.
-std::optional<Former> formerPreset(const Design& design)
+std::optional<Former> formerPreset(const Design& design, const std::function<bool()>& stop)
 {
     const std::vector<std::string> names = possiblePresets(design);
     std::optional<Former> best;
     bool present = true;
     for (const Workload& workload : formerWorkloads(design)) {
         for (const std::string& name : names) {
+            if (stop && stop())
+                return std::nullopt;
             auto made = makePreset(name, design.mesh, design.model, workload);
             if (!made.ok() || (best && made.value().strategies.size() <= best->preset.strategies.size()))
                 continue;
@@ -136,11 +138,11 @@ void addBack(const Former& former, const std::vector<StrategyEntry>& before, std
 
 } // namespace
 
-std::optional<RelaidDesign> relaidByPreset(const Design& design)
+std::optional<RelaidDesign> relaidByPreset(const Design& design, const std::function<bool()>& stop)
 {
     if (!design.model.hasGraph() || design.strategies.empty())
         return std::nullopt;
-    const auto former = formerPreset(design);
+    const auto former = formerPreset(design, stop);
     if (!former || former->present)
         return std::nullopt;
     RelaidDesign out { former->name, design, {} };
