@@ -77,6 +77,17 @@ void checkForKernels(const Program& program)
                 throw Failure { "backend",
                                 "unusable: the CUDA router takes at most " + std::to_string(kMostGroups) + " groups of experts",
                                 where };
+            // For each choice it walks through all experts (lastOfBest), and nobody can stop a kernel.
+            constexpr std::int64_t kMostTried = 1 << 20;
+            const std::int64_t experts = gates ? program.graph.tensor(op.result).shape.back() : 1;
+            const std::int64_t chosen = op.attributes.chosen;
+            if (gates && experts > kMostTried / std::max<std::int64_t>(1, chosen))
+                throw Failure { "backend",
+                                "unusable: the CUDA router goes through all " + std::to_string(experts)
+                                    + " experts for each of the " + std::to_string(chosen) + " that a token chooses, and "
+                                    + std::to_string(experts) + " times " + std::to_string(chosen) + " is more than "
+                                    + std::to_string(kMostTried) + "; choose fewer experts, or run on the CPU",
+                                where };
         }
 }
 

@@ -49,6 +49,11 @@ public:
 
     /// Memory until the operation ends, in floats.
     float* scratch(std::int64_t floats);
+    /// The same for sums over rows.
+    RowSumRoom room()
+    {
+        return { [this](std::int64_t, std::int64_t floats) { return scratch(floats); }, planning() };
+    }
     /// A tensor as this one, of other elements, until the operation ends.
     Sharded& like(const Sharded& tensor, Element element);
     /// The tensor with its values: made now, untimed, when it has only a source.

@@ -30,8 +30,7 @@ void launchExpertBias(Launches& launches, const OpCall& call, Sharded& result)
 
 void launchExpertBiasGrad(Launches& launches, const OpCall& call, Sharded& result)
 {
-    launches.launch(
-        expertBiasGradWork(call, result, kAll, [&](std::int64_t, std::int64_t floats) { return launches.scratch(floats); }));
+    launches.launch(expertBiasGradWork(call, result, kAll, launches.room()));
 }
 
 } // namespace shardboard::engine::cuda

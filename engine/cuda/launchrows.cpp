@@ -32,7 +32,7 @@ void launchLoss(Launches& launches, const OpCall& call, Sharded& result)
 
 void launchRowSum(Launches& launches, const OpCall& call, Sharded& result)
 {
-    launches.launch(rowSumWork(call, result, kAll, [&](std::int64_t, std::int64_t floats) { return launches.scratch(floats); }));
+    launches.launch(rowSumWork(call, result, kAll, launches.room()));
 }
 
 void launchMove(Launches& launches, const OpCall& call, Sharded& result)

@@ -386,17 +386,15 @@ namespace {
 /// The three bodies, entry by entry.
 class RowSums {
 public:
-    RowSums(std::int64_t sumsOfItem, const TakeFloats& take)
-        : m_take(take)
+    explicit RowSums(std::int64_t sumsOfItem)
     {
         work.sums.body.sumsOfItem = sumsOfItem;
         work.sums.elementsOfItem = sumsOfItem * kSumRowsAtOnce;
         work.totals.elementsOfItem = kAll * kSumRowsAtOnce;
     }
 
-    void add(std::int64_t device, ColumnSumBody::Entry sum, const Elements& out)
+    void add(const ColumnSumBody::Entry& sum, const Elements& out)
     {
-        sum.partial = m_take(device, sum.parts() * sum.n);
         work.sums.table.add(sum, tilesOf(sum.parts() * sum.n, work.sums.body.sumsOfItem));
         ColumnTotalBody::Entry total;
         total.partial = sum.partial;
@@ -413,50 +411,58 @@ public:
     }
 
     RowSumWork work;
-
-private:
-    const TakeFloats& m_take;
 };
 
 } // namespace
 
-RowSumWork rowSumWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const TakeFloats& take)
+RowSumWork rowSumWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const RowSumRoom& room)
 {
     const Sharded& dy = *call.operands[0];
-    RowSums out(sumsOfItem, take);
+    RowSums out(sumsOfItem);
     out.work.scales.body.rule = normRuleOf(call, result.shape().back());
     out.work.scales.elementsOfItem = result.shape().back();
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         ColumnSumBody::Entry sum;
         sum.n = result.elements(device);
         sum.rows = sum.n == 0 ? 0 : dy.elements(device) / sum.n;
+        const bool scaled = call.kind != OpKind::SumLeading;
+        float* const scales = scaled ? room.take(device, 2 * sum.rows) : nullptr;
+        sum.partial = room.take(device, sum.parts() * sum.n);
+        if (room.planning)
+            continue;
         sum.dy = elementsOf(dy, device);
-        if (call.kind != OpKind::SumLeading) {
+        if (scaled) {
             RowScaleBody::Entry scale;
             scale.x = sum.x = elementsOf(*call.operands[1], device);
-            sum.scales = scale.scales = take(device, 2 * sum.rows);
+            sum.scales = scale.scales = scales;
             scale.rows = sum.rows;
             out.work.scales.table.add(scale, scale.rows);
         }
-        out.add(device, sum, elementsOf(result, device));
+        out.add(sum, elementsOf(result, device));
         out.endDevice();
     }
     return std::move(out.work);
 }
 
 /// For every expert over its tokens.
-RowSumWork expertBiasGradWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const TakeFloats& take)
+RowSumWork expertBiasGradWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const RowSumRoom& room)
 {
     const Sharded& dy = *call.operands[0];
-    RowSums out(sumsOfItem, take);
+    RowSums out(sumsOfItem);
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         const Box& box = dy.box(device);
+        const std::int64_t experts = result.elements(device) > 0 ? result.box(device)[0].size() : 0;
         ColumnSumBody::Entry sum;
         sum.n = box[3].size();
         sum.rows = tokensOf(box);
-        for (std::int64_t expert = 0; expert < result.box(device)[0].size() && result.elements(device) > 0; ++expert) {
+        const std::int64_t ofExpert = Context::scratchStride(sum.parts() * sum.n); // where vectors may begin
+        float* const partial = room.take(device, experts * ofExpert);
+        if (room.planning)
+            continue;
+        for (std::int64_t expert = 0; expert < experts; ++expert) {
             sum.dy = elementsOf(dy, device).from(expert * sum.rows * sum.n);
-            out.add(device, sum, elementsOf(result, device).from(expert * sum.n));
+            sum.partial = partial + expert * ofExpert;
+            out.add(sum, elementsOf(result, device).from(expert * sum.n));
         }
         out.endDevice();
     }
@@ -490,11 +496,12 @@ Timing runRowSum(Context& context, const OpCall& call, Sharded& result, decltype
 {
     std::vector<Block> blocks;
     // Where the shard is, because processes that share the reference share its sums, too.
-    const RowSumWork work = workOf(call, result, kTile, [&](std::int64_t device, std::int64_t floats) {
+    const auto take = [&](std::int64_t device, std::int64_t floats) {
         const int rank = context.arena.deviceRanks().of(result.mesh(), device);
         blocks.push_back(context.arena.allocateOn(rank, floats * static_cast<std::int64_t>(sizeof(float))));
         return reinterpret_cast<float*>(blocks.back().memory(rank));
-    });
+    };
+    const RowSumWork work = workOf(call, result, kTile, { take, context.planning() });
     if (context.planning())
         return {};
     std::int64_t most = 0;

@@ -49,11 +49,15 @@ struct RowSumWork {
     BodyWork<bodies::ColumnSumBody> sums;
     BodyWork<bodies::ColumnTotalBody> totals;
 };
-/// Takes floats for a device, until the operation ends.
-using TakeFloats = std::function<float*(std::int64_t device, std::int64_t floats)>;
+/// Where the sums of parts go.
+struct RowSumRoom {
+    /// Takes floats for a device, until the operation ends.
+    std::function<float*(std::int64_t device, std::int64_t floats)> take;
+    bool planning = false; ///< they are only taken: there are no tables
+};
 /// Of norms' weights and SumLeading. `sumsOfItem` are as many as one item of the sums shall have, at most kTile.
-RowSumWork rowSumWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const TakeFloats& take);
-RowSumWork expertBiasGradWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const TakeFloats& take);
+RowSumWork rowSumWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const RowSumRoom& room);
+RowSumWork expertBiasGradWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const RowSumRoom& room);
 
 /// Of kAdam, for weights that a source makes or that are in memory.
 bodies::AdamBody adamBody();

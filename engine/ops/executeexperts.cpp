@@ -127,10 +127,6 @@ Timing executeExpertLinear(Context& context, const OpCall& call, Sharded& result
     }
     const std::int64_t columns =
         std::clamp<std::int64_t>(kChunkFloats / std::max<std::int64_t>(1, widest), 16, std::max<std::int64_t>(16, most));
-    std::vector<ExpertTask> tasks;
-    for (const ExpertTask& expert : expertTasks(result))
-        for (std::int64_t first = 0; first < expert.last; first += columns)
-            tasks.push_back({ expert.device, expert.expert, first, std::min(expert.last, first + columns) });
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         const auto k = static_cast<double>(x.box(device)[3].size());
         context.work.flops += 2.0 * static_cast<double>(result.elements(device)) * k; // at most: rows without data are skipped
@@ -142,6 +138,10 @@ Timing executeExpertLinear(Context& context, const OpCall& call, Sharded& result
     const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
+    std::vector<ExpertTask> tasks;
+    for (const ExpertTask& expert : expertTasks(result))
+        for (std::int64_t first = 0; first < expert.last; first += columns)
+            tasks.push_back({ expert.device, expert.expert, first, std::min(expert.last, first + columns) });
     return runExperts(context, result, tasks, [&](const ExpertTask& task, int worker) {
         const Box& box = result.box(task.device);
         Box part = weight.box(task.device);

@@ -12,7 +12,7 @@ namespace shardboard {
 GraphBuilder::GraphBuilder(const ModelSpec& model, const Workload& workload)
     : m_model(model)
     , m_dtype(storageType(workload))
-    , m_batch(workload.batch / workload.microBatches)
+    , m_batch(workload.batch / effective(workload).microBatches)
     , m_newTokens(workload.kind == WorkloadKind::Decode ? 1 : workload.sequence)
     , m_cachedTokens(workload.sequence)
     , m_decode(workload.kind == WorkloadKind::Decode)

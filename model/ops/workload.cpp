@@ -88,6 +88,16 @@ DType storageType(const Workload& workload)
     return workload.dtype == DType::F8E4M3 && workload.kind == WorkloadKind::Train ? DType::BF16 : workload.dtype;
 }
 
+Workload effective(Workload workload)
+{
+    if (workload.kind != WorkloadKind::Train) {
+        workload.microBatches = 1;
+        workload.recompute = Recompute::None;
+        workload.optimizer = {};
+    }
+    return workload;
+}
+
 Status verifyWorkload(const Workload& workload, const std::string& where)
 {
     constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
@@ -95,9 +105,10 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
         return inputError(where, "batch " + std::to_string(workload.batch) + " cannot be used", "use 1 to 2^31");
     if (workload.sequence < 1 || workload.sequence > kLargest)
         return inputError(where, "sequence " + std::to_string(workload.sequence) + " cannot be used", "use 1 to 2^31");
-    if (workload.microBatches < 1 || workload.batch % workload.microBatches != 0)
+    const std::int64_t microBatches = effective(workload).microBatches;
+    if (microBatches < 1 || workload.batch % microBatches != 0)
         return inputError(where,
-                          "batch " + std::to_string(workload.batch) + " cannot be cut into " + std::to_string(workload.microBatches)
+                          "batch " + std::to_string(workload.batch) + " cannot be cut into " + std::to_string(microBatches)
                               + " micro-batches",
                           "use a number that divides it");
     const auto& types = computeTypes();

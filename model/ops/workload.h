@@ -99,7 +99,10 @@ const std::vector<DType>& computeTypes();
 /// one byte for everything: engines that keep the residual stream in 16 bits take more for it.
 DType storageType(const Workload& workload);
 
-/// Rules: batch and sequence from 1 to 2^31; dtype one of computeTypes; micro-batches divide the batch.
+/// What of a workload a step depends on: what only training uses waits in a design while it serves.
+Workload effective(Workload workload);
+
+/// Rules: batch and sequence from 1 to 2^31; dtype one of computeTypes; the effective micro-batches divide the batch.
 Status verifyWorkload(const Workload& workload, const std::string& where);
 
 } // namespace shardboard

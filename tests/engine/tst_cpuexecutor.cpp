@@ -4,9 +4,10 @@
 
 #include "engine/devices/compare.h"
 #include "engine/devices/team.h"
+#include "engine/machine/clock.h"
 #include "engine/machine/failure.h"
 #include "engine/machine/limits.h"
-#include "engine/ops/execute.h"
+#include "engine/ops/bodywork.h"
 #include "tests/engine/stepparts.h"
 #include "tests/engine/testrun.h"
 #include "tests/support/runner.h"
@@ -143,6 +144,39 @@ private Q_SLOTS:
         QCOMPARE(context.work.touched, running.context.work.touched);
         QCOMPARE(context.work.generated, running.context.work.generated);
         QVERIFY(context.work.touched > 0 && context.work.generated > 0);
+    }
+
+    /// However many experts there are.
+    void sumsOfExpertsTakeMemoryOnce()
+    {
+        Devices on;
+        const Sharded dy({ 7, 2, 150, 5 }, Layout::cut(4, 0, { 0 }), on.mesh);
+        const Sharded result = on.sharded();
+        const OpCall call { OpKind::ExpertBiasGrad, {}, { &dy }, "t" };
+        std::vector<std::int64_t> taken(static_cast<std::size_t>(result.deviceCount()), 0);
+        const auto take = [&](std::int64_t device, std::int64_t) -> float* {
+            ++taken[static_cast<std::size_t>(device)];
+            return nullptr;
+        };
+        const RowSumWork planned = expertBiasGradWork(call, result, bodies::kTile, { take, true });
+        QVERIFY(taken == std::vector<std::int64_t>(6, 1));
+        QVERIFY(planned.sums.table.entries.empty() && planned.totals.table.entries.empty());
+    }
+
+    void plansAMillionExperts()
+    {
+        constexpr std::int64_t kExperts = 1 << 20;
+        const Mesh mesh = Mesh::parse("a=2").value();
+        Devices on;
+        Arena arena;
+        Context context { arena, on.cpu, nullptr, 2, {} };
+        Sharded dy({ kExperts, 1, 1, 4 }, Layout::replicated(4), mesh);
+        Sharded result({ kExperts, 4 }, Layout::replicated(2), mesh);
+        dy.allocate(arena);
+        result.allocate(arena);
+        const double start = now();
+        on.cpu.op(context, { OpKind::ExpertBiasGrad, {}, { &dy }, "t" }, result);
+        QVERIFY(now() - start < 5);
     }
 
     void copiesLieApart()

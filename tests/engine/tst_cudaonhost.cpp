@@ -95,6 +95,34 @@ private Q_SLOTS:
         QVERIFY2(failure->where.ends_with("/mlp.top_k"), failure->where.c_str());
         QVERIFY(shardboard::test::resultOf(tooMany, shardboard::test::verifying()).verified);
     }
+
+    /// It goes through all experts once for each that it chooses.
+    void refusesToChooseFromTooMany()
+    {
+        for (const std::int64_t chosen : { 512, 513 }) {
+            shardboard::test::TestDesign design;
+            design.mesh = "data=2";
+            design.preset = "replicate";
+            design.workload = { WorkloadKind::Prefill, 2, 1, DType::BF16 };
+            design.model.moe.experts = 2048;
+            design.model.moe.chosen = chosen;
+            design.model.moe.intermediateSize = 2;
+            const Program program = shardboard::test::programOf(design);
+            if (chosen == 512) {
+                engine::cuda::checkForKernels(program);
+                continue;
+            }
+            const RunOptions options;
+            const engine::RunOutcome outcome = standIn().run({ program, options });
+            const auto* failure = std::get_if<engine::Failure>(&outcome);
+            QVERIFY(failure != nullptr);
+            QCOMPARE(failure->code, std::string("backend"));
+            QCOMPARE(failure->message,
+                     std::string("unusable: the CUDA router goes through all 2048 experts for each of the 513 that a token "
+                                 "chooses, and 2048 times 513 is more than 1048576; choose fewer experts, or run on the CPU"));
+            QVERIFY(!failure->where.empty());
+        }
+    }
 };
 
 SHARDBOARD_TEST(TestCudaOnHost)

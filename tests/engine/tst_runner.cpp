@@ -264,6 +264,11 @@ private Q_SLOTS:
         hooks.progress = [&](std::int64_t, std::int64_t, const std::string&) { cancel = ++operations == 3; };
         QCOMPARE(failureOf(program, verifying(), hooks).code, "cancelled");
         QCOMPARE(operations, 3);
+        bool announced = false; // already while planning
+        hooks.announce = [&](std::int64_t, double) { announced = true; };
+        cancel = true;
+        QCOMPARE(failureOf(program, verifying(), hooks).code, "cancelled");
+        QVERIFY(!announced);
     }
 
     void refusesWhatItCannotRun()

@@ -2,11 +2,14 @@
 // From a design to its evaluation: presets, precedence, findings, refusals.
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
+#include "model/io/wire/planjson.h"
 #include "tests/support/datarow.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
+
+#include <nlohmann/json.hpp>
 
 using namespace shardboard;
 
@@ -154,6 +157,38 @@ private Q_SLOTS:
         const auto entries = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
         for (const StrategyEntry& entry : entries)
             QCOMPARE(entry.match, std::string("*")); // nothing here has the names that the others speak of
+    }
+
+    /// What only training uses waits in a design that serves: presets and plans are as if it were not there.
+    void servingLeavesSettingsOfTrainingAlone()
+    {
+        for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode })
+            for (const std::string& preset : presetNames()) {
+                Workload serving { kind, 8, 64, DType::BF16 };
+                Workload waiting = serving;
+                waiting.microBatches = 3; // does not divide the batch
+                waiting.recompute = Recompute::Full;
+                waiting.optimizer = { { "gone" }, true };
+                const ModelSpec model = denseModel(1000, 512, 2048, 4, 8, 4, 64);
+                const Mesh mesh = Mesh::parse("stage=2,fsdp=8,model=2").value();
+                const auto plain = makePreset(preset, mesh, model, serving);
+                const auto made = makePreset(preset, mesh, model, waiting);
+                QCOMPARE(made.ok(), plain.ok());
+                if (!plain.ok()) {
+                    QCOMPARE(made.error().text(), plain.error().text());
+                    continue;
+                }
+                QVERIFY(made.value().strategies == plain.value().strategies && made.value().pins == plain.value().pins);
+                QVERIFY(made.value().notes == plain.value().notes);
+                Design design = designOn("stage=2,fsdp=8,model=2", model, serving, preset);
+                const auto without = evaluated(design);
+                design.workload = waiting;
+                const auto with = evaluated(design);
+                QCOMPARE(planToJson(with->graph, with->plan).dump(), planToJson(without->graph, without->plan).dump());
+                QCOMPARE(with->findings.size(), without->findings.size());
+                design.workload.kind = WorkloadKind::Train;
+                QVERIFY(!evaluate(design).ok()); // they count again
+            }
     }
 
     /// Random designs, some of them nonsense, always end with an evaluation or a message.

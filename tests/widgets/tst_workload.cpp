@@ -81,6 +81,7 @@ private Q_SLOTS:
     void numbers();
     void everyFieldGoesToTheDocumentAndBack();
     void aFieldTouchesNothingElse();
+    void settingsOfTrainingWait();
     void effectIsThatOfTheEditedDesign();
     void staleEffectsAreNotShown();
     void enterAppliesThatFieldAlone();
@@ -146,8 +147,8 @@ void TestWorkload::aFieldTouchesNothingElse()
     const Design design = trainingDesign();
     for (const SettingGroup& group : settingGroups(design))
         for (const Setting& setting : group.settings) {
-            if (setting.id == QLatin1String("workload.kind") || (setting.whyNot && !setting.whyNot(design).isEmpty()))
-                continue; // another kind has no micro-batches
+            if (setting.whyNot && !setting.whyNot(design).isEmpty())
+                continue;
             Design edited = design;
             QCOMPARE(setting.set(edited, otherText(setting, design)), QString());
             QVERIFY(!(edited == design));
@@ -158,6 +159,47 @@ void TestWorkload::aFieldTouchesNothingElse()
             QCOMPARE(setting.set(edited, setting.text(design)), QString());
             QVERIFY2(edited == design, qPrintable(setting.id));
         }
+}
+
+/// A design that serves for a while trains as before; meanwhile it is evaluated as one that never did.
+void TestWorkload::settingsOfTrainingWait()
+{
+    Design design = trainingDesign("llama3-8b", "data=4,model=2", "megatron-tp");
+    design.workload.microBatches = 4;
+    design.workload.recompute = Recompute::Full;
+    design.workload.optimizer = { { "data" }, true };
+    ShownPanel panel;
+    QVERIFY(panel.open(design));
+    const auto settings = settingGroups(design);
+    const auto choose = [&](const char* kind) {
+        for (const SettingGroup& group : settings)
+            for (const Setting& setting : group.settings)
+                if (setting.id == QLatin1String("workload.kind"))
+                    return WorkloadView::applySetting(panel.document, setting, QString::fromLatin1(kind));
+        return QStringLiteral("no such setting");
+    };
+    QCOMPARE(choose("prefill"), QString());
+    const Design serving = panel.document.design();
+    QCOMPARE(serving.workload.microBatches, std::int64_t { 4 });
+    QVERIFY(!panel.number("workload.microBatches")->isEnabled());
+    Design never = serving;
+    never.workload = { WorkloadKind::Prefill, design.workload.batch, design.workload.sequence, design.workload.dtype };
+    const auto plain = evaluate(never);
+    QVERIFY(plain.ok());
+    QCOMPARE(panel.document.evaluation()->plan.seconds(), plain.value()->plan.seconds());
+    QCOMPARE(panel.document.evaluation()->plan.memory.peak, plain.value()->plan.memory.peak);
+    QCOMPARE(panel.document.evaluation()->plan.microBatches, std::int64_t { 1 });
+    QCOMPARE(choose("train"), QString());
+    QVERIFY(panel.document.design() == design);
+    // What does not suit the batch and the mesh that it has by then is left out.
+    Design other = serving;
+    other.workload.batch = 8;
+    other.workload.microBatches = 6;
+    other.workload.optimizer.axes = { "data", "gone" };
+    QVERIFY(panel.document.setDesign(other).ok());
+    QCOMPARE(choose("train"), QString());
+    QCOMPARE(panel.document.design().workload.microBatches, std::int64_t { 2 });
+    QCOMPARE(panel.document.design().workload.optimizer.axes, std::vector<std::string> { "data" });
 }
 
 void TestWorkload::effectIsThatOfTheEditedDesign()

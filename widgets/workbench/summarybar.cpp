@@ -220,10 +220,11 @@ void SummaryBar::refresh()
                          .arg(design.workload.batch)
                          .arg(design.workload.sequence)
                          .arg(qstr(dtypeName(design.workload.dtype)));
-    if (design.workload.microBatches > 1)
-        m_workloadText += tr(" · %1 micro-batches").arg(design.workload.microBatches);
-    if (design.workload.recompute != Recompute::None)
-        m_workloadText += tr(" · recompute %1").arg(qstr(recomputeName(design.workload.recompute)));
+    const Workload workload = effective(design.workload);
+    if (workload.microBatches > 1)
+        m_workloadText += tr(" · %1 micro-batches").arg(workload.microBatches);
+    if (workload.recompute != Recompute::None)
+        m_workloadText += tr(" · recompute %1").arg(qstr(recomputeName(workload.recompute)));
     m_name->setToolTip(name + QLatin1Char('\n') + m_workloadText);
     const Plan& plan = evaluation->plan;
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace shardboard {
@@ -39,6 +40,16 @@ void layTargetsAsTokens(Design& design)
         targets.match = "targets";
         entries.insert(tokens.base(), std::move(targets));
     }
+}
+
+/// Settings of training that waited while batch and mesh were edited.
+void dropUnsuited(Design& design)
+{
+    Workload& workload = design.workload;
+    workload.microBatches = std::gcd(workload.microBatches, workload.batch);
+    std::erase_if(workload.optimizer.axes, [&](const std::string& axis) { return design.mesh.find(axis) < 0; });
+    if (!workload.optimizer.present())
+        workload.optimizer.gradients = false; // they are cut as the states are
 }
 
 /// What is quoted of a text that cannot be used: its beginning.
@@ -165,10 +176,8 @@ SettingGroup workloadGroup()
             design.workload.kind = workloadFromName(name.toStdString()).value_or(design.workload.kind);
             if (isTraining(design)) {
                 layTargetsAsTokens(design);
-                return;
+                dropUnsuited(design);
             }
-            design.workload.microBatches = 1; // both are of training
-            design.workload.recompute = Recompute::None;
         }));
     out.settings.push_back(countField("workload.batch", tr("Batch"), tr("sequences"),
                                       tr("Sequences in a step, on all devices together"), 1, kMostTokens,

@@ -338,8 +338,8 @@ void WorkloadView::askPreset()
     if (m_preset)
         m_preset->hide();
     const auto design = std::make_shared<const Design>(document()->design());
-    m_relaying->ask([this, design, before](const std::atomic<bool>&) {
-        const auto relaid = relaidByPreset(*design);
+    m_relaying->ask([this, design, before](const std::atomic<bool>& stop) {
+        const auto relaid = relaidByPreset(*design, [&] { return stop.load(); });
         if (!relaid)
             return LatestJob::Answer();
         return LatestJob::Answer([this, relaid, effect = effectOf(relaid->design, costOf(*design, *before), *before)] {
@@ -356,8 +356,8 @@ void WorkloadView::askPresetFor(const Design& refused, const QString& text)
 {
     const auto before = document()->evaluation();
     const auto edited = std::make_shared<const Design>(refused);
-    m_relaying->ask([this, edited, before, text, now = costOf(document()->design(), *before)](const std::atomic<bool>&) {
-        const auto relaid = relaidByPreset(*edited);
+    m_relaying->ask([this, edited, before, text, now = costOf(document()->design(), *before)](const std::atomic<bool>& stop) {
+        const auto relaid = relaidByPreset(*edited, [&] { return stop.load(); });
         if (!relaid)
             return LatestJob::Answer();
         return LatestJob::Answer([this, relaid, text, effect = effectOf(relaid->design, now, *before)] {

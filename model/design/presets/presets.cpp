@@ -219,7 +219,7 @@ std::string presetWhat(const std::string& name)
 
 Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
 {
-    auto preset = presetOf(name, mesh, model, workload);
+    auto preset = presetOf(name, mesh, model, effective(workload));
     if (!preset.ok())
         return preset;
     std::vector<StrategyEntry>& entries = preset.value().strategies;

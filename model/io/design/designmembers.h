@@ -102,7 +102,7 @@ void jsonMembers(Each& each, Work& workload)
     if (workload.kind == WorkloadKind::Train) {
         each.usual("micro_batches", workload.microBatches, { 1, kLargestInDesign });
         each.usual("recompute", workload.recompute);
-    } else { // they wait for the day when it trains again
+    } else { // see effective()
         each.unless("micro_batches", workload.microBatches, 1, { 1, kLargestInDesign });
         each.unless("recompute", workload.recompute, Recompute::None);
     }

@@ -42,8 +42,8 @@ public:
         , m_wholeMesh(request.mesh)
         , m_mesh(pickedMesh(request.mesh, request.pipeline))
         , m_pipeline(request.pipeline)
-        , m_optimizer(request.workload.optimizer)
-        , m_kernels { request.workload.microBatches, request.workload.software,
+        , m_optimizer(effective(request.workload).optimizer)
+        , m_kernels { effective(request.workload).microBatches, request.workload.software,
                       storageType(request.workload) != request.workload.dtype }
         , m_options(request.picker)
         , m_hardware(request.hardware)
@@ -55,7 +55,7 @@ public:
         , m_variants(request.graph.segments.size())
     {
         m_plan.mesh = request.mesh;
-        m_plan.microBatches = request.workload.microBatches;
+        m_plan.microBatches = m_kernels.microBatches;
         m_plan.memorySettings = request.memory;
         m_plan.overlap = request.workload.overlap;
         m_producer.resize(m_graph.tensors.size());
@@ -545,7 +545,7 @@ private:
     const Mesh& m_wholeMesh;
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
-    const OptimizerSharding& m_optimizer;
+    const OptimizerSharding m_optimizer;
     const KernelSettings m_kernels;
     std::vector<int> m_optimizerAxes;
     const PickerOptions& m_options;

@@ -29,6 +29,33 @@ private Q_SLOTS:
         QCOMPARE(make("data=8,model=1", "replicate", "whole.shardboard"), 0);
     }
 
+    /// A file that was one of training before is planned as one that never was.
+    void settingsOfTrainingWait()
+    {
+        QFile file(path("tp.shardboard"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray kind = "\"kind\": \"prefill\"";
+        QByteArray text = file.readAll();
+        QCOMPARE(text.count(kind), 1);
+        text.replace(
+            kind,
+            kind + R"(, "micro_batches": 3, "recompute": "full", "optimizer_sharding": {"axes": ["gone"], "gradients": true})");
+        QFile waiting(path("waiting.shardboard"));
+        QVERIFY(waiting.open(QIODevice::WriteOnly) && waiting.write(text) == text.size());
+        waiting.close();
+        for (const QStringList& command : { QStringList { "plan", "--json" }, QStringList { "plan" }, QStringList { "check" } }) {
+            const auto outcome = [&](const char* name) {
+                QStringList arguments = command;
+                arguments.insert(1, path(name));
+                return shardctl(arguments);
+            };
+            const Outcome with = outcome("waiting.shardboard");
+            const Outcome without = outcome("tp.shardboard");
+            QVERIFY2(with.code == without.code, qPrintable(with.err));
+            QCOMPARE(QString(with.out).replace("waiting.shardboard", "tp.shardboard"), without.out);
+        }
+    }
+
     void asText()
     {
         const Outcome it = shardctl({ "plan", path("tp.shardboard"), "--against", path("whole.shardboard") });

@@ -108,6 +108,7 @@ private Q_SLOTS:
         for (Design design : { trainingSample(), shardedOptimizerSample(true) })
             for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode }) {
                 design.workload.kind = kind;
+                design.workload.microBatches = 3; // of another batch
                 const std::string text = designText(design);
                 const auto back = sure(designFromText(text, "d"));
                 QVERIFY2(back == design, text.c_str());
