@@ -177,8 +177,10 @@ void TimelineChart::placeTicks(const TimelineAxes& axes)
         for (const TimelineTick& tick : axes.ticks) {
             if (tick.number < 0 || tick.number % distance != 0)
                 continue;
-            fits = fits && (told.empty() || apart(*told.back(), tick));
-            told.push_back(&tick);
+            if (told.empty() || apart(*told.back(), tick))
+                told.push_back(&tick);
+            else if (told.back()->number != tick.number) // the same layer once more, where a phase ends and the next one begins
+                fits = false;
         }
     }
     for (const TimelineTick& tick : axes.ticks)

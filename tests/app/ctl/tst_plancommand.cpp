@@ -270,7 +270,7 @@ private Q_SLOTS:
         QVERIFY(usual["by_cause"].toObject()["reserve"].toDouble() > 0);
         QVERIFY(bare["peak_bytes_per_device"].toDouble() < usual["peak_bytes_per_device"].toDouble());
         QCOMPARE(bare["by_cause"].toObject()["reserve"].toDouble(), 0.0);
-        QCOMPARE(bare["by_cause"].toObject()["runtime"].toDouble(), 0.0);
+        QCOMPARE(bare["by_cause"].toObject()["runtime"].toInteger(), 550 << 20); // what the driver of an H100 keeps
         // The same for one run of a design that says nothing.
         QCOMPARE(memory({ "--reserve", "0", "--context", "0", "--communicator", "0", "--loss", "fused", "--gather-ahead", "2" },
                         "usual.shardboard"),
