@@ -509,12 +509,14 @@ void TestNumbers::sumsOnScreenAreThePlans()
         QCOMPARE(facts[QStringLiteral("bytes moved")], bytesText(sums.moved));
 
         // Above the table of collectives, and its rows.
+        const QString all = secondsText(sums.device.collectives);
+        const QString exposed = secondsText(sums.device.exposed);
         const auto collectives = shownView<CollectivesView>(document, { 1600, 300 });
         const QString total = unbroken(collectives->findChild<ElidedLabel*>(QStringLiteral("collectivesTotal"))->text());
         QCOMPARE(total,
-                 QStringLiteral("%1 · %2 a step · %3, %4 exposed")
+                 QStringLiteral("%1 · %2 · %3 exposed")
                      .arg(counted(sums.moving, QStringLiteral("collective"), QStringLiteral("collectives")), bytesText(sums.moved),
-                          secondsText(sums.device.collectives), secondsText(sums.device.exposed)));
+                          exposed == all ? all : all + QStringLiteral(", ") + exposed));
         CollectivesModel rows;
         rows.setEvaluation(document.evaluation(), Qt::gray, Qt::red, {});
         QCOMPARE(rows.rowCount(), static_cast<int>(plan.collectives.size()));
@@ -633,6 +635,17 @@ void TestNumbers::weightsAreCountedOnADevice()
                     ? QStringLiteral("in %1 of %2 layers").arg(sums.layersOn(weight)).arg(weight.copies)
                     : QStringLiteral("in %1 layers").arg(weight.copies);
                 QCOMPARE(facts[layers], bytesText(bytes * sums.layersOn(weight)));
+            }
+            // Collectives of what is computed with it, as long as one device is in them.
+            for (const Card* card : shownCards(*panel)) {
+                if (!card->title().contains(QStringLiteral(" over ")) || card->title().startsWith(QStringLiteral("cut ")))
+                    continue;
+                QVERIFY2(std::ranges::any_of(evaluation.plan.collectives,
+                                             [&](const Collective& it) {
+                                                 return card->value()
+                                                     == secondsText(it.seconds * static_cast<double>(it.count) * sums.onDevice(it));
+                                             }),
+                         qPrintable(card->title() + card->value()));
             }
             QCOMPARE(unbroken(tiles->findChild<QLabel*>(QStringLiteral("tileShard"))->text()),
                      unbroken(QStringLiteral("%1 per device · %2")

@@ -277,15 +277,16 @@ void CollectivesView::showState()
     const int shown = m_filter->rowCount();
     if (const auto evaluation = document()->evaluation()) {
         const Plan& plan = evaluation->plan;
-        m_total->setText(tr("%1 · %2 a step · %3, %4 exposed")
+        const QString time = secondsText(plan.device.collectives);
+        const QString exposed = secondsText(plan.device.exposed);
+        m_total->setText(tr("%1 · %2 · %3 exposed")
                              .arg(counted(plan.movingCollectives(), tr("collective"), tr("collectives")),
-                                  bytesText(collectiveBytesOfDevice(evaluation->graph, plan)), secondsText(plan.device.collectives),
-                                  secondsText(plan.device.exposed)));
+                                  bytesText(collectiveBytesOfDevice(evaluation->graph, plan)),
+                                  time == exposed ? time : tr("%1, %2").arg(time, exposed)));
         const std::int64_t slices = static_cast<std::int64_t>(plan.collectives.size()) - plan.movingCollectives();
-        QString tip =
-            tr("Bytes of all collectives on one device, predicted time in them, and the part of it in which the device does "
-               "not compute; a step takes %1")
-                .arg(secondsText(plan.seconds()));
+        QString tip = tr("Of a step: bytes of all collectives on one device, predicted time in them, and the part of it in which "
+                         "the device does not compute; a step takes %1")
+                          .arg(secondsText(plan.seconds()));
         if (slices > 0)
             tip += tr("\n%1 not counted: nothing moves").arg(counted(slices, tr("local slice is"), tr("local slices are")));
         if (plan.pipeline)

@@ -267,6 +267,7 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
             [this] { Q_EMIT strategyRequested(); });
     // Collectives of the operations that take it, and of those that take their results.
     const auto& collectives = evaluation->plan.collectives;
+    const std::vector<DeviceCollective> times = deviceCollectives(evaluation->graph, evaluation->plan);
     const int self = selection()->weight();
     const bool train = document()->design().workload.kind == WorkloadKind::Train;
     for (CollectiveId i { 0 }; i < collectives.size(); ++i) {
@@ -283,8 +284,7 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
         QString title = qstr(collectiveName(collective.kind)) + tr(" over ") + axesText(evaluation->plan.mesh, collective.axes);
         if (train)
             title += QStringLiteral(" · ") + qstr(phaseName(evaluation->plan.segment(collective.plannedSegment).phase));
-        Card* card = page.card(title, secondsText(collective.seconds * static_cast<double>(collective.count)),
-                               qstr(collective.reason), Card::Look::Plain);
+        Card* card = page.card(title, secondsText(times[i].seconds), qstr(collective.reason), Card::Look::Plain);
         card->setActionable(tr("Select this collective"));
         connect(card, &Card::activated, this, [this, i] { selection()->setCollective(i); });
     }
