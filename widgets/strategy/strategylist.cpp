@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/strategy/strategylist.h"
 
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
@@ -9,7 +10,6 @@
 
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QTreeWidget>
 
 #include <vector>
@@ -24,7 +24,7 @@ enum StrategyColumn { NumberColumn, NamesColumn, SaysColumn, CountColumn, Column
 
 StrategyList::StrategyList(Document* document, QWidget* parent)
     : DocumentView(document, parent)
-    , m_title(new QLabel(this))
+    , m_title(new WrappedLabel({}, this))
     , m_list(new QTreeWidget(this))
 {
     nameView("strategyListView", tr("Strategies"));
@@ -61,7 +61,7 @@ void StrategyList::refresh()
     setTextColor(m_title, theme.quiet);
     const auto evaluation = document()->evaluation();
     if (!evaluation) {
-        m_title->setText(tr("No design is open."));
+        m_title->setFullText(tr("No design is open."));
         return;
     }
     const auto& entries = document()->design().strategies;
@@ -69,18 +69,19 @@ void StrategyList::refresh()
     for (const WeightLayout& weight : evaluation->weights)
         if (weight.entry >= 0 && weight.entry < static_cast<int>(entries.size()))
             ++decided[static_cast<std::size_t>(weight.entry)];
-    m_title->setText(entries.empty() ? tr("No strategy: rules, or nothing, decide.")
-                                     : tr("Strategies · the first that names a weight decides"));
+    m_title->setFullText(entries.empty() ? tr("No strategy: rules, or nothing, decide.")
+                                         : tr("Strategies · the first that names a weight decides"));
+    const int numberWidth = QFontMetrics(uiFont(this)).horizontalAdvance(countText(static_cast<std::int64_t>(entries.size()))) + 24;
     for (std::size_t i = entries.size(); i-- > 0;) {
         auto* item = new QTreeWidgetItem(m_list);
         item->setData(NumberColumn, Qt::UserRole, static_cast<int>(i));
         item->setText(NumberColumn, QString::number(i + 1));
         item->setText(NamesColumn, qstr(entries[i].match));
         item->setText(SaysColumn, qstr(entries[i].strategy.text()));
-        item->setText(CountColumn, QString::number(decided[i]));
+        item->setText(CountColumn, countText(decided[i]));
         item->setTextAlignment(CountColumn, Qt::AlignRight | Qt::AlignVCenter);
         item->setForeground(NumberColumn, theme.quiet);
-        item->setSizeHint(NumberColumn, { 20, rowHeight(this) });
+        item->setSizeHint(NumberColumn, { numberWidth, rowHeight(this) });
         for (int column = 0; column < ColumnCount; ++column)
             item->setToolTip(column, item->text(NamesColumn) + QLatin1Char('\n') + item->text(SaysColumn));
     }

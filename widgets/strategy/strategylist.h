@@ -4,10 +4,11 @@
 
 #include "widgets/document/documentview.h"
 
-class QLabel;
 class QTreeWidget;
 
 namespace shardboard {
+
+class WrappedLabel;
 
 class StrategyList : public DocumentView {
     Q_OBJECT
@@ -25,7 +26,7 @@ private:
     bool select(int entry);
     void remove(int entry);
 
-    QLabel* m_title;
+    WrappedLabel* m_title;
     QTreeWidget* m_list;
 };
 
