@@ -78,7 +78,7 @@ private:
     void step(std::size_t index, double factor);
     bool keyPressed(const QObject* watched, int key);
     void showError(const Row& row, const QString& text);
-    void showLevelError(const Error& error);
+    void showLevelError(const Error& error, const Hardware& hardware);
     const Row* rowOf(const QString& key) const;
 
     std::vector<Row> m_rows;

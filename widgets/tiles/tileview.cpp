@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/tileview.h"
 #include "widgets/controls/viewheader.h"
+#include "widgets/look/errortext.h"
 
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/elidedlabel.h"
@@ -377,7 +378,7 @@ QString TileView::refusalOf(int axis, int dim) const
     if (!selectedWeight(*document()))
         return tr("No weight is selected.");
     const Status status = document()->check(axisEdit(*document(), { weight }, axis, dim).design);
-    return status.ok() ? QString() : qstr(status.error().text());
+    return status.ok() ? QString() : errorText(status.error());
 }
 
 void TileView::putAxis(int axis, int dim)
@@ -387,7 +388,7 @@ void TileView::putAxis(int axis, int dim)
         return;
     const WeightEdit edit = axisEdit(*document(), { selection()->weight() }, axis, dim);
     const Status status = document()->edit(edit.design, edit.text);
-    showMessage(status.ok() ? QString() : qstr(status.error().text()));
+    showMessage(status.ok() ? QString() : errorText(status.error()));
     if (!status.ok())
         offerFixes(axis, dim);
 }
@@ -412,7 +413,7 @@ void TileView::offerFixes(int axis, int dim)
         rows->addWidget(button, 0, Qt::AlignLeft);
         connect(button, &QPushButton::clicked, this, [this, fix] {
             const Status status = document()->edit(fix.design, fix.text);
-            showMessage(status.ok() ? QString() : qstr(status.error().text()));
+            showMessage(status.ok() ? QString() : errorText(status.error()));
         });
     }
     m_fixes->setVisible(!fixes.empty());
