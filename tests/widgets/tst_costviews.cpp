@@ -398,7 +398,7 @@ void TestCostViews::summaryTellsTheRate()
     const auto bar = shownView<SummaryBar>(document, { 1500, 48 });
     const Performance& performance = document.evaluation()->plan.performance;
     QCOMPARE(bar->findChild<QLabel*>(QStringLiteral("summaryRate"))->text(),
-             countText(qRound64(performance.tokensPerSecondPerDevice)) + QStringLiteral(" tokens/s"));
+             countText(qRound64(performance.tokensPerSecondPerDevice)) + QStringLiteral(" tok/s"));
     QCOMPARE(bar->findChild<QLabel*>(QStringLiteral("summaryRateTitle"))->text(),
              QStringLiteral("MFU %1 %").arg(100 * performance.mfu, 0, 'f', 1));
 }

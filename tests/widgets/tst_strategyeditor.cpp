@@ -9,6 +9,7 @@
 #include "widgets/controls/numberedit.h"
 #include "widgets/document/speclabel.h"
 #include "widgets/explain/inspectorpage.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/theme.h"
 #include "widgets/shards/tilestrip.h"
 #include "widgets/strategy/segmenttable.h"
@@ -378,7 +379,7 @@ void TestStrategyEditor::refusalOfThePlanIsShown()
     Design edited = Document::withStrategy(bench.document.design(), bench.weight().spec.name, bench.editor->draft().stored());
     const auto expected = evaluate(edited);
     QVERIFY(!expected.ok());
-    QTRY_COMPARE(bench.refusal().trimmed(), QString::fromStdString(expected.error().text()));
+    QTRY_COMPARE(bench.refusal().trimmed(), errorText(expected.error()));
     QVERIFY(!bench.field<QPushButton>("strategyApply")->isEnabled());
     QVERIFY(!bench.field<QLabel>("previewStep")->isVisibleTo(bench.editor.get()));
 }

@@ -83,7 +83,7 @@ VariantsView::VariantsView(Document* document, CompareView* comparison, QWidget*
     m_list->setUniformRowHeights(true);
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels(
-        { QString(), tr("variant"), tr("mesh"), tr("step"), tr("tokens/s"), tr("memory"), tr("moved"), tr("what differs") });
+        { QString(), tr("variant"), tr("mesh"), tr("step"), tr("tok/s"), tr("memory"), tr("moved"), tr("what differs") });
     for (const int column : { StepColumn, RateColumn, MemoryColumn, MovedColumn })
         m_list->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     m_list->headerItem()->setToolTip(RateColumn, tr("Tokens a second on each device"));
@@ -200,7 +200,7 @@ void VariantsView::addRow(int variant, const QString& name, const Design& design
         item->setFont(column, monoFont(this, -0.5));
     };
     number(StepColumn, graph ? secondsText(plan.seconds()) : QStringLiteral("–"), plan.seconds());
-    number(RateColumn, rate <= 0 ? QStringLiteral("–") : digitsText(rate), rate);
+    number(RateColumn, rate <= 0 ? QStringLiteral("–") : rate < 10 ? digitsText(rate) : countText(qRound64(rate)), rate);
     number(MemoryColumn, bytesText(plan.memory.peak), static_cast<double>(plan.memory.peak));
     number(MovedColumn, bytesText(plan.collectiveBytes()), static_cast<double>(plan.collectiveBytes()));
     item->setFont(MeshColumn, monoFont(this, -0.5));

@@ -240,7 +240,7 @@ void CostView::showTotal()
     else
         parts << tr("compute %1 + exposed collectives %2").arg(secondsText(plan.computeSeconds), secondsText(plan.exposedSeconds));
     if (performance.tokensPerSecondPerDevice > 0)
-        parts << tr("%1 tokens/s a device").arg(digitsText(performance.tokensPerSecondPerDevice));
+        parts << tr("%1 tok/s/device").arg(digitsText(performance.tokensPerSecondPerDevice));
     if (performance.mfu > 0)
         parts << tr("MFU %1").arg(percentText(performance.mfu));
     if (performance.recomputing > 1)

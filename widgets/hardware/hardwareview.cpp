@@ -108,9 +108,10 @@ QSize HardwareView::sizeHint() const { return { 340, 500 }; }
 void HardwareView::refresh()
 {
     const bool open = document()->hasDesign();
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_preset, m_open, m_save, m_back, m_source, m_body })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_preset, m_open, m_save, m_back, m_body })
         widget->setVisible(open);
     m_empty->setVisible(!open);
+    showSource();
     if (!open)
         return;
     const auto hardware = hardwareOf(document()->design());
@@ -154,6 +155,19 @@ void HardwareView::refresh()
         setTextColor(label, theme.quiet);
         label->setFont(uiFont(this, -1));
     }
+}
+
+/// In little height the fields come first; where the numbers come from is said at the preset, too.
+void HardwareView::showSource()
+{
+    constexpr int kLow = 400;
+    m_source->setVisible(!m_body->isHidden() && height() >= static_cast<int>(kLow * textScale(this)));
+}
+
+void HardwareView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    showSource();
 }
 
 /// Reads a field into `edited` and says what is wrong with it beside it.

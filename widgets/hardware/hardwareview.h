@@ -44,6 +44,7 @@ Q_SIGNALS:
     void saveWanted();
 
 protected:
+    void resizeEvent(QResizeEvent* event) override;
     void refresh() override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -68,6 +69,7 @@ private:
     void addFlags(QGridLayout* grid, int at, Row& row);
     void addAdder();
     QLabel* newError(QWidget* parent);
+    void showSource();
     void choosePreset();
     void backToPreset();
     void addLevel();

@@ -6,6 +6,7 @@
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/elidingheader.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QHeaderView>
@@ -32,6 +33,9 @@ StrategyList::StrategyList(Document* document, QWidget* parent)
     m_title->setObjectName(QStringLiteral("strategyListTitle"));
     m_title->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     m_list->setRootIsDecorated(false);
+    m_list->setHeader(new ElidingHeader(Qt::Horizontal, m_list));
+    m_list->header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    m_list->header()->setSectionsClickable(false);
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels({ QString(), tr("names"), tr("says"), tr("weights") });
     m_list->headerItem()->setTextAlignment(CountColumn, Qt::AlignRight | Qt::AlignVCenter);

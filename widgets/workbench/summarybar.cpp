@@ -257,7 +257,7 @@ void SummaryBar::showRate(const Performance& performance)
     m_rate->setVisible(rate > 0);
     const QString utilization = QStringLiteral("%1 %").arg(100 * performance.mfu, 0, 'f', 1);
     m_rateTitle->setText(performance.mfu > 0 ? tr("MFU %1").arg(utilization) : tr("each device"));
-    m_rate->setText(tr("%1 tokens/s").arg(digitsText(rate)));
+    m_rate->setText(tr("%1 tok/s").arg(rate < 10 ? digitsText(rate) : countText(qRound64(rate))));
     QString tip = tr("%1 tokens a second on each device, %2 together")
                       .arg(digitsText(rate), digitsText(rate * static_cast<double>(document()->design().mesh.deviceCount())));
     if (performance.mfu > 0)
