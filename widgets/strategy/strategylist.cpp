@@ -87,7 +87,10 @@ void StrategyList::refresh()
         item->setForeground(NumberColumn, theme.quiet);
         item->setSizeHint(NumberColumn, { numberWidth, rowHeight(this) });
         for (int column = 0; column < ColumnCount; ++column)
-            item->setToolTip(column, item->text(NamesColumn) + QLatin1Char('\n') + item->text(SaysColumn));
+            item->setToolTip(
+                column,
+                tr("%1\n%2\ndecides %3")
+                    .arg(item->text(NamesColumn), item->text(SaysColumn), counted(decided[i], tr("weight"), tr("weights"))));
     }
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionResizeMode(NamesColumn, QHeaderView::Stretch);
@@ -116,6 +119,14 @@ void StrategyList::remove(int entry)
     const QString match = qstr(edited.strategies[static_cast<std::size_t>(entry)].match);
     edited.strategies.erase(edited.strategies.begin() + entry);
     (void)document()->edit(edited, tr("Remove the strategy for %1").arg(match), Misfits::Replicate);
+}
+
+/// Names first: in a narrow list the numbers of weights are in the tool tips alone.
+void StrategyList::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    constexpr int kNarrow = 400;
+    m_list->setColumnHidden(CountColumn, width() < static_cast<int>(kNarrow * textScale(this)));
 }
 
 bool StrategyList::eventFilter(QObject* watched, QEvent* event)

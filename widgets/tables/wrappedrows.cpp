@@ -10,7 +10,7 @@ namespace shardboard {
 void wrapRows(QTreeWidget* list, int least)
 {
     constexpr int kPadding = 10; // of the style above and below the text
-    constexpr int kBeside = 24; // of the style and the delegate at both sides
+    constexpr int kBeside = 22; // of the style and the delegate at both sides: a column as wide as its texts does not wrap them
     constexpr int kHighest = 4000;
     list->setUniformRowHeights(false);
     list->setWordWrap(true);
