@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/hardware/footprint.h"
 
+#include "model/text/numbers.h"
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -218,7 +220,7 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> badness(const Footprint& fo
 
 std::string countOf(std::int64_t count, const char* one, const char* many)
 {
-    return std::to_string(count) + " " + (count == 1 ? one : many);
+    return countText(count) + " " + (count == 1 ? one : many);
 }
 
 std::string torusText(const LevelShare& share)
@@ -339,11 +341,10 @@ std::string describe(const Footprint& footprint, const Hardware& hardware)
     else if (nics < 1)
         ports = ", 1 NIC for " + std::to_string(static_cast<int>(1 / nics + 0.5)) + " devices";
     if (!footprint.even)
-        return countOf(footprint.devices, "device", "devices") + " unevenly over " + std::to_string(share.units) + " " + many
-            + ports;
+        return countOf(footprint.devices, "device", "devices") + " unevenly over " + countText(share.units) + " " + many + ports;
     if (share.members == 1)
-        return "1 device in each of " + std::to_string(outside) + " " + many + ports;
-    return (torus ? torusText(share) : std::to_string(share.members)) + " x " + std::to_string(outside) + " " + many + ports;
+        return "1 device in each of " + countText(outside) + " " + many + ports;
+    return (torus ? torusText(share) : countText(share.members)) + " x " + countText(outside) + " " + many + ports;
 }
 
 } // namespace shardboard

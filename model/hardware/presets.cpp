@@ -106,7 +106,7 @@ const std::vector<Hardware>& hardwarePresets()
              "ici-v5e", "dcn-v5e"),
         tpus({ "tpu-v5p-4x4x4", "TPU v5p slice, 4 x 4 x 4", "tpu-v5p", "scaling-book tpus.md; dims of whole cubes close to rings" },
              { 4, 4, 4 }, true, "ici-v5p", "dcn-v5p"),
-        tpus({ "tpu-v5p-pod", "TPU v5p pod, 16 x 20 x 28", "tpu-v5p", "scaling-book tpus.md: 8960 chips" }, { 16, 20, 28 }, true,
+        tpus({ "tpu-v5p-pod", "TPU v5p pod, 16 x 20 x 28", "tpu-v5p", "scaling-book tpus.md: 8,960 chips" }, { 16, 20, 28 }, true,
              "ici-v5p", "dcn-v5p"),
         tpus({ "tpu-v6e-pod", "TPU v6e pod, 16 x 16", "tpu-v6e",
                "scaling-book tpus.md; docs.cloud.google.com/tpu/docs/v6e; a dim closes to a ring where it has 16 chips" },

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them: three significant digits, binary units for memory, seconds with a fitting unit.
+// Numbers in sentences: what model/text/figures.h makes of them, under short names.
 #pragma once
+
+#include "model/text/figures.h"
 
 #include <cstdarg>
 #include <cstdint>
@@ -8,9 +10,9 @@
 
 namespace shardboard {
 
-std::string bytesText(std::int64_t bytes); ///< `128 MiB`, `14.96 GiB`, `512 B`
-std::string secondsText(double seconds); ///< `0.36 ms`, `12.4 µs`, `1.5 s`
-std::string countText(std::int64_t count); ///< `8,030,261,248`
+inline std::string bytesText(std::int64_t bytes) { return figures::bytes(bytes); }
+inline std::string secondsText(double seconds) { return figures::seconds(seconds); }
+inline std::string countText(std::int64_t count) { return figures::count(count); }
 std::string counted(std::int64_t count, const std::string& what); ///< `1 weight`, `2 weights`
 /// As printf.
 [[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);

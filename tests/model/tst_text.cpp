@@ -137,6 +137,7 @@ private Q_SLOTS:
         QTest::newRow("mib") << 134217728LL << "128 MiB";
         QTest::newRow("llama 3 8b in bf16") << 16060522496LL << "15 GiB";
         QTest::newRow("next unit, not 1024") << 1048575LL << "1 MiB";
+        QTest::newRow("next unit, not four digits") << 1048576000LL << "0.977 GiB";
     }
     void numbersForPeople()
     {
@@ -150,6 +151,7 @@ private Q_SLOTS:
         QCOMPARE(secondsText(0.00036), std::string("360 µs"));
         QCOMPARE(secondsText(0.131), std::string("131 ms"));
         QCOMPARE(secondsText(1.5), std::string("1.5 s"));
+        QCOMPARE(secondsText(0), std::string("0 s"));
     }
 
     void countsAreGrouped()
@@ -157,6 +159,14 @@ private Q_SLOTS:
         QCOMPARE(countText(8030261248), std::string("8,030,261,248"));
         QCOMPARE(countText(999), std::string("999"));
         QCOMPARE(countText(-1000), std::string("-1,000"));
+        QCOMPARE(counted(2000, "weight"), std::string("2,000 weights"));
+        QCOMPARE(figures::digits(-26516.4), std::string("-26,516"));
+        QCOMPARE(figures::digits(250.5), std::string("251"));
+        QCOMPARE(figures::digits(-0.5), std::string("-0.5"));
+        QCOMPARE(figures::exact(26515.82554), std::string("26,515.8255"));
+        QCOMPARE(figures::digits(9.996), std::string("10"));
+        QCOMPARE(figures::digits(0.0004), std::string("0"));
+        QCOMPARE(figures::bytesPerSecond(3.7e11), std::string("370 GB/s"));
     }
 
     void globs_data()

@@ -10,6 +10,7 @@
 #include <QComboBox>
 #include <QFile>
 #include <QPushButton>
+#include <QSet>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTreeWidget>
@@ -58,6 +59,7 @@ private Q_SLOTS:
     void filesAndWhatIsNone();
     void anotherDocumentStartsAnew();
     void fitsItsPanel();
+    void rowsAreAsHigh();
     void everythingHasAName();
     void withoutADesign();
 };
@@ -185,6 +187,25 @@ void TestCompareView::fitsItsPanel()
                              qPrintable(QStringLiteral("%1 at %2").arg(item->text(column)).arg(width)));
                 }
         }
+    }
+}
+
+/// One line is as high as another, whatever it says and in which font.
+void TestCompareView::rowsAreAsHigh()
+{
+    ShownComparison shown;
+    QVERIFY(shown.replicate().ok());
+    shown.view->resize(1600, 600);
+    QCoreApplication::processEvents();
+    for (const QTreeWidget* list : { shown.costs(), shown.changes() }) {
+        QSet<int> heights;
+        for (int row = 0; row < list->topLevelItemCount(); ++row)
+            heights.insert(list->topLevelItem(row)->sizeHint(0).height());
+        const int least = *std::min_element(heights.begin(), heights.end());
+        const int line = list->fontMetrics().lineSpacing();
+        QVERIFY(list != shown.costs() || heights.size() == 1); // its names have room here
+        for (const int height : heights) // of as many lines more
+            QVERIFY2(height == least || height - least >= line - 2, qPrintable(QStringLiteral("%1, %2").arg(least).arg(height)));
     }
 }
 

@@ -87,7 +87,7 @@ void TestPickerMenu::everyChoiceIsOneStep()
          { std::pair("warn", OnReshard::Warn), std::pair("raise", OnReshard::Raise), std::pair("silent", OnReshard::Silent) }) {
         shown.choose(name);
         wanted.onReshard = mode;
-        QVERIFY2(is(qPrintable(QStringLiteral("On reshard %1").arg(QString::fromLatin1(name)))), name);
+        QVERIFY2(is(qPrintable(QStringLiteral("When something moves: %1").arg(QString::fromLatin1(name)))), name);
     }
     shown.action("picker.reduceScatter")->trigger();
     wanted.allowPartialToSharded = true;

@@ -9,6 +9,7 @@
 #include "widgets/controls/numberedit.h"
 #include "widgets/document/speclabel.h"
 #include "widgets/explain/inspectorpage.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/theme.h"
 #include "widgets/shards/tilestrip.h"
 #include "widgets/strategy/segmenttable.h"
@@ -300,7 +301,7 @@ void TestStrategyEditor::partsAreAddedRemovedAndMoved()
     QCOMPARE(table->segments(), (std::vector<StrategySegment> { kv, q, kv }));
     QTest::mouseClick(buttons("segmentRemove").back(), Qt::LeftButton);
     QCOMPARE(table->segments(), (std::vector<StrategySegment> { kv, q }));
-    QCOMPARE(sum->text(), QStringLiteral("5120 of 6144: 1024 missing"));
+    QCOMPARE(sum->text(), QStringLiteral("5,120 of 6,144: 1,024 missing"));
     QVERIFY2(bench.refusal().contains(QStringLiteral("add up to 5120")), qPrintable(bench.refusal()));
     QTest::mouseClick(buttons("segmentAdd").front(), Qt::LeftButton);
     QCOMPARE(table->segments(), (std::vector<StrategySegment> { kv, q, { 1024, 0, 0 } }));
@@ -308,7 +309,7 @@ void TestStrategyEditor::partsAreAddedRemovedAndMoved()
     bench.clickApply();
     QCOMPARE(bench.weight().strategy.segments, (std::vector<StrategySegment> { kv, q, { 1024, 0, 0 } }));
     QCOMPARE(segmentSumText({ { 12288, 0, 0 } }, 6144), QStringLiteral("12288 of 6144, two packed in one"));
-    QCOMPARE(segmentSumText({ { 7000, 0, 0 } }, 6144), QStringLiteral("7000 of 6144: 856 too many"));
+    QCOMPARE(segmentSumText({ { 7000, 0, 0 } }, 6144), QStringLiteral("7,000 of 6,144: 856 too many"));
 }
 
 void TestStrategyEditor::specIsReadInAnyNotation_data()
@@ -378,7 +379,7 @@ void TestStrategyEditor::refusalOfThePlanIsShown()
     Design edited = Document::withStrategy(bench.document.design(), bench.weight().spec.name, bench.editor->draft().stored());
     const auto expected = evaluate(edited);
     QVERIFY(!expected.ok());
-    QTRY_COMPARE(bench.refusal().trimmed(), QString::fromStdString(expected.error().text()));
+    QTRY_COMPARE(bench.refusal().trimmed(), errorText(expected.error()));
     QVERIFY(!bench.field<QPushButton>("strategyApply")->isEnabled());
     QVERIFY(!bench.field<QLabel>("previewStep")->isVisibleTo(bench.editor.get()));
 }

@@ -332,6 +332,10 @@ void TestWorkload::errorsHaveNoKeysOrOptions()
     QCOMPARE(errorText(inputError("strategies[3] on model.norm.weight", "is wrong")),
              QStringLiteral("model.norm.weight: is wrong"));
     QCOMPARE(errorText(inputError("workload", "batch 0 cannot be used")), QStringLiteral("batch 0 cannot be used"));
+    QCOMPARE(errorText(inputError("my.shardboard:mesh.device_ids[0]", "is wrong")),
+             QStringLiteral("my.shardboard, mesh › device ids 1: is wrong"));
+    QCOMPARE(problemText(inputError("my.shardboard:mesh", "is wrong", "mend it")), QStringLiteral("is wrong; mend it"));
+    QCOMPARE(toldText("it moves, and on_reshard is raise"), QStringLiteral("it moves, and data may not be moved"));
     QCOMPARE(errorText(inputError("my--file.json:12", "is wrong")), QStringLiteral("my--file.json:12: is wrong"));
 }
 

@@ -6,10 +6,12 @@
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/elidingheader.h"
 #include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
 #include "widgets/tables/wrappedrows.h"
@@ -61,7 +63,7 @@ QString exactText(CostLine::Unit unit, double value)
     case CostLine::Unit::Bytes:
         return exactBytesText(std::llround(value));
     default:
-        return QString::number(value, 'g', 9);
+        return shardboard::exactText(value);
     }
 }
 
@@ -115,6 +117,9 @@ QTreeWidget* table(const QString& name, const QString& accessible, int columns, 
     tree->setTabKeyNavigation(false);
     tree->setTextElideMode(Qt::ElideRight);
     tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    tree->setHeader(new ElidingHeader(Qt::Horizontal, tree));
+    tree->header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    tree->header()->setSectionsClickable(false);
     tree->header()->setMinimumSectionSize(24);
     tree->header()->setSectionsMovable(false);
     makeCopyable(tree);
@@ -285,7 +290,7 @@ void CompareView::takeOther()
     const Other other = m_others[static_cast<std::size_t>(m_chosen)]; // the list may change while views follow the edit
     const Status status = document()->edit(other.design, tr("Go back to “%1”").arg(other.name), Misfits::Replicate);
     if (!status.ok())
-        Q_EMIT refused(qstr(status.error().text()));
+        Q_EMIT refused(errorText(status.error()));
 }
 
 void CompareView::forgetOther() { forget(m_chosen); }
@@ -451,7 +456,7 @@ void CompareView::fitColumns()
 {
     if (m_costs->topLevelItemCount() == 0)
         return;
-    constexpr int kLeastName = 130;
+    const int leastName = std::max(static_cast<int>(130 * textScale(this)), m_costs->header()->sectionSizeHint(CostName));
     constexpr int kRow = 24;
     m_costs->header()->setStretchLastSection(false);
     for (int row = 0; row < m_costs->topLevelItemCount(); ++row) {
@@ -469,7 +474,7 @@ void CompareView::fitColumns()
     const QAbstractItemView* cells = m_costs;
     const int wholeNames = cells->sizeHintForColumn(CostName) + 8;
     for (const auto& [column, needed] :
-         { std::pair(CostChange, wholeNames), std::pair(CostVerdict, kLeastName), std::pair(CostBefore, kLeastName) })
+         { std::pair(CostChange, wholeNames), std::pair(CostVerdict, leastName), std::pair(CostBefore, leastName) })
         if (left < needed) {
             left += m_costs->columnWidth(column);
             m_costs->setColumnHidden(column, true);
@@ -512,6 +517,12 @@ void CompareView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
     constexpr int kWide = 800;
+    // Side by side, or one below the other.
+    const bool beside = event->size().width() >= static_cast<int>(560 * textScale(this));
+    if (const auto wanted = beside ? Qt::Horizontal : Qt::Vertical; wanted != m_split->orientation()) {
+        m_split->setOrientation(wanted);
+        m_split->setSizes({ 650, 350 });
+    }
     if (const bool narrow = event->size().width() < kWide; narrow != m_narrow) { // names and values need their room first
         m_narrow = narrow;
         m_split->setSizes(narrow ? QList<int> { 530, 470 } : QList<int> { 650, 350 });

@@ -78,6 +78,13 @@ void ViewHeader::resizeEvent(QResizeEvent* event)
     elide();
 }
 
+/// In the text of now: a panel that was closed is not told of another.
+void ViewHeader::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    updateLook();
+}
+
 void ViewHeader::updateLook()
 {
     QFont bold = m_mono ? monoFont(this) : uiFont(this);

@@ -97,13 +97,13 @@ QString CollectivesModel::text(const Collective& collective, int column) const
     case AxisColumn:
         return axesText(plan.mesh, collective.axes);
     case GroupColumn:
-        return QString::number(collective.groupSize);
+        return countText(collective.groupSize);
     case TensorColumn:
         return qstr(m_evaluation->graph.tensor(collective.tensor).name);
     case BytesColumn:
         return bytesText(collective.bytes);
     case CountColumn:
-        return QString::number(collective.count);
+        return countText(collective.count);
     case TimeColumn:
         return secondsText(collective.seconds * static_cast<double>(collective.count));
     case CauseColumn:

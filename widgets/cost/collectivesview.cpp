@@ -33,6 +33,7 @@ constexpr int kNarrow = 700; ///< below this width the size of the group is left
 constexpr int kWidestTensor = 200; ///< so that bytes, time and cause stay in sight
 constexpr int kLeastTensor = 112;
 constexpr int kWidestAxes = 100;
+constexpr int kHeadingPadding = 24; ///< without room for a sort arrow
 constexpr int kCause = 190; ///< what the cause needs to say something
 
 /// Names of tensors without what all layers share, and with their ends when there is no room: what differs is there.
@@ -221,16 +222,15 @@ void CollectivesView::showPhases()
 /// As narrow as headings and cells allow, without room for a sort arrow in each: the cause gets what is left.
 void CollectivesView::fitColumns()
 {
-    constexpr int kPadding = 20;
     const QFontMetrics heading(uiFont(this, -1));
     const QAbstractItemView* cells = m_table;
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column) {
         const QString text = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-        const int width = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kPadding);
+        const int width = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kHeadingPadding);
         m_table->setColumnWidth(column,
                                 column == CollectivesModel::TensorColumn ? std::min(width, kWidestTensor)
                                     : column == CollectivesModel::AxisColumn
-                                    ? std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kPadding))
+                                    ? std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kHeadingPadding))
                                     : width);
     }
     m_wantedTensor = m_table->columnWidth(CollectivesModel::TensorColumn);
@@ -243,6 +243,8 @@ void CollectivesView::showGroups()
 {
     // The box above filters by phase where the column has no room.
     m_table->setColumnHidden(CollectivesModel::PhaseColumn, !m_phases || m_phases->size() < 2 || width() < kNarrow);
+    for (const int column : { CollectivesModel::CauseColumn, CollectivesModel::CountColumn, CollectivesModel::TensorColumn })
+        m_table->setColumnHidden(column, false);
     int others = 0;
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column)
         if (column != CollectivesModel::GroupColumn
@@ -260,6 +262,18 @@ void CollectivesView::showGroups()
         heading.horizontalAdvance(m_model->headerData(CollectivesModel::GroupColumn, Qt::Horizontal, Qt::DisplayRole).toString())
         + 20;
     m_table->setColumnHidden(CollectivesModel::GroupColumn, width() < kNarrow || width() - 40 - others - group < kCause);
+    // At last what is said elsewhere too: the cause on a row's tool tip, times a step, the tensor.
+    int left = width() - 40 - others;
+    if (!m_table->isColumnHidden(CollectivesModel::GroupColumn))
+        left -= m_table->columnWidth(CollectivesModel::GroupColumn);
+    const QString cause = m_model->headerData(CollectivesModel::CauseColumn, Qt::Horizontal, Qt::DisplayRole).toString();
+    const bool caused = left >= heading.horizontalAdvance(cause) + kHeadingPadding;
+    m_table->setColumnHidden(CollectivesModel::CauseColumn, !caused);
+    for (const int column : { CollectivesModel::CountColumn, CollectivesModel::TensorColumn }) {
+        m_table->setColumnHidden(column, left < 0);
+        if (left < 0)
+            left += m_table->columnWidth(column);
+    }
 }
 
 void CollectivesView::resizeEvent(QResizeEvent* event)

@@ -238,9 +238,7 @@ void CostView::showTotal()
                    .arg(secondsText(device.bubble), percentText(plan.seconds() > 0 ? device.bubble / plan.seconds() : 0));
     parts << sum;
     if (performance.tokensPerSecondPerDevice > 0)
-        parts << tr("%1 tokens/s a device")
-                     .arg(performance.tokensPerSecondPerDevice < 10 ? digitsText(performance.tokensPerSecondPerDevice)
-                                                                    : countText(qRound64(performance.tokensPerSecondPerDevice)));
+        parts << tr("%1 tok/s/device").arg(digitsText(performance.tokensPerSecondPerDevice));
     if (performance.mfu > 0)
         parts << tr("MFU %1").arg(percentText(performance.mfu));
     if (performance.recomputing > 1)
@@ -376,8 +374,8 @@ void CostView::selectionChanged()
 /// Numbers as wide as they are; the name and the bar share what is left, and where there is little the last columns go.
 void CostView::fitColumns()
 {
-    constexpr int kLeastName = 150;
-    constexpr int kLeastBar = 70;
+    const int leastName = static_cast<int>(150 * textScale(this));
+    const int leastBar = m_tree->header()->sectionSizeHint(ShareColumn);
     const bool kept = std::any_of(m_parts.begin(), m_parts.end(), [](const PartCost& part) { return part.kept > 0; });
     int others = 0;
     for (const int column : kMonoColumns) {
@@ -391,18 +389,18 @@ void CostView::fitColumns()
     const int room = std::min(m_tree->viewport()->width(),
                               m_tree->width() - 2 * m_tree->frameWidth() - m_tree->verticalScrollBar()->sizeHint().width());
     for (const int column : { MovedColumn, CollectivesColumn, KeptColumn, ComputeColumn })
-        if (room - others < kLeastName + kLeastBar && !m_tree->isColumnHidden(column)) {
+        if (room - others < leastName + leastBar && !m_tree->isColumnHidden(column)) {
             others -= m_tree->columnWidth(column);
             m_tree->setColumnHidden(column, true);
         }
-    const int left = std::max(room - others, kLeastBar);
+    const int left = std::max(room - others, leastBar);
     int name = 0; // whole names before long bars
     for (int i = 0; i < m_tree->topLevelItemCount(); ++i) {
         const QTreeWidgetItem* item = m_tree->topLevelItem(i);
         name = std::max(
-            name, QFontMetrics(item->font(NameColumn)).horizontalAdvance(item->text(NameColumn)) + m_tree->indentation() + 14);
+            name, QFontMetrics(item->font(NameColumn)).horizontalAdvance(item->text(NameColumn)) + m_tree->indentation() + 28);
     }
-    const int bar = std::clamp(std::min(left * 45 / 100, std::max(left - name, kLeastBar / 2)), kLeastBar / 2, 260);
+    const int bar = std::clamp(std::min(left * 45 / 100, left - name), leastBar, std::max(260, leastBar));
     m_tree->setColumnWidth(ShareColumn, bar);
     m_tree->setColumnWidth(NameColumn, left - bar);
 }

@@ -101,7 +101,7 @@ QString CutsModel::text(const CutRow& row, int column) const
     case DiffersColumn:
         return differsText(row, 4);
     case PaddingColumn:
-        return row.padding == kSaturated ? QStringLiteral("∞") : QString::number(row.padding);
+        return row.padding == kSaturated ? QStringLiteral("∞") : countText(row.padding);
     default:
         return {};
     }

@@ -10,6 +10,7 @@
 #include "widgets/edits/strategydraft.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/devicecolors.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -289,7 +290,7 @@ void CutsView::useRule(int row)
         const auto edit = draftEdit(*document(), { selection()->weight() }, draft, DraftScope::Row, 0);
         const QString text = tr("Cut %1 by the %2 rule").arg(shortName(weight->spec.name), qstr(cutRuleName(cut.rule)));
         const Status status = edit.ok() ? document()->edit(edit.value().design, text) : Status(edit.error());
-        refusal = status.ok() ? QString() : qstr(status.error().text());
+        refusal = status.ok() ? QString() : errorText(status.error());
     }
     m_message->setText(refusal);
     m_message->setVisible(!refusal.isEmpty());

@@ -2,6 +2,7 @@
 #include "widgets/document/ruletrace.h"
 
 #include "widgets/edits/ruleedits.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 
@@ -45,8 +46,7 @@ QString storyOf(const RuleUse& use, const LogicalRule& rule, const Mesh& mesh)
         parts << QObject::tr("no dim of this model is called %1").arg(qstr(rule.name));
     else
         parts << QObject::tr("decides %1 of %2 called %3")
-                     .arg(QString::number(use.decided), counted(use.dims, QObject::tr("dim"), QObject::tr("dims")),
-                          qstr(rule.name));
+                     .arg(countText(use.decided), counted(use.dims, QObject::tr("dim"), QObject::tr("dims")), qstr(rule.name));
     if (use.lost > 0)
         parts << QObject::tr("skipped on %1, where one of its axes is taken")
                      .arg(counted(use.lost, QObject::tr("dim"), QObject::tr("dims")));
@@ -158,7 +158,7 @@ WeightTrace traceOf(const Design& design, const WeightLayout& weight)
     Result<Resolution> resolved =
         weight.resolution ? Result<Resolution>(*weight.resolution) : resolveNames(names, design.rules.rules, weight.spec.name);
     if (!resolved.ok()) {
-        out.problem = qstr(resolved.error().text());
+        out.problem = errorText(resolved.error());
         return out;
     }
     const Resolution& resolution = resolved.value();

@@ -3,6 +3,7 @@
 
 #include "model/session/document.h"
 
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 
@@ -24,7 +25,7 @@ ShownSpec specIn(Notation notation, const Layout& layout, const Mesh& mesh, bool
     }
     out.text = verbatim(specText(layout, mesh, full));
     out.mark = writeLayout(Notation::Jax, layout, mesh).ok() ? QObject::tr(" (JAX)") : QObject::tr(" (no notation)");
-    out.reason = written.cancelled() ? QString() : qstr(written.error().text());
+    out.reason = written.cancelled() ? QString() : errorText(written.error());
     out.toolTip = QObject::tr("%1 cannot express this layout. %2").arg(qstr(notationTitle(notation)), out.reason);
     return out;
 }
@@ -44,7 +45,7 @@ void addCopyMenu(QMenu* menu, const Layout& layout, const Mesh& mesh)
         QAction* action = copies->addAction(qstr(notationTitle(notation)));
         action->setEnabled(written.ok());
         if (!written.ok()) {
-            action->setToolTip(written.cancelled() ? QString() : qstr(written.error().text()));
+            action->setToolTip(written.cancelled() ? QString() : errorText(written.error()));
             continue;
         }
         const QString text = verbatim(written.value());

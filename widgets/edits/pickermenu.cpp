@@ -2,6 +2,7 @@
 #include "widgets/edits/pickermenu.h"
 
 #include "model/session/document.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -76,34 +77,33 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
             tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch; supports pins") },
           { QStringLiteral("max-26.6"), tr("MAX 26.6 as it is released: its greedy picker") },
           { QStringLiteral("max-26.7"),
-            tr("MAX 26.7 as it is released: auto_reshard, which refuses what moves unless it is told") },
+            tr("MAX 26.7 as it is released: automatic resharding, which refuses what moves unless it is told") },
           { QStringLiteral("G1"), tr("MAX's documented greedy picker: gathers a table that is cut by vocabulary") },
           { QStringLiteral("G0"), tr("MAX's first greedy picker, which can be given a memory budget") },
-          { QStringLiteral("G2"), tr("MAX's auto_reshard: mesh axes in turn, only transitions that are allowed") },
-          { QStringLiteral("G3"), tr("MAX's auto_reshard with slices that cost a little") } },
+          { QStringLiteral("G2"), tr("MAX's automatic resharding: mesh axes in turn, only transitions that are allowed") },
+          { QStringLiteral("G3"), tr("MAX's automatic resharding with slices that cost a little") } },
         [](PickerOptions& options, const QString& name) {
             options.profile = profileFromName(name.toStdString()).value_or(PickerProfile::Shardboard);
         },
         tr("Picker %1"));
     m_modes = addChoices(
-        tr("When something moves (on_reshard)"),
+        tr("When something moves"),
         { { QStringLiteral("silent"), tr("The collectives are in their table, nothing else is reported") },
           { QStringLiteral("warn"), tr("A note among the findings for each activation that is moved") },
           { QStringLiteral("raise"), tr("An error among the findings for each, because MAX would refuse the model") } },
         [](PickerOptions& options, const QString& name) {
             options.onReshard = onReshardFromName(name.toStdString()).value_or(OnReshard::Silent);
         },
-        tr("On reshard %1"));
+        tr("When something moves: %1"));
     addTitle(menu, tr("Policy"));
     m_reduceScatter = addSwitch(
         tr("Partial values may become shards"), QStringLiteral("picker.reduceScatter"),
-        tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper; for greedy in shardboard, G0, G1 "
-           "and max-26.6"),
+        tr("Reduce-scatter instead of all-reduce where it is cheaper; for greedy in shardboard, G0, G1 and max-26.6"),
         [](PickerOptions& options, bool on) { options.allowPartialToSharded = on; }, tr("Allow partial values to become shards"),
         tr("Keep partial values whole"));
     m_allTransitions = addSwitch(
         tr("All transitions"), QStringLiteral("picker.allTransitions"),
-        tr("allowed_transitions: all instead of all but partial → shards; for greedy in G2, G3 and max-26.7"),
+        tr("All instead of all but partial → shards; for greedy in G2, G3 and max-26.7"),
         [](PickerOptions& options, bool on) { options.allowedTransitions = on ? TransitionSet::all() : TransitionSet::defaults(); },
         tr("Allow all transitions"), tr("Allow the default transitions"));
     addBudget();
@@ -189,7 +189,7 @@ void PickerMenu::edit(const PickerOptions& options, const QString& text)
         edited.picker = options;
         const Status status = m_document->edit(edited, text);
         if (!status.ok())
-            Q_EMIT refused(qstr(status.error().text()));
+            Q_EMIT refused(errorText(status.error()));
     }
     showState(); // also after a refusal: the menu shows what is, not what was tried
 }
@@ -255,7 +255,8 @@ void PickerButton::showState()
     if (isVisible())
         fitText();
     setAccessibleName(tr("Picker: %1").arg(text));
-    setToolTip(tr("How the collectives are chosen: picker, profile, on_reshard, and the policies of some profiles"));
+    setToolTip(
+        tr("How the collectives are chosen: picker, profile, what happens when data moves, and the policies of some profiles"));
 }
 
 int PickerButton::widthBesideText() const

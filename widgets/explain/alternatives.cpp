@@ -6,6 +6,7 @@
 #include "model/text/contains.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/jobs/background.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ void evaluateInto(Alternative& alternative, int weight, Notation notation)
 {
     const auto evaluation = evaluate(alternative.edit.design);
     if (!evaluation.ok()) {
-        alternative.refusal = evaluation.cancelled() ? QObject::tr("cancelled") : qstr(evaluation.error().text());
+        alternative.refusal = evaluation.cancelled() ? QObject::tr("cancelled") : errorText(evaluation.error());
         return;
     }
     const Evaluation& result = *evaluation.value();

@@ -10,6 +10,7 @@
 #include "widgets/jobs/background.h"
 #include "widgets/jobs/latestjob.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -412,7 +413,7 @@ void ExplainView::follow(const CauseLink& link)
 void ExplainView::apply(const Repair& repair)
 {
     const Status status = applyRepair(*document(), repair);
-    m_refusal = status.ok() ? QString() : qstr(status.error().text());
+    m_refusal = status.ok() ? QString() : errorText(status.error());
     if (!status.ok())
         build(false);
 }

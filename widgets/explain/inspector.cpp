@@ -11,6 +11,7 @@
 #include "widgets/explain/rowsmodel.h"
 #include "widgets/jobs/background.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
@@ -423,8 +424,7 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
     page.fact(tr("large side S"), tr("%1 a device").arg(bytesText(collective.bytes)), exactBytesText(collective.bytes));
     const auto hardware = hardwareOf(document()->design());
     if (hardware.ok() && collective.bytes > 0)
-        page.fact(tr("link"),
-                  tr("%1 GB/s").arg(digitsText(linkOf(collective.axes, plan.mesh, hardware.value()).bytesPerSecond / 1e9)));
+        page.fact(tr("link"), rateText(linkOf(collective.axes, plan.mesh, hardware.value()).bytesPerSecond));
     const double total = collective.seconds * static_cast<double>(collective.count);
     page.fact(tr("predicted"),
               QStringLiteral("%1 × %2 = %3").arg(secondsText(collective.seconds)).arg(collective.count).arg(secondsText(total)));
@@ -565,7 +565,7 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
             button, &QPushButton::clicked, this,
             [this, repair = *edit] {
                 const Status status = applyRepair(*document(), repair);
-                m_refusal = status.ok() ? QString() : qstr(status.error().text());
+                m_refusal = status.ok() ? QString() : errorText(status.error());
                 if (!status.ok())
                     later();
             },
@@ -586,8 +586,8 @@ void InspectorPanel::findings(InspectorPage& page, const std::vector<std::string
             page.section(wheres.empty() ? tr("Findings") : tr("Finding"));
         first = false;
         const QString detail = finding.fix || finding.repair.empty()
-            ? qstr(finding.message)
-            : qstr(finding.message) + QStringLiteral(" — ") + qstr(finding.repair);
+            ? toldText(finding.message)
+            : toldText(finding.message) + QStringLiteral(" — ") + toldText(finding.repair);
         Card* card =
             page.card(wheres.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
                       finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(), detail, lookOf(finding.severity));
@@ -654,7 +654,7 @@ void InspectorPanel::addRepair(Card& card, const Repair& repair, const QString& 
         if (seen.lock() != document()->evaluation())
             return;
         const Status status = applyRepair(*document(), repair);
-        m_refusal = status.ok() ? QString() : qstr(status.error().text());
+        m_refusal = status.ok() ? QString() : errorText(status.error());
         if (!status.ok())
             later();
     };
@@ -664,7 +664,7 @@ void InspectorPanel::addRepair(Card& card, const Repair& repair, const QString& 
 void InspectorPanel::apply(const Design& design, const QString& text)
 {
     const Status status = document()->edit(design, text);
-    m_refusal = status.ok() ? QString() : qstr(status.error().text());
+    m_refusal = status.ok() ? QString() : errorText(status.error());
     if (!status.ok())
         later();
 }

@@ -7,6 +7,7 @@
 #include "widgets/edits/repairs.h"
 #include "widgets/explain/rowsmodel.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -136,7 +137,7 @@ void PinsView::refresh()
         QString state;
         for (const DesignFinding& finding : evaluation->findings)
             if ((finding.kind == "dead-pin" || finding.kind == "pin-unmet") && finding.where == where) {
-                const QString message = qstr(finding.message);
+                const QString message = toldText(finding.message);
                 state = message.mid(message.indexOf(QLatin1Char(' '), 4) + 1); // without `pin 3`, and who set it
                 if (const QString of = tr("of %1 ").arg(qstr(pin.source)); state.startsWith(of))
                     state.remove(0, of.size());
@@ -197,7 +198,7 @@ void PinsView::removeSelected()
                                              : "Remove " + std::to_string(repair.changes.size()) + " pins";
     const Status status = applyRepair(*document(), repair);
     if (!status.ok()) {
-        m_message->setText(qstr(status.error().text()));
+        m_message->setText(errorText(status.error()));
         m_message->show();
     }
 }
@@ -213,7 +214,7 @@ void PinsView::add()
     else
         status = applyRepair(*document(), { "Pin " + pinText(pin.value()), { SetPin { pin.value() } } });
     if (!status.ok()) {
-        m_message->setText(qstr(status.error().text()));
+        m_message->setText(errorText(status.error()));
         m_message->show();
         return;
     }

@@ -5,6 +5,7 @@
 #include "widgets/edits/repairs.h"
 #include "widgets/jobs/longwork.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -35,7 +36,7 @@ constexpr int kWeightRole = Qt::UserRole + 2; ///< that it is about, -1: about s
 QString gibText(std::int64_t bytes)
 {
     const double gib = static_cast<double>(bytes) / (1 << 30);
-    return gib < 0.001 ? QStringLiteral("< 0.001") : QString::number(gib, 'f', gib < 10 ? 3 : 1);
+    return gib < 0.001 ? QStringLiteral("< 0.001") : digitsText(gib);
 }
 
 QColor colorOf(Severity severity, const Theme& theme)
@@ -134,20 +135,20 @@ void FindingsView::addRow(const DesignFinding& finding, int index)
     auto* item = new QTreeWidgetItem(m_list);
     const QString where = shortName(finding.where);
     item->setData(NoteColumn, NoteDelegate::TitleRole, where + QStringLiteral(" · ") + kindText(finding.kind));
-    item->setData(NoteColumn, NoteDelegate::TextRole, qstr(finding.message));
+    item->setData(NoteColumn, NoteDelegate::TextRole, toldText(finding.message));
     item->setData(NoteColumn, NoteDelegate::TitleColorRole, colorOf(finding.severity, theme));
     item->setData(NoteColumn, kIndexRole, index);
     item->setData(NoteColumn, Qt::AccessibleTextRole,
-                  tr("%1, %2: %3").arg(qstr(severityName(finding.severity)), where, qstr(finding.message)));
+                  tr("%1, %2: %3").arg(qstr(severityName(finding.severity)), where, toldText(finding.message)));
     if (finding.costBytes > 0) {
         item->setText(CostColumn, gibText(finding.costBytes));
         item->setFont(CostColumn, monoFont(this, -0.5));
         item->setTextAlignment(CostColumn, Qt::AlignRight | Qt::AlignVCenter);
     }
     QString tip = tr("%1 about %2").arg(qstr(severityName(finding.severity)), qstr(finding.where)) + QLatin1Char('\n')
-        + qstr(finding.message);
+        + toldText(finding.message);
     if (!finding.repair.empty())
-        tip += QLatin1Char('\n') + tr("Repair: %1").arg(qstr(finding.repair));
+        tip += QLatin1Char('\n') + tr("Repair: %1").arg(toldText(finding.repair));
     if (finding.costBytes > 0)
         tip += QLatin1Char('\n')
             + (costKind(finding.kind) == CostKind::Moved ? tr("moves %1 per device in a step")
@@ -395,7 +396,7 @@ void FindingsView::repairAll()
 
 void FindingsView::tell(const Status& status)
 {
-    m_refusal->setText(status.ok() ? QString() : qstr(status.error().text()));
+    m_refusal->setText(status.ok() ? QString() : errorText(status.error()));
     m_refusal->setVisible(!status.ok());
     setTextColor(m_refusal, Theme::of(this).error);
 }

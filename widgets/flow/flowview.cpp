@@ -12,6 +12,7 @@
 #include "widgets/document/shownspec.h"
 #include "widgets/document/steptexts.h"
 #include "widgets/flow/flowcanvas.h"
+#include "widgets/flow/flowlayout.h"
 #include "widgets/flow/flowlegend.h"
 #include "widgets/flow/flowtransport.h"
 #include "widgets/look/format.h"
@@ -111,10 +112,11 @@ void FlowView::refresh()
 {
     const auto evaluation = document()->evaluation();
     const bool shown = evaluation && !evaluation->plan.segments.empty();
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_canvas, m_foot, m_transport, m_phase, m_choice, m_thickness })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_canvas, m_phase, m_choice, m_thickness })
         widget->setVisible(shown);
     m_findRoom->setWanted(shown);
     m_empty->setVisible(!shown);
+    giveWay();
     for (QWidget* label : std::initializer_list<QWidget*> { m_empty, m_residual })
         setTextColor(label, Theme::of(this).quiet);
     m_residual->setFont(uiFont(this, -1.5));
@@ -149,6 +151,27 @@ void FlowView::refresh()
     if (!segment.valid())
         segment = m_segment < segments.size() ? m_segment : largest;
     showSegment(segment);
+}
+
+/// A row of operations has its room first: in a low view the legend goes, then the transport, whose keys the canvas takes.
+void FlowView::giveWay()
+{
+    constexpr int kBesideRow = 16;
+    const bool shown = !m_canvas->isHidden();
+    int left = height() - m_header->sizeHint().height() - static_cast<int>((kFlowBoxHeight + kBesideRow) * textScale(this));
+    const auto show = [&](QWidget* widget) {
+        const int needed = widget->sizeHint().height();
+        widget->setVisible(shown && left >= needed);
+        left -= needed;
+    };
+    show(m_transport);
+    show(m_foot);
+}
+
+void FlowView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    giveWay();
 }
 
 void FlowView::showSegment(PlannedSegmentId plannedSegment)

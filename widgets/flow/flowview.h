@@ -45,8 +45,10 @@ protected:
     void selectionChanged() override;
     void weightHoverChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void giveWay();
     PlannedSegmentId segmentOfSelection() const;
     void revealSelection();
     void fillSegments();
@@ -66,7 +68,7 @@ private:
     ChoiceBox* m_thickness; ///< of the lines: bytes or time
     FlowCanvas* m_canvas;
     PlanPlayer* m_player;
-    QWidget* m_foot; ///< the residual stream and the legend
+    QWidget* m_foot; ///< the residual stream and the legend; gives way in a low view
     ElidedLabel* m_residual;
     Legend* m_legend;
     FlowTransport* m_transport;

@@ -9,6 +9,7 @@
 #include "model/io/file/textfile.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 
@@ -43,11 +44,15 @@ QString shapeOf(const Hardware& hardware)
 }
 
 /// What a check says, beside the field of `key`: it names another field where the refusal is about that.
-QString refusalText(const Error& error, const QString& key)
+QString refusalText(const Error& error, const Hardware& hardware, const QString& key)
 {
     const QString place = qstr(error.where).mid(1); // after the colon
-    const QString text = qstr(error.what) + QStringLiteral("; ") + qstr(error.fix);
-    return place == key || place.isEmpty() ? text : place + QLatin1Char(' ') + text;
+    if (place != key)
+        for (const HardwareSection& section : hardwareSections(hardware))
+            for (const HardwareField& field : section.fields)
+                if (field.key == place)
+                    return QObject::tr("%1, %2: %3").arg(section.title, field.label, problemText(error));
+    return problemText(error);
 }
 
 } // namespace
@@ -103,9 +108,10 @@ QSize HardwareView::sizeHint() const { return { 340, 500 }; }
 void HardwareView::refresh()
 {
     const bool open = document()->hasDesign();
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_preset, m_open, m_save, m_back, m_source, m_body })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_preset, m_open, m_save, m_back, m_body })
         widget->setVisible(open);
     m_empty->setVisible(!open);
+    showSource();
     if (!open)
         return;
     const auto hardware = hardwareOf(document()->design());
@@ -151,13 +157,26 @@ void HardwareView::refresh()
     }
 }
 
+/// In little height the fields come first; where the numbers come from is said at the preset, too.
+void HardwareView::showSource()
+{
+    constexpr int kLow = 400;
+    m_source->setVisible(!m_body->isHidden() && height() >= static_cast<int>(kLow * textScale(this)));
+}
+
+void HardwareView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    showSource();
+}
+
 /// Reads a field into `edited` and says what is wrong with it beside it.
 bool HardwareView::check(const Row& row, Hardware& edited)
 {
     QString error = row.field.apply(edited, row.text());
     if (error.isEmpty())
         if (const Status status = checkHardware(edited, {}); !status.ok())
-            error = refusalText(status.error(), row.field.key);
+            error = refusalText(status.error(), edited, row.field.key);
     showError(row, error);
     return error.isEmpty();
 }
@@ -186,7 +205,7 @@ void HardwareView::commit(std::size_t index)
     const QString name = row.field.label.trimmed();
     const Status status = editHardware(std::move(edited), tr("Hardware: %1 %2 %3").arg(name, words, row.field.unit).simplified());
     if (!status.ok())
-        showError(m_rows[index], qstr(status.error().text()));
+        showError(m_rows[index], errorText(status.error()));
 }
 
 /// As one step, under a name of its own unless it is a preset again.
@@ -220,7 +239,7 @@ void HardwareView::addLevel()
     if (status.ok())
         status = editHardware(std::move(edited), tr("Hardware: add a level"));
     if (!status.ok())
-        showLevelError(status.error());
+        showLevelError(status.error(), hardware.value());
 }
 
 void HardwareView::removeLevel(std::size_t level)
@@ -237,12 +256,12 @@ void HardwareView::removeLevel(std::size_t level)
     if (status.ok())
         status = editHardware(std::move(edited), tr("Hardware: remove level %1").arg(level + 1));
     if (!status.ok())
-        showLevelError(status.error());
+        showLevelError(status.error(), hardware.value());
 }
 
-void HardwareView::showLevelError(const Error& error)
+void HardwareView::showLevelError(const Error& error, const Hardware& hardware)
 {
-    m_levelError->setText(refusalText(error, {}));
+    m_levelError->setText(refusalText(error, hardware, {}));
     setTextColor(m_levelError, Theme::of(this).error);
     m_levelError->show();
 }
@@ -307,7 +326,7 @@ void HardwareView::choosePreset()
     setHardware(design, preset.value());
     const Status status = document()->edit(design, tr("Hardware %1").arg(qstr(preset.value().id)), Misfits::Replicate);
     if (!status.ok())
-        Q_EMIT refused(qstr(status.error().text()));
+        Q_EMIT refused(errorText(status.error()));
 }
 
 void HardwareView::backToPreset()
@@ -319,7 +338,7 @@ void HardwareView::backToPreset()
     setHardware(design, preset.value());
     const Status status = document()->edit(design, tr("Back to hardware %1").arg(qstr(preset.value().id)), Misfits::Replicate);
     if (!status.ok())
-        Q_EMIT refused(qstr(status.error().text()));
+        Q_EMIT refused(errorText(status.error()));
 }
 
 Status HardwareView::open(const QString& path)

@@ -44,6 +44,7 @@ Q_SIGNALS:
     void saveWanted();
 
 protected:
+    void resizeEvent(QResizeEvent* event) override;
     void refresh() override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -68,6 +69,7 @@ private:
     void addFlags(QGridLayout* grid, int at, Row& row);
     void addAdder();
     QLabel* newError(QWidget* parent);
+    void showSource();
     void choosePreset();
     void backToPreset();
     void addLevel();
@@ -78,7 +80,7 @@ private:
     void step(std::size_t index, double factor);
     bool keyPressed(const QObject* watched, int key);
     void showError(const Row& row, const QString& text);
-    void showLevelError(const Error& error);
+    void showLevelError(const Error& error, const Hardware& hardware);
     const Row* rowOf(const QString& key) const;
 
     std::vector<Row> m_rows;

@@ -23,8 +23,7 @@ void HardwareView::buildLayout()
 {
     nameWidget(m_preset, "hardwarePreset", tr("Hardware preset"));
     nameWidget(m_open, "hardwareOpen", {}, tr("Hardware from a file"));
-    nameWidget(m_save, "hardwareSave", {},
-               tr("Writes the hardware to a file, to be used by other designs and shardctl --hardware"));
+    nameWidget(m_save, "hardwareSave", {}, tr("Writes the hardware to a file, to be used by other designs and by shardctl"));
     nameWidget(m_back, "hardwareBack", {}, tr("Discards all edited values"));
     m_source->setObjectName(QStringLiteral("hardwareSource"));
     m_empty->setObjectName(QStringLiteral("hardwareEmpty"));
@@ -36,11 +35,14 @@ void HardwareView::buildLayout()
     buttons->setSpacing(8);
     buttons->addWidget(m_open);
     buttons->addWidget(m_save);
-    buttons->addWidget(m_back);
     buttons->addStretch(1);
+    auto* back = new QHBoxLayout; // a line of its own: three buttons are wider than the panel
+    back->addWidget(m_back);
+    back->addStretch(1);
     auto* top = boxLayout<QVBoxLayout>({ kPanelMargin, 8, kPanelMargin, 8 }, 8);
     top->addWidget(m_preset);
     top->addLayout(buttons);
+    top->addLayout(back);
     top->addWidget(m_source);
     m_column->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
     m_column->setSpacing(2);
@@ -93,6 +95,7 @@ void HardwareView::addSection(const HardwareSection& section, int level, bool re
     line->setContentsMargins(0, 8, 0, 0);
     auto* title = new QLabel(section.title, top);
     title->setFont(uiFont(this, 0, true));
+    title->setWordWrap(true);
     title->setObjectName(QStringLiteral("hardwareTitle"));
     line->addWidget(title, 1);
     if (level >= 0 && removable) {
@@ -137,6 +140,7 @@ void HardwareView::addRow(QGridLayout* grid, const HardwareSection& section, con
     const int at = grid->rowCount();
     QWidget* box = grid->parentWidget();
     auto* label = new QLabel(field.label, box);
+    label->setWordWrap(field.kind != HardwareField::Kind::Text); // before a field or its unit is cut off
     Row row { field, nullptr, nullptr, {}, newError(box) };
     if (field.kind != HardwareField::Kind::Text)
         grid->addWidget(label, at, 0);
@@ -154,13 +158,12 @@ void HardwareView::addRow(QGridLayout* grid, const HardwareSection& section, con
         grid->addLayout(line, at, 0, 1, 3);
     }
     const QString name = section.title + QStringLiteral(", ") + field.label.trimmed();
-    const QString toolTip = field.toolTip.isEmpty() ? field.key : field.toolTip + QLatin1Char('\n') + field.key;
     std::vector<QWidget*> inputs(row.flags.begin(), row.flags.end());
     for (QWidget* input : std::initializer_list<QWidget*> { row.edit, row.choice })
         if (input)
             inputs.push_back(input);
     for (QWidget* input : inputs) {
-        input->setToolTip(toolTip);
+        input->setToolTip(field.toolTip);
         input->installEventFilter(this);
     }
     if (row.flags.empty()) {
@@ -182,6 +185,7 @@ void HardwareView::addEdit(QGridLayout* grid, int at, Row& row)
     row.edit = new QLineEdit(grid->parentWidget());
     if (row.field.kind == HardwareField::Kind::Number) {
         row.edit->setAlignment(Qt::AlignRight);
+        row.edit->setMaximumWidth(fontMetrics().horizontalAdvance(QStringLiteral("000000000000")) + 20);
         if (row.field.optional)
             row.edit->setPlaceholderText(QStringLiteral("–"));
         auto* unit = new QLabel(row.field.unit, grid->parentWidget());

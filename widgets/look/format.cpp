@@ -1,74 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/look/format.h"
 
+#include "model/text/figures.h"
 #include "widgets/look/plaintext.h"
 
 #include <QObject>
 #include <QStringList>
 
-#include <array>
 #include <cmath>
 
 namespace shardboard {
 
 QString qstr(const std::string& text) { return shownText(text); }
 
-QString digitsText(double value)
-{
-    if (!std::isfinite(value))
-        return value != value ? QStringLiteral("?") : QStringLiteral("∞");
-    if (value == 0)
-        return QStringLiteral("0");
-    const double size = std::abs(value);
-    int decimals = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
-    // 9.996 rounds to 10.00: take the decimals of what is shown.
-    const double shown = std::round(size * std::pow(10.0, decimals)) / std::pow(10.0, decimals);
-    decimals = shown >= 100 ? 0 : shown >= 10 ? 1 : shown >= 1 ? 2 : 3;
-    QString text = QString::number(value, 'f', decimals);
-    if (text.contains(QLatin1Char('.'))) {
-        while (text.endsWith(QLatin1Char('0')))
-            text.chop(1);
-        if (text.endsWith(QLatin1Char('.')))
-            text.chop(1);
-    }
-    return text;
-}
+QString digitsText(double value) { return verbatim(figures::digits(value)); }
 
-QString bytesText(std::int64_t bytes)
-{
-    static const std::array<const char*, 7> units { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-    double value = static_cast<double>(bytes);
-    std::size_t unit = 0;
-    // 999.5 and more would be shown with four digits, so it goes to the next unit early: 0.98 GiB, not 1000 MiB.
-    while (std::abs(value) >= 999.5 && unit + 1 < units.size()) {
-        value /= 1024;
-        ++unit;
-    }
-    return digitsText(value) + QLatin1Char(' ') + QLatin1String(units[unit]);
-}
+QString exactText(double value) { return verbatim(figures::exact(value)); }
 
-QString secondsText(double seconds)
-{
-    static const std::array<const char*, 4> units { "s", "ms", "µs", "ns" };
-    if (seconds == 0)
-        return QStringLiteral("0 s");
-    std::size_t unit = 0;
-    double value = seconds;
-    while (std::abs(value) < 0.9995 && unit + 1 < units.size()) {
-        value *= 1000;
-        ++unit;
-    }
-    return digitsText(value) + QLatin1Char(' ') + QString::fromUtf8(units[unit]);
-}
+QString bytesText(std::int64_t bytes) { return verbatim(figures::bytes(bytes)); }
 
-QString countText(std::int64_t count)
-{
-    QString text = QString::number(count);
-    const qsizetype first = count < 0 ? 1 : 0;
-    for (qsizetype at = text.size() - 3; at > first; at -= 3)
-        text.insert(at, QChar(0x202F));
-    return text;
-}
+QString secondsText(double seconds) { return verbatim(figures::seconds(seconds)); }
+
+QString rateText(double bytesPerSecond) { return verbatim(figures::bytesPerSecond(bytesPerSecond)); }
+
+QString countText(std::int64_t count) { return verbatim(figures::count(count)); }
 
 QString counted(std::int64_t count, const QString& singular, const QString& plural)
 {

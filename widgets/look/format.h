@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and names as people read them: three significant digits, binary units for memory, seconds with a unit.
+// Numbers and names as people read them; numbers as model/text/figures.h makes them.
 #pragma once
 
 #include "model/core/cutcomparison.h"
@@ -19,13 +19,17 @@ QString qstr(const std::string& text);
 /// The same as it is, for what is edited, copied or compared and never only shown.
 inline QString verbatim(const std::string& text) { return QString::fromStdString(text); }
 
-/// Three significant digits without a needless fraction: 131, 43.1, 0.36, 8.
+/// Three significant digits without a needless fraction: 26,516, 131, 43.1, 0.36, 8.
 QString digitsText(double value);
+/// Behind a rounded one, for tool tips: 26,515.8255.
+QString exactText(double value);
 /// `8 MiB`, `43.1 GiB`; exact below 1 KiB.
 QString bytesText(std::int64_t bytes);
 /// `131 ms`, `5.5 µs`, `1.2 s`: one to three digits before the point; `0 s`.
 QString secondsText(double seconds);
-/// `8 030 261 248`, grouped by narrow spaces.
+/// `370 GB/s`.
+QString rateText(double bytesPerSecond);
+/// `8,030,261,248`.
 QString countText(std::int64_t count);
 /// `1 device`, `8 devices`.
 QString counted(std::int64_t count, const QString& singular, const QString& plural);
@@ -43,7 +47,7 @@ QString stepDeltaText(double now, double then);
 QString bytesDeltaText(std::int64_t now, std::int64_t then);
 /// `1024 × 4`, `3 × 2, 2 × 2`: sizes of parts in order, equal neighbours counted; cut short after `most` runs.
 QString sizesText(const std::vector<SizeRun>& runs, std::size_t most = 8);
-/// Exact value behind a rounded one, for tool tips: `8 388 608 bytes`.
+/// Exact value behind a rounded one, for tool tips: `8,388,608 bytes`.
 QString exactBytesText(std::int64_t bytes);
 
 } // namespace shardboard

@@ -3,6 +3,7 @@
 
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -153,7 +154,7 @@ void FitList::addOption(const FitOption& option)
         const auto apply = [this, design, what] {
             const Status status = document()->edit(design, what.left(1).toUpper() + what.mid(1), Misfits::Replicate);
             if (!status.ok())
-                Q_EMIT refused(qstr(status.error().text()));
+                Q_EMIT refused(errorText(status.error()));
         };
         QMetaObject::invokeMethod(this, apply, Qt::QueuedConnection);
     });

@@ -25,7 +25,7 @@ void paintColor(QPainter& painter, const QRect& rect, const PartColors& parts, s
 
 LegendEntry allEntry(const DeviceColors& colors)
 {
-    const QString count = QString::number(colors.count());
+    const QString count = countText(colors.count());
     const QString text = colors.byShard() ? QObject::tr("%1 shards, dark to light").arg(count)
                                           : QObject::tr("positions on %1, dark to light").arg(qstr(colors.axisName()));
     return { QStringLiteral("all"), text,

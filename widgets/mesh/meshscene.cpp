@@ -80,7 +80,7 @@ QString MeshScene::groupText(const std::vector<int>& axes) const
     const std::int64_t size = mesh.groupSize(axes);
     QString out = tr("device group of %1 · %2 devices").arg(axesText(mesh, axes)).arg(size);
     if (size > 1 && hardware.memoryBytes() > 0)
-        out += tr(" · %1 GB/s").arg(digitsText(linkOf(axes, mesh, hardware).bytesPerSecond / 1e9));
+        out += QStringLiteral(" · ") + rateText(linkOf(axes, mesh, hardware).bytesPerSecond);
     return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/mesh/meshview.h"
 #include "widgets/controls/viewheader.h"
+#include "widgets/look/errortext.h"
 
 #include "widgets/canvas/navigation.h"
 #include "widgets/controls/contextmenu.h"
@@ -216,7 +217,7 @@ void MeshView::fillMenu(QMenu* menu, std::int64_t device)
         const Status status = edited.ok() ? document()->check(edited.value()) : Status(edited.error());
         action->setEnabled(status.ok() && !(edited.value() == design));
         if (!status.ok())
-            action->setToolTip(qstr(status.error().text()));
+            action->setToolTip(errorText(status.error()));
         else if (edited.value() == design)
             action->setToolTip(tr("It already is"));
         else

@@ -27,7 +27,7 @@ constexpr double kPicture = 92;
 
 QString rateText(const LinkSpec& link)
 {
-    const QString rate = QObject::tr("%1 GB/s").arg(digitsText(link.bytesPerSecond / 1e9));
+    const QString rate = shardboard::rateText(link.bytesPerSecond);
     return link.shared ? QObject::tr("%1 together").arg(rate) : rate;
 }
 

@@ -112,9 +112,9 @@ QString RuleModel::text(int row, int column) const
         return axes.empty() ? tr("replicated") : shownText(axesToText(axes));
     }
     case DecidesColumn:
-        return rule.shadowedBy >= 0 ? tr("never") : rule.dims == 0 ? QStringLiteral("–") : QString::number(rule.decided);
+        return rule.shadowedBy >= 0 ? tr("never") : rule.dims == 0 ? QStringLiteral("–") : countText(rule.decided);
     case LostColumn:
-        return rule.lost > 0 ? QString::number(rule.lost) : QString();
+        return rule.lost > 0 ? countText(rule.lost) : QString();
     default:
         return {};
     }

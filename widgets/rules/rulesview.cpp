@@ -3,6 +3,7 @@
 
 #include "model/io/maxtext/rulefile.h"
 #include "model/io/maxtext/rulefilewriter.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/rules/rulemodel.h"
@@ -115,7 +116,7 @@ RulesView::RulesView(Document* document, QWidget* parent)
         edited.strategies.clear();
         const Status status = this->document()->edit(edited, tr("Let the rules decide"), Misfits::Replicate);
         if (!status.ok())
-            showMessage(qstr(status.error().text()), true);
+            showMessage(errorText(status.error()), true);
     });
     start();
 }
@@ -293,7 +294,7 @@ bool RulesView::apply(const RuleEdit& edit)
 {
     const Status status = document()->edit(edit.design, edit.text);
     if (!status.ok()) {
-        showMessage(qstr(status.error().text()), true);
+        showMessage(errorText(status.error()), true);
         return false;
     }
     selectRows(edit.rows);
@@ -392,14 +393,14 @@ void RulesView::useMesh(const QString& text)
 {
     const auto mesh = Mesh::parse(text.toStdString(), "mesh");
     if (!mesh.ok()) {
-        m_offer->refuse(qstr(mesh.error().text()));
+        m_offer->refuse(errorText(mesh.error()));
         return;
     }
     Design edited = document()->design();
     edited.mesh = mesh.value();
     const Status status = document()->edit(edited, tr("Use mesh %1").arg(qstr(mesh.value().text())), Misfits::Replicate);
     if (!status.ok())
-        m_offer->refuse(qstr(status.error().text()));
+        m_offer->refuse(errorText(status.error()));
     else
         m_offer->hide();
 }

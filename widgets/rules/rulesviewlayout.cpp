@@ -2,6 +2,7 @@
 // What the rules view is made of; what it does is in rulesview.cpp.
 #include "widgets/document/documentview.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
@@ -99,7 +100,7 @@ void RulesView::buildMenu()
         connect(action, &QAction::triggered, this, [this, name] {
             const Status status = takePreset(name);
             if (!status.ok())
-                Q_EMIT failed(qstr(status.error().text()));
+                Q_EMIT failed(errorText(status.error()));
         });
     }
     m_menu->addSeparator();

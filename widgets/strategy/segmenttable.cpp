@@ -46,14 +46,14 @@ QString segmentSumText(const std::vector<StrategySegment>& segments, std::int64_
 {
     const std::int64_t sum = sumOf(segments);
     if (dimSize < 0)
-        return QObject::tr("%1 in all").arg(sum);
-    QString text = QObject::tr("%1 of %2").arg(sum).arg(dimSize);
+        return QObject::tr("%1 in all").arg(countText(sum));
+    QString text = QObject::tr("%1 of %2").arg(countText(sum), countText(dimSize));
     if (sum == dimSize * 2 && sum != dimSize)
         text += QObject::tr(", two packed in one");
     else if (sum < dimSize)
-        text += QObject::tr(": %1 missing").arg(dimSize - sum);
+        text += QObject::tr(": %1 missing").arg(countText(dimSize - sum));
     else if (sum > dimSize)
-        text += QObject::tr(": %1 too many").arg(sum - dimSize);
+        text += QObject::tr(": %1 too many").arg(countText(sum - dimSize));
     return text;
 }
 

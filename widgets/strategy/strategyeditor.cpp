@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/strategy/strategyeditor.h"
 #include "widgets/controls/viewheader.h"
+#include "widgets/look/errortext.h"
 
 #include "model/design/deviceweights.h"
 #include "model/design/evaluate/evaluate.h"
@@ -272,7 +273,7 @@ void StrategyEditor::evaluateDraft()
             readAs = tr("read as %1").arg(qstr(then.value().strategy.spec));
     } else {
         m_preview->clearWeight();
-        refusal = qstr(then.error().text());
+        refusal = errorText(then.error());
     }
     m_form->showSpecState(!refusal.isEmpty(), readAs);
     const bool changed = m_draft.stored() != m_base.stored() || m_draft.cut != m_base.cut || scope() != DraftScope::Row;
@@ -285,7 +286,7 @@ void StrategyEditor::evaluateDraft()
     const auto edit = draftEdit(*document(), m_weights, m_draft, scope(), m_layer->value());
     if (!edit.ok()) {
         m_apply->setEnabled(false);
-        m_preview->showRefusal(qstr(edit.error().text()));
+        m_preview->showRefusal(errorText(edit.error()));
         return;
     }
     const bool planned = document()->design().model.hasGraph();
@@ -306,7 +307,7 @@ void StrategyEditor::showAnswer(const Result<std::shared_ptr<const Evaluation>>&
     if (!canEdit())
         return;
     if (!answer.ok()) {
-        m_preview->showRefusal(answer.cancelled() ? tr("cancelled") : qstr(answer.error().text()));
+        m_preview->showRefusal(answer.cancelled() ? tr("cancelled") : errorText(answer.error()));
         m_apply->setEnabled(false);
         return;
     }
@@ -348,7 +349,7 @@ void StrategyEditor::apply()
             m_form->focusKind();
         return;
     }
-    m_preview->showRefusal(qstr(status.error().text()));
+    m_preview->showRefusal(errorText(status.error()));
     m_apply->setEnabled(false);
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/strategy/strategylist.h"
 
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/elidingheader.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QTreeWidget>
 
 #include <vector>
@@ -24,7 +25,7 @@ enum StrategyColumn { NumberColumn, NamesColumn, SaysColumn, CountColumn, Column
 
 StrategyList::StrategyList(Document* document, QWidget* parent)
     : DocumentView(document, parent)
-    , m_title(new QLabel(this))
+    , m_title(new WrappedLabel({}, this))
     , m_list(new QTreeWidget(this))
 {
     nameView("strategyListView", tr("Strategies"));
@@ -32,6 +33,9 @@ StrategyList::StrategyList(Document* document, QWidget* parent)
     m_title->setObjectName(QStringLiteral("strategyListTitle"));
     m_title->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     m_list->setRootIsDecorated(false);
+    m_list->setHeader(new ElidingHeader(Qt::Horizontal, m_list));
+    m_list->header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    m_list->header()->setSectionsClickable(false);
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels({ QString(), tr("names"), tr("says"), tr("weights") });
     m_list->headerItem()->setTextAlignment(CountColumn, Qt::AlignRight | Qt::AlignVCenter);
@@ -61,7 +65,7 @@ void StrategyList::refresh()
     setTextColor(m_title, theme.quiet);
     const auto evaluation = document()->evaluation();
     if (!evaluation) {
-        m_title->setText(tr("No design is open."));
+        m_title->setFullText(tr("No design is open."));
         return;
     }
     const auto& entries = document()->design().strategies;
@@ -69,20 +73,24 @@ void StrategyList::refresh()
     for (const WeightLayout& weight : evaluation->weights)
         if (weight.entry >= 0 && weight.entry < static_cast<int>(entries.size()))
             ++decided[static_cast<std::size_t>(weight.entry)];
-    m_title->setText(entries.empty() ? tr("No strategy: rules, or nothing, decide.")
-                                     : tr("Strategies · the first that names a weight decides"));
+    m_title->setFullText(entries.empty() ? tr("No strategy: rules, or nothing, decide.")
+                                         : tr("Strategies · the first that names a weight decides"));
+    const int numberWidth = QFontMetrics(uiFont(this)).horizontalAdvance(countText(static_cast<std::int64_t>(entries.size()))) + 24;
     for (std::size_t i = entries.size(); i-- > 0;) {
         auto* item = new QTreeWidgetItem(m_list);
         item->setData(NumberColumn, Qt::UserRole, static_cast<int>(i));
         item->setText(NumberColumn, QString::number(i + 1));
         item->setText(NamesColumn, qstr(entries[i].match));
         item->setText(SaysColumn, qstr(entries[i].strategy.text()));
-        item->setText(CountColumn, QString::number(decided[i]));
+        item->setText(CountColumn, countText(decided[i]));
         item->setTextAlignment(CountColumn, Qt::AlignRight | Qt::AlignVCenter);
         item->setForeground(NumberColumn, theme.quiet);
-        item->setSizeHint(NumberColumn, { 20, rowHeight(this) });
+        item->setSizeHint(NumberColumn, { numberWidth, rowHeight(this) });
         for (int column = 0; column < ColumnCount; ++column)
-            item->setToolTip(column, item->text(NamesColumn) + QLatin1Char('\n') + item->text(SaysColumn));
+            item->setToolTip(
+                column,
+                tr("%1\n%2\ndecides %3")
+                    .arg(item->text(NamesColumn), item->text(SaysColumn), counted(decided[i], tr("weight"), tr("weights"))));
     }
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionResizeMode(NamesColumn, QHeaderView::Stretch);
@@ -111,6 +119,14 @@ void StrategyList::remove(int entry)
     const QString match = qstr(edited.strategies[static_cast<std::size_t>(entry)].match);
     edited.strategies.erase(edited.strategies.begin() + entry);
     (void)document()->edit(edited, tr("Remove the strategy for %1").arg(match), Misfits::Replicate);
+}
+
+/// Names first: in a narrow list the numbers of weights are in the tool tips alone.
+void StrategyList::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    constexpr int kNarrow = 400;
+    m_list->setColumnHidden(CountColumn, width() < static_cast<int>(kNarrow * textScale(this)));
 }
 
 bool StrategyList::eventFilter(QObject* watched, QEvent* event)

@@ -4,10 +4,11 @@
 
 #include "widgets/document/documentview.h"
 
-class QLabel;
 class QTreeWidget;
 
 namespace shardboard {
+
+class WrappedLabel;
 
 class StrategyList : public DocumentView {
     Q_OBJECT
@@ -19,13 +20,14 @@ Q_SIGNALS:
 
 protected:
     void refresh() override;
+    void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     bool select(int entry);
     void remove(int entry);
 
-    QLabel* m_title;
+    WrappedLabel* m_title;
     QTreeWidget* m_list;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/tileview.h"
 #include "widgets/controls/viewheader.h"
+#include "widgets/look/errortext.h"
 
 #include "model/design/deviceweights.h"
 #include "widgets/controls/contextmenu.h"
@@ -388,7 +389,7 @@ QString TileView::refusalOf(int axis, int dim) const
         return tr("The stages of the pipeline lie along %1, each with layers of its own: nothing is cut over it.")
             .arg(qstr(document()->design().mesh.axis(axis).name));
     const Status status = document()->check(axisEdit(*document(), { weight }, axis, dim).design);
-    return status.ok() ? QString() : qstr(status.error().text());
+    return status.ok() ? QString() : errorText(status.error());
 }
 
 void TileView::putAxis(int axis, int dim)
@@ -400,7 +401,7 @@ void TileView::putAxis(int axis, int dim)
         return showMessage(refusalOf(axis, dim));
     const WeightEdit edit = axisEdit(*document(), { selection()->weight() }, axis, dim);
     const Status status = document()->edit(edit.design, edit.text);
-    showMessage(status.ok() ? QString() : qstr(status.error().text()));
+    showMessage(status.ok() ? QString() : errorText(status.error()));
     if (!status.ok())
         offerFixes(axis, dim);
 }
@@ -425,7 +426,7 @@ void TileView::offerFixes(int axis, int dim)
         rows->addWidget(button, 0, Qt::AlignLeft);
         connect(button, &QPushButton::clicked, this, [this, fix] {
             const Status status = document()->edit(fix.design, fix.text);
-            showMessage(status.ok() ? QString() : qstr(status.error().text()));
+            showMessage(status.ok() ? QString() : errorText(status.error()));
         });
     }
     m_fixes->setVisible(!fixes.empty());

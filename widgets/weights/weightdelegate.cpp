@@ -18,6 +18,19 @@ namespace {
 constexpr int kSide = 24;
 constexpr int kRight = 10;
 
+/// Smaller before it is cut short.
+void paintName(QPainter* painter, const QRect& room, const QString& name, const QWidget* widget, bool bold)
+{
+    QFont fitted = uiFont(widget, 0, bold);
+    for (const double smaller : { 0.0, -1.0, -2.0 })
+        if (const QFont font = uiFont(widget, smaller, bold); QFontMetrics(font).horizontalAdvance(name) <= room.width()) {
+            fitted = font;
+            break;
+        }
+    painter->setFont(fitted);
+    painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter, QFontMetrics(fitted).elidedText(name, Qt::ElideMiddle, room.width()));
+}
+
 void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, const QWidget* widget, bool open)
 {
     const Theme& theme = Theme::of(widget);
@@ -25,6 +38,7 @@ void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, 
     painter->setPen(theme.quiet);
     const QString bytes = bytesText(index.data(WeightModel::BytesPerDeviceRole).toLongLong());
     painter->drawText(rect.adjusted(0, 0, -kRight, 0), Qt::AlignRight | Qt::AlignVCenter, bytes);
+    const int bytesWidth = painter->fontMetrics().horizontalAdvance(bytes);
     painter->setFont(uiFont(widget));
     const QPointF centre(rect.left() + WeightDelegate::kIndent / 2.0, rect.center().y() + 0.5);
     painter->setPen(QPen(theme.quiet, 1.5));
@@ -33,7 +47,8 @@ void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, 
     else
         painter->drawPolyline(QPolygonF({ centre + QPointF(-2, -4), centre + QPointF(2, 0), centre + QPointF(-2, 4) }));
     painter->setPen(theme.text);
-    painter->drawText(rect.adjusted(WeightDelegate::kIndent, 0, -80, 0), Qt::AlignLeft | Qt::AlignVCenter, index.data().toString());
+    const QRect room = rect.adjusted(WeightDelegate::kIndent, 0, -kRight - bytesWidth - 6, 0);
+    paintName(painter, room, index.data().toString(), widget, false);
 }
 
 } // namespace
@@ -89,40 +104,38 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const QRect lower(upper.left(), upper.bottom() + 2, upper.width(), smallMetrics.height());
     const qlonglong amount = index.data(WeightModel::BytesPerDeviceRole).toLongLong();
     const QString bytes = amount < 0 ? QStringLiteral("–") : bytesText(amount);
-    const int bytesWidth =
-        std::max(smallMetrics.horizontalAdvance(QStringLiteral("0.888 GiB")), smallMetrics.horizontalAdvance(bytes));
-    const int thumbLeft = upper.right() - bytesWidth - 8 - kSide;
+    const int ownWidth = smallMetrics.horizontalAdvance(bytes);
+    const int bytesWidth = std::max(smallMetrics.horizontalAdvance(QStringLiteral("0.888 GiB")), ownWidth);
+    const int beside = upper.right() - bytesWidth - 8 - kSide - upper.left();
+    // In a narrow list the thumbnail stands in the lower line, so that names have all of the upper one.
+    const int indented = rect.right() - kRight - bytesWidth - 8 - kSide - 8 - kIndent; // the same for all rows
+    const bool narrow = indented < QFontMetrics(uiFont(widget)).horizontalAdvance(QStringLiteral("self_attn.qkv_proj"));
+    const int side = narrow ? std::min(kSide, lower.height()) : kSide;
+    const int thumbLeft = narrow ? lower.right() - ownWidth - 6 - side : upper.left() + beside;
+    const QString shape = index.data(WeightModel::ShapeRole).toString();
+    const bool pictured = !narrow || smallMetrics.horizontalAdvance(shape) <= thumbLeft - lower.left() - 4; // numbers come first
 
-    // Without a mark the name may run on over the column of the bytes only as far as the thumbnail; smaller before it is cut short.
-    const int nameRoom = thumbLeft - upper.left() - 6;
-    const QString name = index.data().toString();
-    QFont fitted = nameFont;
-    for (const double smaller : { 0.0, -1.0, -2.0 })
-        if (const QFont font = uiFont(widget, smaller, nameFont.bold()); QFontMetrics(font).horizontalAdvance(name) <= nameRoom) {
-            fitted = font;
-            break;
-        }
-    painter->setFont(fitted);
+    const int nameRoom = narrow ? upper.width() : beside - 6;
     painter->setPen(theme.text);
+    paintName(painter, QRect(upper.topLeft(), QSize(nameRoom, upper.height())), index.data().toString(), widget, nameFont.bold());
     const QFont markFont = uiFont(widget, -1.5, true);
     const QString mark = marked ? tr("replicated") : QString();
     const int markWidth = marked ? QFontMetrics(markFont).horizontalAdvance(mark) : 0;
-    painter->drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, QFontMetrics(fitted).elidedText(name, Qt::ElideMiddle, nameRoom));
-    if (marked && markWidth <= upper.right() - thumbLeft - kSide - 4) {
+    if (marked && !narrow && markWidth <= upper.right() - thumbLeft - kSide - 4) {
         painter->setFont(markFont);
         painter->setPen(markColor);
         painter->drawText(upper, Qt::AlignRight | Qt::AlignVCenter, mark);
     }
     painter->setFont(smallFont);
     painter->setPen(theme.quiet);
-    painter->drawText(
-        lower, Qt::AlignLeft | Qt::AlignVCenter,
-        smallMetrics.elidedText(index.data(WeightModel::ShapeRole).toString(), Qt::ElideRight, thumbLeft - lower.left() - 4));
+    const int shapeRoom = (pictured ? thumbLeft : lower.right() - ownWidth) - lower.left() - 4;
+    painter->drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, smallMetrics.elidedText(shape, Qt::ElideRight, shapeRoom));
     painter->setPen(marked ? markColor : theme.quiet);
     painter->drawText(lower, Qt::AlignRight | Qt::AlignVCenter, bytes);
-    const QRectF thumb(thumbLeft, rect.top() + (rect.height() - kSide) / 2, kSide, kSide);
-    painter->drawImage(thumb, index.data(WeightModel::ThumbnailRole).value<QImage>());
-    if (marked) {
+    const QRectF thumb(thumbLeft, narrow ? lower.top() : rect.top() + (rect.height() - side) / 2, side, side);
+    if (pictured)
+        painter->drawImage(thumb, index.data(WeightModel::ThumbnailRole).value<QImage>());
+    if (marked && pictured) {
         painter->setPen(QPen(markColor, 1.5));
         painter->setBrush(Qt::NoBrush);
         painter->drawRoundedRect(thumb.adjusted(0.75, 0.75, -0.75, -0.75), 2, 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weighttable.h"
 #include "widgets/controls/viewheader.h"
+#include "widgets/look/errortext.h"
 
 #include "widgets/controls/contextmenu.h"
 #include "widgets/document/shownspec.h"
@@ -274,7 +275,7 @@ void WeightPanel::selectionChanged()
 void WeightPanel::apply(const Design& design, const QString& text)
 {
     const Status status = document()->edit(design, text);
-    m_message->setText(status.ok() ? QString() : qstr(status.error().text()));
+    m_message->setText(status.ok() ? QString() : errorText(status.error()));
     m_message->setVisible(!status.ok());
 }
 
@@ -284,7 +285,7 @@ void WeightPanel::addAction(QMenu* menu, const QString& text, const Design& desi
     const Status status = document()->check(design);
     action->setEnabled(status.ok() && !(design == document()->design()));
     if (!status.ok())
-        action->setToolTip(qstr(status.error().text()));
+        action->setToolTip(errorText(status.error()));
     connect(action, &QAction::triggered, this, [this, design, undoText] { apply(design, undoText); });
 }
 

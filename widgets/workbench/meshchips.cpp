@@ -7,6 +7,7 @@
 #include "widgets/controls/contextmenu.h"
 #include "widgets/edits/meshorder.h"
 #include "widgets/look/axishues.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -259,7 +260,7 @@ void MeshChips::fillMenu(QMenu* menu, int axis)
         const Status status = design.ok() ? document()->check(design.value()) : Status(design.error());
         action->setEnabled(status.ok());
         if (!status.ok())
-            action->setToolTip(qstr(status.error().text()));
+            action->setToolTip(errorText(status.error()));
         else
             connect(action, &QAction::triggered, this, [this, edited = design.value(), text] { apply(edited, text); });
     };
@@ -280,7 +281,7 @@ void MeshChips::moveAxis(int from, int to)
         return;
     const auto design = withAxisMoved(document()->design(), from, to);
     if (!design.ok() || !apply(design.value(), tr("Move mesh axis %1").arg(qstr(document()->design().mesh.axis(from).name))))
-        showToolTip(mapToGlobal(QPoint(0, height())), design.ok() ? m_refusal : qstr(design.error().text()), this, {}, 15000);
+        showToolTip(mapToGlobal(QPoint(0, height())), design.ok() ? m_refusal : errorText(design.error()), this, {}, 15000);
     else if (AxisChip* chip = m_chips[static_cast<std::size_t>(to)])
         chip->setFocus(Qt::OtherFocusReason); // so that it can be moved on
 }
@@ -363,7 +364,7 @@ void MeshChips::commit()
     const auto typed = Mesh::parse(text, "mesh axis");
     QString problem;
     if (!typed.ok())
-        problem = qstr(typed.error().text());
+        problem = errorText(typed.error());
     else if (typed.value().axisCount() != 1)
         problem = tr("write one axis as name = size, such as model = 4, or the size alone");
     if (problem.isEmpty()) {
@@ -371,7 +372,7 @@ void MeshChips::commit()
         const auto design = withMeshAxis(document()->design(), m_edited, axis);
         const QString step = m_edited < 0 ? tr("Add mesh axis %1 = %2") : tr("Set mesh axis %1 to %2");
         if (!design.ok())
-            problem = qstr(design.error().text());
+            problem = errorText(design.error());
         else if (design.value() == document()->design())
             stopEdit();
         else if (!apply(design.value(), step.arg(qstr(axis.name)).arg(axis.size)))
@@ -390,7 +391,7 @@ void MeshChips::commit()
 bool MeshChips::apply(const Design& design, const QString& text)
 {
     const Status status = document()->edit(design, text);
-    m_refusal = status.ok() ? QString() : qstr(status.error().text());
+    m_refusal = status.ok() ? QString() : errorText(status.error());
     return status.ok();
 }
 

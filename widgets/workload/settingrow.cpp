@@ -21,6 +21,7 @@ SettingRow::SettingRow(const Setting& setting, QWidget* parent)
     setObjectName(QStringLiteral("row.") + setting.id);
     setToolTip(setting.toolTip);
     m_name->setTextFormat(Qt::PlainText);
+    m_name->setWordWrap(true); // before the field or its unit is cut off
     m_told->setObjectName(QStringLiteral("effect.") + setting.id);
     m_told->hide();
     if (setting.isNumber())

@@ -4,6 +4,7 @@
 #include "app/desktop/base/difftext.h"
 #include "model/session/document.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -175,7 +176,7 @@ void ExportForm::showProblems()
 {
     for (std::size_t i = 0; i < m_refusals.size() && i < kMostProblems; ++i) {
         const Error& error = m_refusals[i].error;
-        auto* item = new QListWidgetItem(tr("%1: %2; %3").arg(qstr(error.where), qstr(error.what), qstr(error.fix)), m_problems);
+        auto* item = new QListWidgetItem(errorText(error), m_problems);
         if (m_refusals[i].tensors > 0)
             item->setData(Qt::UserRole, verbatim(error.where));
     }

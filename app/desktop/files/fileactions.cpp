@@ -16,6 +16,7 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/jobs/longwork.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 
@@ -79,7 +80,7 @@ void FileActions::create(NewDialog& dialog)
         return;
     const Status status = m_document->setDesign(dialog.design());
     if (!status.ok()) {
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
         return;
     }
     m_banner->hide();
@@ -117,7 +118,7 @@ bool FileActions::openPath(const QString& path)
     }
     const Status status = m_document->open(path);
     if (!status.ok()) {
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
         return false;
     }
     m_banner->hide();
@@ -137,7 +138,7 @@ void FileActions::openSample(const QString& id)
     if (status.ok())
         m_banner->hide();
     else
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
 }
 
 void FileActions::reload()
@@ -190,7 +191,7 @@ bool FileActions::writeTo(const QString& path)
 {
     const Status status = m_document->save(path);
     if (!status.ok()) {
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
         return false;
     }
     m_recent->add(path);
@@ -240,14 +241,14 @@ void FileActions::writeExport(std::shared_ptr<const std::vector<ExportedFile>> f
                           return {}; // told when it was cancelled
                       return [this, folder, written, back] {
                           if (!written.ok()) {
-                              m_banner->showError(qstr(written.error().text())); // says which files are there
+                              m_banner->showError(errorText(written.error())); // says which files are there
                               return;
                           }
                           m_exportFolder = folder;
                           if (back.ok())
                               m_banner->showInfo(written.value() + QStringLiteral(" · ") + back.value());
                           else
-                              m_banner->showError(qstr(back.error().text()));
+                              m_banner->showError(errorText(back.error()));
                       };
                   });
 }

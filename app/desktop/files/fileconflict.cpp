@@ -5,6 +5,7 @@
 #include "model/io/file/textfile.h"
 #include "widgets/controls/windowplace.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
@@ -89,7 +90,7 @@ void FileConflict::showDifference(const QString& path, const std::string& mine)
 {
     const auto theirs = readTextFile(QFile::encodeName(path).toStdString(), kMostCompared);
     if (!theirs.ok() || mine.size() > kMostCompared) {
-        m_difference->setPlainText(theirs.ok() ? tr("They are too large to compare here.") : qstr(theirs.error().text()));
+        m_difference->setPlainText(theirs.ok() ? tr("They are too large to compare here.") : errorText(theirs.error()));
         return;
     }
     const LineDiff diff = lineDiff(QString::fromStdString(theirs.value()), QString::fromStdString(mine));

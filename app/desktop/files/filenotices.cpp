@@ -7,6 +7,7 @@
 #include "app/desktop/files/filewatch.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 
@@ -70,7 +71,7 @@ void FileNotices::restore(const Recovery::Left& left)
     if (!left.file.path.isEmpty() && stateOf(left.file.path, left.file) != FileState::Same) {
         const auto design = m_recovery->designOf(left);
         if (!design.ok()) {
-            m_banner->showError(qstr(design.error().text()));
+            m_banner->showError(errorText(design.error()));
             return;
         }
         const auto answer = FileConflict::askBeforeRestore(left.file.path, designText(design.value()), m_window);
@@ -85,7 +86,7 @@ void FileNotices::restore(const Recovery::Left& left)
         return;
     const Status status = m_recovery->restore(left);
     if (!status.ok())
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
     else
         offerRecovery();
 }

@@ -5,6 +5,7 @@
 #include "app/desktop/base/settings.h"
 #include "app/desktop/files/savename.h"
 #include "widgets/hardware/hardwareview.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 
 #include <QFileDialog>
@@ -30,7 +31,7 @@ void HardwareFiles::open()
         return;
     const Status status = m_view->open(path);
     if (!status.ok())
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
 }
 
 void HardwareFiles::save()
@@ -42,7 +43,7 @@ void HardwareFiles::save()
         return;
     const Status status = m_view->save(path);
     if (!status.ok())
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
 }
 
 } // namespace shardboard

@@ -8,6 +8,7 @@
 #include "model/session/document.h"
 #include "model/session/edithistory.h"
 #include "widgets/history/historyview.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 
@@ -57,7 +58,7 @@ bool HistoryFiles::saveTo(const QString& path)
     if (status.ok())
         m_banner->showInfo(tr("%1 in %2").arg(counted(static_cast<std::int64_t>(edits.size()), tr("edit"), tr("edits")), path));
     else
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
     return status.ok();
 }
 
@@ -86,9 +87,8 @@ bool HistoryFiles::replayFrom(const QString& path)
             parts << tr("%1 of %2 edits were made").arg(made).arg(edits.value().size());
         if (there > 0)
             parts << alreadyText;
-        m_banner->showError(parts.isEmpty()
-                                ? qstr(status.error().text())
-                                : tr("%1, then: %2").arg(parts.join(QStringLiteral(", ")), qstr(status.error().text())));
+        m_banner->showError(parts.isEmpty() ? errorText(status.error())
+                                            : tr("%1, then: %2").arg(parts.join(QStringLiteral(", ")), errorText(status.error())));
     } else if (made == 0) {
         m_banner->showInfo(there > 0 ? tr("%1: nothing changes").arg(alreadyText)
                                      : tr("%1 holds no edits: nothing changes").arg(path));

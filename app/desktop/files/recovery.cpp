@@ -8,6 +8,7 @@
 #include "model/io/json/jsontext.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/session/document.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/plaintext.h"
 
 #include <QDir>
@@ -222,7 +223,7 @@ QList<Recovery::Left> Recovery::leftBehind() const
             left.file = kept.value().file;
             left.name = kept.value().name;
         } else {
-            left.problem = QString::fromStdString(kept.error().text());
+            left.problem = errorText(kept.error());
         }
         out.push_back(left);
     }

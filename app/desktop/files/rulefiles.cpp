@@ -5,6 +5,7 @@
 #include "app/desktop/base/settings.h"
 #include "app/desktop/files/savename.h"
 #include "model/session/document.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/rules/rulesview.h"
 
@@ -51,7 +52,7 @@ bool RuleFiles::openPath(const QString& path)
 {
     const Status status = m_view->openFile(path);
     if (!status.ok()) {
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
         return false;
     }
     m_banner->hide();
@@ -73,7 +74,7 @@ bool RuleFiles::saveTo(const QString& path)
 {
     const Status status = m_view->saveFile(path);
     if (!status.ok()) {
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
         return false;
     }
     m_settings.setLastFolder(QFileInfo(path).absolutePath());

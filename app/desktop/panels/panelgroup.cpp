@@ -2,6 +2,7 @@
 #include "app/desktop/panels/panelgroup.h"
 
 #include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/paneltabs.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/plaintext.h"
 
@@ -9,7 +10,6 @@
 #include <QEvent>
 #include <QKeyEvent>
 #include <QStackedWidget>
-#include <QTabBar>
 
 #include <algorithm>
 
@@ -17,16 +17,12 @@ namespace shardboard {
 
 PanelGroup::PanelGroup(const QString& name, const QString& title, QWidget* parent)
     : QWidget(parent)
-    , m_tabs(new QTabBar(this))
+    , m_tabs(new PanelTabs(this))
     , m_stack(new QStackedWidget(this))
 {
     setObjectName(name);
     m_tabs->setObjectName(name + QStringLiteral("Tabs"));
     m_tabs->setAccessibleName(title);
-    m_tabs->setDrawBase(false);
-    m_tabs->setExpanding(false);
-    m_tabs->setElideMode(Qt::ElideNone); // where there is no room for all, they scroll
-    m_tabs->setUsesScrollButtons(true);
     m_tabs->setTabsClosable(true);
     m_tabs->setContextMenuPolicy(Qt::CustomContextMenu);
     m_tabs->installEventFilter(this);

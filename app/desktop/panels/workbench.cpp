@@ -259,6 +259,7 @@ void Workbench::fit()
         m_drawerOpen = false;
         if (drawer) {
             m_right->setParent(this);
+            m_right->setAutoFillBackground(true); // it lies over others
             m_right->hide();
         } else {
             m_lower->addWidget(m_right);

@@ -6,6 +6,7 @@
 #include "app/desktop/base/settings.h"
 #include "app/desktop/pictures/picturedialog.h"
 #include "model/session/document.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 
 #include <QAction>
@@ -60,7 +61,7 @@ void PictureActions::save(const View& view)
     const PictureDialog::Choice choice = dialog.choice();
     const Status status = writePicture(widget, choice.path, choice.options);
     if (!status.ok()) {
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
         return;
     }
     m_options = choice.options;

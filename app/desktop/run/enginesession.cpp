@@ -4,6 +4,7 @@
 #include "app/desktop/run/engineclient.h"
 #include "app/worker/messagefields.h"
 #include "model/io/wire/planjson.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/plaintext.h"
 
 #include <algorithm>
@@ -180,10 +181,8 @@ void EngineSession::take(const WorkerEvent& event)
         takeResult(event.message);
         break;
     case WorkerEvent::Kind::Refused: {
-        const QString where = shownText(event.error.where);
-        const QString what = shownText(event.error.what);
         setState(State::Ready);
-        Q_EMIT refused(where.isEmpty() ? what : where + QStringLiteral(": ") + what);
+        Q_EMIT refused(errorText({ event.error.code, event.error.where, event.error.what, {} }));
         break;
     }
     case WorkerEvent::Kind::Cancelled:
@@ -265,7 +264,7 @@ void EngineSession::takeResult(const json& message)
         : runResultFromJson(*run);
     if (!result.ok()) {
         fail(tr("The engine's result cannot be read: %1. Use an engine of this version, then “Restart engine”.")
-                 .arg(QString::fromStdString(result.error().text())));
+                 .arg(errorText(result.error())));
         return;
     }
     setState(State::Ready);

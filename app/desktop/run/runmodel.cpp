@@ -90,7 +90,7 @@ QString RunModel::text(const RunOperation& operation, int column) const
     case Bytes:
         return operation.bytes > 0 ? bytesText(operation.bytes) : QString();
     case Count:
-        return QString::number(operation.count);
+        return countText(operation.count);
     case RelativeError:
         return operation.relativeError < 0 ? QString() : relativeErrorText(operation.relativeError);
     default:

@@ -55,6 +55,7 @@
 #include "widgets/history/historyview.h"
 #include "widgets/jobs/longwork.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
@@ -430,7 +431,7 @@ void MainWindow::compareWithFile()
     m_workbench->raise(QStringLiteral("compare"));
     const Status status = m_compare->open(path);
     if (!status.ok())
-        m_banner->showError(qstr(status.error().text()));
+        m_banner->showError(errorText(status.error()));
 }
 
 void MainWindow::updateTitle()

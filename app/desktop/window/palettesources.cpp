@@ -6,6 +6,7 @@
 #include "model/design/explain/explain.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/workload/settings.h"
 
@@ -112,7 +113,7 @@ std::vector<PaletteEntry> designEntries(Document* document)
                             [selection, i] { selection->setCollective(i); }));
     }
     for (int axis = 0; axis < plan.mesh.axisCount(); ++axis)
-        out.push_back(place(qstr(plan.mesh.axis(axis).name), QObject::tr("mesh axis"), QString::number(plan.mesh.axis(axis).size),
+        out.push_back(place(qstr(plan.mesh.axis(axis).name), QObject::tr("mesh axis"), countText(plan.mesh.axis(axis).size),
                             [selection, axis] { selection->setMeshAxis(axis); }));
     return out;
 }
@@ -164,7 +165,7 @@ std::vector<PaletteEntry> numberEntries(const Document* document, const std::fun
     add(QObject::tr("Memory of weights per device"), bytesText(memory.weights), "memory");
     add(QObject::tr("Parameters"), countText(evaluation->parameters), "weights");
     add(QObject::tr("Devices"), countText(plan.mesh.deviceCount()), "workload");
-    add(QObject::tr("Findings"), QString::number(evaluation->findings.size()), "findings");
+    add(QObject::tr("Findings"), countText(static_cast<std::int64_t>(evaluation->findings.size())), "findings");
     return out;
 }
 
@@ -176,7 +177,7 @@ std::vector<PaletteEntry> findingEntries(Document* document, const std::function
     for (std::size_t i = 0; evaluation && i < std::min(kMost, evaluation->findings.size()); ++i) {
         const DesignFinding& finding = evaluation->findings[i];
         const FindingPlace where = placeOf(*document, finding);
-        PaletteEntry entry = place(qstr(finding.message), QObject::tr("finding › %1").arg(shortName(finding.where)),
+        PaletteEntry entry = place(toldText(finding.message), QObject::tr("finding › %1").arg(shortName(finding.where)),
                                    qstr(severityName(finding.severity)), [document, where, show] {
                                        if (!selectPlace(*document, where))
                                            show(where);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/app/desktop/textroom.h"
 
+#include "widgets/canvas/canvaswidget.h"
+
+#include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QAbstractScrollArea>
+#include <QAction>
 #include <QBoxLayout>
 #include <QFontMetricsF>
 #include <QHeaderView>
@@ -13,7 +17,11 @@
 #include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
+#include <QPlainTextEdit>
+#include <QRegularExpression>
 #include <QScrollBar>
+#include <QSplitter>
+#include <QStackedWidget>
 #include <QTableView>
 #include <QTextEdit>
 #include <QTreeView>
@@ -24,7 +32,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr double kTouching = 1; ///< pixels that letters may reach over: they are rounded to pixels
+constexpr double kTouching = 1.5; ///< pixels that letters may reach over: they are rounded to pixels, and lean out of their width
 const QChar kDots(0x2026);
 
 /// Notes the texts and draws nothing.
@@ -140,6 +148,10 @@ const QAbstractScrollArea* scrollAreaOf(const QWidget* widget)
 /// Where a scroll bar brings what is missing.
 bool canScroll(const QWidget* widget, Qt::Orientation orientation)
 {
+    if (const auto* canvas = qobject_cast<const CanvasWidget*>(widget)) {
+        const QRectF world = canvas->currentView().toScreen(canvas->currentView().world());
+        return orientation == Qt::Vertical ? world.height() > canvas->height() : world.width() > canvas->width();
+    }
     for (const QAbstractScrollArea* area = scrollAreaOf(widget); area != nullptr; area = scrollAreaOf(area->parentWidget())) {
         const QScrollBar* bar = orientation == Qt::Vertical ? area->verticalScrollBar() : area->horizontalScrollBar();
         if (bar->maximum() > bar->minimum() && (orientation == Qt::Vertical || bar->isVisible()))
@@ -151,7 +163,48 @@ bool canScroll(const QWidget* widget, Qt::Orientation orientation)
 /// What people write may be longer than its field.
 bool isField(const QWidget* widget) { return qobject_cast<const QLineEdit*>(widget) != nullptr; }
 
-bool isElided(const QString& text) { return text.size() > 1 && text.contains(kDots); }
+/// Not where the dots of a button say that a dialog follows.
+bool isElided(const PaintedText& it)
+{
+    const auto* button = qobject_cast<const QAbstractButton*>(it.widget);
+    return it.text.size() > 1 && it.text.contains(kDots) && (button == nullptr || button->text() != it.text);
+}
+
+/// In front of its neighbors, and not laid out beside them: a drawer, a list that hangs from a button.
+bool floats(const QWidget* widget)
+{
+    const QWidget* parent = widget->parentWidget();
+    return qobject_cast<const QSplitter*>(parent) == nullptr && qobject_cast<const QAbstractScrollArea*>(parent) == nullptr
+        && qobject_cast<const QStackedWidget*>(parent) == nullptr
+        && (parent->layout() == nullptr || parent->layout()->indexOf(const_cast<QWidget*>(widget)) < 0);
+}
+
+/// Where something floats in front of the widget, in the window. What its own children cover is not among that: they stay.
+QRegion floatingOver(const QWidget* widget, const QWidget* window)
+{
+    QRegion out;
+    for (const QWidget* at = widget; at != window; at = at->parentWidget()) {
+        const QWidget* parent = at->parentWidget();
+        bool behind = true;
+        for (const QObject* child : parent->children()) { // the last is in front
+            const auto* other = qobject_cast<const QWidget*>(child);
+            if (other == at)
+                behind = false;
+            else if (!behind && other != nullptr && other->isVisible() && !other->isWindow() && floats(other))
+                out += QRect(other->mapTo(window, QPoint()), other->size());
+        }
+    }
+    return out;
+}
+
+/// What its ancestors leave of it.
+QRect clipped(const QWidget* widget, const QWidget* window)
+{
+    QRect out(widget->mapTo(window, QPoint()), widget->size());
+    for (const QWidget* at = widget->parentWidget(); at != nullptr && at != window; at = at->parentWidget())
+        out &= QRect(at->mapTo(window, QPoint()), at->size());
+    return out & window->rect();
+}
 
 } // namespace
 
@@ -168,11 +221,17 @@ QList<PaintedText> paintedTexts(QWidget* window)
         widget->render(&painter, {}, {}, QWidget::RenderFlags());
         painter.end();
         const QPointF origin = widget->mapTo(window, QPoint());
-        const QRectF area = QRectF(widget->visibleRegion().boundingRect()).translated(origin);
+        const QRegion visible = widget->visibleRegion().translated(origin.toPoint());
+        const QRegion floating = floatingOver(widget, window);
         for (const auto& note : device.notes()) {
-            const QRectF seen = note.seen.translated(origin) & area;
-            if (!seen.isEmpty())
-                out.append({ widget, note.text, note.ink.translated(origin), seen, area });
+            const QRectF ink = note.ink.translated(origin);
+            const QRectF unclipped = note.seen.translated(origin);
+            const QRectF seen = unclipped & QRectF((visible & unclipped.toAlignedRect()).boundingRect());
+            if (seen.isEmpty())
+                continue;
+            const QRectF area =
+                floating.intersects(ink.toAlignedRect()) ? QRectF(clipped(widget, window)) : QRectF(visible.boundingRect());
+            out.append({ widget, note.text, ink, seen, unclipped & area, area });
         }
     }
     return out;
@@ -182,8 +241,8 @@ QStringList cutTexts(const QList<PaintedText>& texts)
 {
     QStringList out;
     for (const PaintedText& it : texts) {
-        const double sideways = std::max(it.seen.left() - it.ink.left(), it.ink.right() - it.seen.right());
-        const double upright = std::max(it.seen.top() - it.ink.top(), it.ink.bottom() - it.seen.bottom());
+        const double sideways = std::max(it.room.left() - it.ink.left(), it.ink.right() - it.room.right());
+        const double upright = std::max(it.room.top() - it.ink.top(), it.ink.bottom() - it.room.bottom());
         const bool wide = sideways > kTouching && !isField(it.widget) && !canScroll(it.widget, Qt::Horizontal);
         const bool high = upright > kTouching && !canScroll(it.widget, Qt::Vertical);
         if (wide || high)
@@ -235,11 +294,11 @@ int spare(const QAbstractItemView* view, const QHeaderView* header, int column)
 
 QStringList needlesslyElided(QWidget* window, const QList<PaintedText>& texts)
 {
-    constexpr int kWorthIt = 12; // pixels: about a letter and a half
     QStringList out;
     for (const PaintedText& it : texts) {
-        if (!isElided(it.text))
+        if (!isElided(it))
             continue;
+        const int worthIt = std::max(12, 2 * it.widget->fontMetrics().averageCharWidth()); // pixels: about a letter and a half
         const auto* view = qobject_cast<const QAbstractItemView*>(it.widget->parentWidget());
         if (view != nullptr && view->viewport() == it.widget) {
             QHeaderView* header = columnsOf(view);
@@ -248,7 +307,7 @@ QStringList needlesslyElided(QWidget* window, const QList<PaintedText>& texts)
             const int x = static_cast<int>(it.ink.center().x()) - it.widget->mapTo(window, QPoint()).x();
             const int column = header->logicalIndexAt(x);
             for (int other = 0; other < header->count(); ++other)
-                if (other != column && !header->isSectionHidden(other) && spare(view, header, other) > kWorthIt)
+                if (other != column && !header->isSectionHidden(other) && spare(view, header, other) > worthIt)
                     out << QStringLiteral("elided %1: “%2” while column %3 has %4 pixels to spare")
                                .arg(describe(view), it.text.left(60))
                                .arg(other)
@@ -267,12 +326,105 @@ QStringList needlesslyElided(QWidget* window, const QList<PaintedText>& texts)
             const int wanted = item->spacerItem() != nullptr ? item->minimumSize().width() : item->sizeHint().width();
             free += std::max(0, item->geometry().width() - wanted);
         }
-        if (free > kWorthIt)
+        if (free > worthIt)
             out << QStringLiteral("elided %1: “%2” while its neighbors have %3 pixels to spare")
                        .arg(describe(it.widget), it.text.left(60))
                        .arg(free);
     }
     return out;
+}
+
+namespace {
+
+void addRows(const QAbstractItemView& view, const QModelIndex& parent, QList<SaidText>& out)
+{
+    constexpr int kMost = 300; // of one list: the rest is said in the same words
+    const QAbstractItemModel& model = *view.model();
+    for (int row = 0; row < std::min(kMost, model.rowCount(parent)); ++row)
+        for (int column = 0; column < model.columnCount(parent); ++column) {
+            const QModelIndex index = model.index(row, column, parent);
+            for (const int role : { Qt::DisplayRole, Qt::ToolTipRole, Qt::AccessibleTextRole })
+                out.append({ &view, index.data(role).toString() });
+            if (column == 0 && model.hasChildren(index))
+                addRows(view, index, out);
+        }
+}
+
+} // namespace
+
+QList<SaidText> saidTexts(QWidget* window)
+{
+    QList<SaidText> out;
+    for (const PaintedText& painted : paintedTexts(window))
+        if (qobject_cast<const QPlainTextEdit*>(painted.widget->parentWidget()) == nullptr)
+            out.append({ painted.widget, painted.text });
+    for (const QWidget* widget : window->findChildren<QWidget*>()) {
+        for (const QString& text : { widget->toolTip(), widget->statusTip(), widget->accessibleName() })
+            out.append({ widget, text });
+        if (const auto* label = qobject_cast<const QLabel*>(widget))
+            out.append({ widget, label->text() });
+        else if (const auto* button = qobject_cast<const QAbstractButton*>(widget))
+            out.append({ widget, button->text() });
+        else if (const auto* field = qobject_cast<const QLineEdit*>(widget))
+            out.append({ widget, field->placeholderText() });
+        else if (const auto* view = qobject_cast<const QAbstractItemView*>(widget); view != nullptr && view->model() != nullptr) {
+            addRows(*view, {}, out);
+            for (int column = 0; column < view->model()->columnCount(); ++column)
+                for (const int role : { Qt::DisplayRole, Qt::ToolTipRole })
+                    out.append({ widget, view->model()->headerData(column, Qt::Horizontal, role).toString() });
+        }
+    }
+    for (const QAction* action : window->findChildren<QAction*>())
+        for (const QString& text : { action->text(), action->toolTip(), action->statusTip() })
+            out.append({ window, text });
+    out.removeIf([](const SaidText& it) { return it.text.isEmpty(); });
+    return out;
+}
+
+namespace {
+
+QStringList matching(const QList<SaidText>& said, const QRegularExpression& expression)
+{
+    QStringList out;
+    for (const SaidText& it : said)
+        if (expression.match(it.text).hasMatch())
+            out << it.text;
+    out.removeDuplicates();
+    return out;
+}
+
+} // namespace
+
+QStringList foreignWords(const QList<SaidText>& said)
+{
+    static const QRegularExpression foreign(QStringLiteral(
+        "(?<![\\w-])--[a-z]" // an option
+        "|\\$\\.[a-z]|\"[a-z_]+\": ?(?:[\"\\d{\\[-]|true|false|null)|(?<![\\w./])(?:/[a-z_]+)+/\\d+(?![\\w/])" // JSON and its paths
+        "|\\b(?:axes|device_ids|levels|pins|rules|sizes|strategies|traits)\\[\\d+\\]"
+        "|\\b(?:device|host|link|memory|mesh|pipeline|workload)\\.[a-z]+_[a-z_]+"
+        "|\\b(?:on_reshard|auto_reshard|allow_partial_to_sharded|allowed_transitions|budget_bytes_per_device|"
+        "head_aware_columnwise|stacked_qkv)\\b|\\bpolicy\\.[a-z]")); // MAX
+    return matching(said, foreign);
+}
+
+QStringList ungroupedNumbers(const QList<SaidText>& said)
+{
+    static const QRegularExpression number(
+        QStringLiteral("(?<![\\w.,:/×–-])(?<!× |dim |sequence |device |id )\\d{4,}(?![\\w,:/×–-]| ×|\\.[a-z*])"));
+    // Of what is not a number, for sure: names that hold ids of devices, and shapes, of which a label shows one dim.
+    static const QRegularExpression other(QStringLiteral("^dim \\d|devices? \\d|^(?:\\d+, )*\\d+$"));
+    QList<SaidText> numbers;
+    for (const SaidText& it : said) {
+        const bool field = qobject_cast<const QLineEdit*>(it.widget) != nullptr;
+        const auto* list = qobject_cast<const QAbstractScrollArea*>(it.widget->parentWidget()); // that paints
+        const QString name = (list != nullptr ? list : it.widget)->objectName();
+        // Shapes of norms have one dim, and parts of a dim are ranges.
+        const bool shapes = name == QLatin1String("weightTree") || name == QLatin1String("cutsTable");
+        if (!field && !shapes
+            && (!other.match(it.text).hasMatch() || qobject_cast<const QAbstractItemView*>(it.widget->parentWidget())))
+            numbers.append(it);
+    }
+    return matching(numbers, number);
 }
 
 } // namespace shardboard

@@ -17,6 +17,7 @@ struct PaintedText {
     QString text;
     QRectF ink; ///< its letters, in the window
     QRectF seen; ///< of that, what neither a clip nor another widget takes away; empty where nothing is
+    QRectF room; ///< the same with what a drawer or a list in front of it covers for a while
     QRectF area; ///< where the widget is in sight, in the window
 };
 
@@ -29,5 +30,19 @@ QStringList cutTexts(const QList<PaintedText>& texts);
 QStringList overlappingTexts(const QList<PaintedText>& texts);
 /// Names that end in dots while a neighbor in the same table or row has room to spare.
 QStringList needlesslyElided(QWidget* window, const QList<PaintedText>& texts);
+
+struct SaidText {
+    const QWidget* widget = nullptr;
+    QString text;
+};
+
+/// All that the window says or would say: labels, rows, commands and tool tips, in sight or not. Code that is shown is not among
+/// them.
+QList<SaidText> saidTexts(QWidget* window);
+/// Of these, those with an option of a command line, a key of a file or a keyword of MAX.
+QStringList foreignWords(const QList<SaidText>& said);
+/// Those with a number of four digits or more without commas. Shapes, ranges and ids of devices have none, and neither has what is
+/// being edited.
+QStringList ungroupedNumbers(const QList<SaidText>& said);
 
 } // namespace shardboard

@@ -537,6 +537,9 @@ void TestHostileNames::sourcesUseTheHelper()
         { "Qt::RichText",
           { QStringLiteral("weighttable.cpp"), QStringLiteral("collectivesview.cpp") },
           "plain text, or escape what is inserted and say so here" },
+        { "rror(\\(\\))?\\.text\\(\\)|qstr\\((\\w+\\.)?(error\\.(what|fix)|finding\\.(message|repair))",
+          { QStringLiteral("errortext.cpp"), QStringLiteral("main.cpp") },
+          "errorText, which names no options and keys" },
         { "setMarkdown\\s*\\(|QTextBrowser\\(|new QTextEdit", { QStringLiteral("helpwindow.cpp") }, "QPlainTextEdit" },
     };
     int files = 0;
