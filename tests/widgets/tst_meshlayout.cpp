@@ -249,7 +249,7 @@ void TestMeshLayout::roomIsFilled_data()
     row("pod=32,data=8,fsdp=64,model=8", "dgx-h100", panel, 0.45);
     row("data=4,fsdp=16,model=16", "tpu-v5e-pod", panel, 7);
     row("pod=4,data=8,fsdp=64,model=8", "dgx-h100", QSizeF(228, 160), 0.6);
-    row("pod=4,data=8,fsdp=64,model=8", "dgx-h100", QSizeF(300, 600), 1.7);
+    row("pod=4,data=8,fsdp=64,model=8", "dgx-h100", QSizeF(300, 600), 1.6);
 }
 
 void TestMeshLayout::roomIsFilled()

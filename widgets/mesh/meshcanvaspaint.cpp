@@ -32,7 +32,7 @@ void MeshCanvas::paintBase(QPainter& painter)
     if (!document()->hasDesign())
         return;
     painter.save(); // with the opacity
-    painter.setClipRect(gridArea().adjusted(-1, -1, 1, 1));
+    painter.setClipRect(gridArea().adjusted(-4, -1, 4, 4)); // with what devices lie on
     constexpr double kMany = 64;
     const QRectF visible = m_viewport.visibleWorld();
     if (m_viewport.scale() >= kCardCell)
@@ -50,7 +50,7 @@ std::vector<QRgb> MeshCanvas::tones() const
     const Theme& theme = Theme::of(this);
     std::vector<QRgb> out;
     for (int tier = 0; tier < m_scene.grid.tierCount(); ++tier)
-        out.push_back(blended(theme.window, theme.quiet, tier == 0 ? 0.3 : 0.16).rgb());
+        out.push_back(blended(theme.window, theme.quiet, tier == 0 ? 0.22 : 0.11).rgb());
     out.push_back(theme.window.rgb());
     return out;
 }
@@ -98,7 +98,7 @@ void MeshCanvas::paintUnits(QPainter& painter)
     painter.setPen(Qt::NoPen);
     for (int tier = grid.tierCount() - 1; tier >= 0; --tier) {
         const QSizeF gap = grid.gapAfter(tier) * m_viewport.scale();
-        const double around = std::clamp(std::min(gap.width(), gap.height()) * 0.35, 1.0, 8.0);
+        const double around = std::clamp(std::min(gap.width(), gap.height()) * 0.35, 1.0, 4.0);
         painter.setBrush(QColor(colors[static_cast<std::size_t>(tier)]));
         for (std::int64_t row = 0; row < grid.rows(); row += grid.unitRows(tier))
             for (std::int64_t column = 0; column < grid.columns(); column += grid.unitColumns(tier)) {

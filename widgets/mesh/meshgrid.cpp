@@ -116,13 +116,60 @@ MeshGrid::MeshGrid(const Mesh& mesh, const Hardware& hardware, const MeshRoom& r
     : m_count(mesh.deviceCount())
     , m_tiers(foldedMesh(mesh, hardware))
 {
-    setGaps(room);
+    // Names above units take room; they are worth some of the devices' size.
+    constexpr double kWorth = 0.7;
+    const double plain = arrange(mesh, room, false);
+    if (const MeshGrid unnamed = *this; !m_tiers.tiers.empty() && arrange(mesh, room, true) < kWorth * plain)
+        *this = unnamed;
+    m_columns = cells(m_across, m_across.size());
+    m_rows = cells(m_down, m_down.size());
+    m_top = m_gapsAbove.empty() ? 0 : m_gapsAbove.back();
+}
+
+/// The best way and its scale. Gaps are pixels, so that they follow from the scale, which follows from them.
+double MeshGrid::arrange(const Mesh& mesh, const MeshRoom& room, bool named)
+{
+    const double area = std::max(1.0, room.size.width()) * std::max(1.0, room.size.height());
+    double cell = std::clamp(std::sqrt(area / static_cast<double>(m_count)) * 0.7, 0.2, room.largestCell);
+    for (int round = 0; round < (m_tiers.tiers.empty() ? 1 : 3); ++round) {
+        setGaps(room, cell, named);
+        take(mesh, bestColumns(mesh, room));
+        cell = scaleIn(room);
+    }
+    return cell;
+}
+
+/// By how much a way is worse than a plain one of the same size. What is not plain has to be worth it.
+double MeshGrid::plainness(const std::vector<std::int64_t>& columns) const
+{
+    double out = 1;
+    const auto& factors = m_tiers.factors;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        const std::int64_t size = factors[i].size;
+        if (size < 2)
+            continue;
+        const bool wrapped = columns[i] > 1 && columns[i] < size;
+        if (wrapped)
+            out *= size % columns[i] != 0 ? 0.8 : 0.93;
+        if (i == 0) {
+            out *= columns[i] == size ? 1 : wrapped ? 0.95 : 0.8;
+        } else if (!wrapped && (columns[i] > 1) == (columns[i - 1] > 1) && factors[i - 1].size > 1) {
+            const bool newUnit =
+                std::any_of(m_tiers.tiers.begin(), m_tiers.tiers.end(), [&](const MeshTier& tier) { return tier.factors == i; });
+            out *= newUnit ? 0.95 : columns[i] > 1 ? 0.8 : 0.9;
+        }
+    }
+    return out;
+}
+
+std::vector<std::int64_t> MeshGrid::bestColumns(const Mesh& mesh, const MeshRoom& room)
+{
     const std::size_t factors = m_tiers.factors.size();
     std::vector<std::vector<std::int64_t>> ways;
     for (std::size_t i = 0; i < factors; ++i)
         ways.push_back(candidates(mesh, i));
     // Of very many axes not everything is tried: the inner ones go to the right and down in turn.
-    constexpr std::size_t kMostWays = 4096;
+    constexpr std::size_t kMostWays = 2048;
     std::size_t all = 1;
     for (const auto& way : ways)
         all *= std::min(way.size(), kMostWays);
@@ -131,26 +178,6 @@ MeshGrid::MeshGrid(const Mesh& mesh, const Hardware& hardware, const MeshRoom& r
             all /= ways[i].size();
             ways[i] = { ways[i][i % 2] };
         }
-    // What is not plain has to be worth it.
-    const auto plainness = [&](const std::vector<std::int64_t>& columns) {
-        double out = 1;
-        for (std::size_t i = 0; i < factors; ++i) {
-            const std::int64_t size = m_tiers.factors[i].size;
-            const bool wrapped = columns[i] > 1 && columns[i] < size;
-            bool ends = false; // a unit
-            for (const MeshTier& tier : m_tiers.tiers)
-                ends = ends || tier.factors == i;
-            if (wrapped)
-                out *= size % columns[i] != 0 ? 0.8 : i + 1 == factors || ends ? 0.93 : 0.85;
-            if (size < 2)
-                continue;
-            if (i == 0 && columns[i] < size)
-                out *= wrapped ? 0.95 : 0.8;
-            if (i > 0 && !wrapped && (columns[i] > 1) == (columns[i - 1] > 1) && m_tiers.factors[i - 1].size > 1)
-                out *= ends ? 0.95 : columns[i] > 1 ? 0.8 : 0.9;
-        }
-        return out;
-    };
     std::vector<std::size_t> choice(factors, 0);
     std::vector<std::int64_t> columns(factors, 1);
     std::vector<std::int64_t> best = columns;
@@ -159,7 +186,6 @@ MeshGrid::MeshGrid(const Mesh& mesh, const Hardware& hardware, const MeshRoom& r
         for (std::size_t i = 0; i < factors; ++i)
             columns[i] = ways[i][choice[i]];
         take(mesh, columns);
-        giveBars(m_across, m_down);
         if (const double score = scaleIn(room) * compactnessIn(room) * plainness(columns); score > bestScore * (1 + 1e-9)) {
             bestScore = score;
             best = columns;
@@ -171,11 +197,7 @@ MeshGrid::MeshGrid(const Mesh& mesh, const Hardware& hardware, const MeshRoom& r
                 choice[i] = 0;
         }
     }
-    take(mesh, best);
-    giveBars(m_across, m_down);
-    m_columns = cells(m_across, m_across.size());
-    m_rows = cells(m_down, m_down.size());
-    m_top = m_gapsAbove.empty() ? 0 : m_gapsAbove.back();
+    return best;
 }
 
 /// Numbers of columns that a factor may have: all steps to the right, all downwards, or, of the last one in a unit, wrapped.
@@ -202,20 +224,19 @@ std::vector<std::int64_t> MeshGrid::candidates(const Mesh& mesh, std::size_t fac
     return out;
 }
 
-/// Gaps grow with what they part, so that they are seen from afar: at the scale that the devices are about to have, some pixels.
-void MeshGrid::setGaps(const MeshRoom& room)
+/// Gaps grow with what they part, so that they are seen from afar: some pixels where a device has `cell`.
+void MeshGrid::setGaps(const MeshRoom& room, double cell, bool named)
 {
-    const double area = std::max(1.0, room.size.width()) * std::max(1.0, room.size.height());
-    const double cell = std::clamp(std::sqrt(area / static_cast<double>(m_count)) * 0.8, 0.25, room.largestCell);
+    m_gaps.clear();
+    m_gapsAbove.clear();
     double side = 0;
     double above = 0;
     for (std::size_t i = 0; i < m_tiers.tiers.size(); ++i) {
         const bool inner = i == 0 && m_tiers.tiers[i].kind != MeshTier::Kind::Group;
         const double unit = std::sqrt(static_cast<double>(m_tiers.tiers[i].devices)) * cell; // pixels
-        const bool named = unit >= 3 * kName * room.text;
         side = std::max(kGap, side + (inner ? std::min(1.0, unit / 8) : std::clamp(unit / 12, 1.5, 5.0)) / cell);
-        above = named ? above + kName * room.text / cell : std::max(side, above);
-        above = std::max(above, kGap);
+        const bool hasName = named && unit >= 2.5 * kName * room.text;
+        above = std::max(kGap, hasName ? above + kName * room.text / cell : std::max(side, above));
         m_gaps.push_back(side);
         m_gapsAbove.push_back(above);
     }
@@ -257,6 +278,7 @@ void MeshGrid::take(const Mesh& mesh, const std::vector<std::int64_t>& columns)
         if (high > 1)
             push(m_down, { factor.axis, high, factor.stride * wide, 1, true, true }, m_downIn, m_gapsAbove);
     }
+    giveBars(m_across, m_down);
 }
 
 double MeshGrid::scaleIn(const MeshRoom& room) const

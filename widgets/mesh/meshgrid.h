@@ -83,7 +83,10 @@ private:
     void take(const Mesh& mesh, const std::vector<std::int64_t>& columns);
     double scaleIn(const MeshRoom& room) const;
     double compactnessIn(const MeshRoom& room) const;
-    void setGaps(const MeshRoom& room);
+    double arrange(const Mesh& mesh, const MeshRoom& room, bool named);
+    std::vector<std::int64_t> bestColumns(const Mesh& mesh, const MeshRoom& room);
+    double plainness(const std::vector<std::int64_t>& columns) const;
+    void setGaps(const MeshRoom& room, double cell, bool named);
     std::vector<std::int64_t> candidates(const Mesh& mesh, std::size_t factor) const;
 
     std::int64_t m_count = 1;
