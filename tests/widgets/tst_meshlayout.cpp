@@ -4,6 +4,7 @@
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
 
+#include "widgets/canvas/viewport.h"
 #include "widgets/edits/meshorder.h"
 #include "widgets/look/theme.h"
 #include "widgets/mesh/meshbars.h"
@@ -319,7 +320,7 @@ void TestMeshLayout::pixelsHaveTheColorsOfTheirDevices()
     viewport.setWorld(scene.grid.world(), 92);
     viewport.zoomAt(QPointF(300, 300), zoom);
     std::vector<QRgb> tones;
-    for (int i = 0; i <= scene.grid.tierCount(); ++i)
+    for (int i = 0; i <= scene.grid.tierCount() + 1; ++i)
         tones.push_back(qRgb(1, 2, i));
     for (const double ratio : { 1.0, 2.0 }) {
         const QImage image = meshPixels(scene, viewport, area, ratio, tones);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/mesh/meshcanvas.h"
 
+#include "model/plan/time/traffic.h"
 #include "widgets/document/documentview.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
@@ -39,17 +40,20 @@ QSize MeshCanvas::sizeHint() const { return { 400, 300 }; }
 void MeshCanvas::refresh()
 {
     const auto evaluation = document()->evaluation();
-    if (m_evaluation != evaluation.get()) { // what was shown is of the plan before
+    const bool another = m_evaluation != evaluation;
+    if (another) { // what was shown is of the plan before
         m_transfer = {};
         m_transferTitle.clear();
     }
-    m_evaluation = evaluation.get();
+    m_evaluation = evaluation;
     if (!(m_scene.mesh == document()->design().mesh)) { // there may be no such axis any more
         m_hoveredAxis = -1;
         forgetPress();
     }
     m_scene.prepare(document()->design(), evaluation.get(), selectedWeight(*document()), m_foundText, roomIn(size()),
                     Theme::of(this));
+    if (another)
+        heat();
     m_hoveredUnit.reset();
     m_viewport.setView(gridArea());
     if (m_viewport.world() != m_scene.grid.world())
@@ -57,6 +61,16 @@ void MeshCanvas::refresh()
     viewMoved();
     navigation()->forgetMap();
     updateOverlay();
+}
+
+void MeshCanvas::heat()
+{
+    m_scene.heat.clear();
+    if (!m_evaluation)
+        return;
+    const double step = m_evaluation->plan.seconds();
+    for (const LevelTraffic& level : trafficOf(m_evaluation->plan, m_scene.hardware))
+        m_scene.heat.push_back(step > 0 ? std::min(1.0, level.seconds / step) : 0);
 }
 
 void MeshCanvas::setColoring(Coloring coloring)

@@ -11,6 +11,7 @@
 #include "widgets/mesh/meshscene.h"
 #include "widgets/mesh/transfers.h"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -109,6 +110,7 @@ private:
     std::int64_t unitAt(const QPointF& point, int tier) const; ///< first device of a unit, or -1
     double solidCell() const;
     std::vector<QRgb> tones() const;
+    void heat();
     void paintCells(QPainter& painter);
     void paintPixels(QPainter& painter, const Viewport& viewport, const QRect& area) const;
     void paintUnits(QPainter& painter);
@@ -134,7 +136,7 @@ private:
     std::optional<Place> m_hoveredUnit; ///< that a click would go into
     std::vector<Place> m_place;
     QFont m_idFont; ///< of cells without cards
-    const void* m_evaluation = nullptr; ///< that was prepared, to be compared alone
+    std::shared_ptr<const Evaluation> m_evaluation; ///< that was prepared
     CollectiveId m_transfer;
     double m_progress = 1;
     QString m_transferTitle;

@@ -44,13 +44,22 @@ void MeshCanvas::paintBase(QPainter& painter)
     paintMeshBars(painter, m_bars, m_scene.mesh, m_scene.grid, m_viewport, this);
 }
 
-/// What units lie on, from the innermost to the outermost, then what all lies on.
+/// What lies in units, from the innermost to all of the mesh, and what is outside: the warmer, the longer collectives use the links
+/// that join it.
 std::vector<QRgb> MeshCanvas::tones() const
 {
     const Theme& theme = Theme::of(this);
+    const auto warmed = [&](const QColor& base, std::size_t level) {
+        const double share = level < m_scene.heat.size() ? m_scene.heat[level] : 0;
+        return blended(base, theme.attention, 0.55 * std::sqrt(share)).rgb();
+    };
     std::vector<QRgb> out;
-    for (int tier = 0; tier < m_scene.grid.tierCount(); ++tier)
-        out.push_back(blended(theme.window, theme.quiet, tier == 0 ? 0.22 : 0.11).rgb());
+    const auto& tiers = m_scene.grid.tiers().tiers;
+    for (std::size_t tier = 0; tier < tiers.size(); ++tier)
+        out.push_back(warmed(blended(theme.window, theme.quiet, tier == 0 ? 0.24 : 0.13), tiers[tier].level));
+    const bool joined = !tiers.empty() && !m_scene.hardware.levels.empty();
+    out.push_back(joined ? warmed(blended(theme.window, theme.quiet, 0.05), m_scene.hardware.levels.size() - 1)
+                         : theme.window.rgb());
     out.push_back(theme.window.rgb());
     return out;
 }
@@ -96,9 +105,13 @@ void MeshCanvas::paintUnits(QPainter& painter)
     const auto colors = tones();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
+    if (grid.tierCount() > 0) {
+        painter.setBrush(QColor(colors[colors.size() - 2]));
+        painter.drawRoundedRect(m_viewport.toScreen(grid.world()).adjusted(-4, 0, 4, 4), 4, 4);
+    }
     for (int tier = grid.tierCount() - 1; tier >= 0; --tier) {
         const QSizeF gap = grid.gapAfter(tier) * m_viewport.scale();
-        const double around = std::clamp(std::min(gap.width(), gap.height()) * 0.35, 1.0, 4.0);
+        const double around = std::clamp(std::min(gap.width() * 0.35, (gap.height() - kNameLine * textScale(this)) / 2), 1.0, 4.0);
         painter.setBrush(QColor(colors[static_cast<std::size_t>(tier)]));
         for (std::int64_t row = 0; row < grid.rows(); row += grid.unitRows(tier))
             for (std::int64_t column = 0; column < grid.columns(); column += grid.unitColumns(tier)) {

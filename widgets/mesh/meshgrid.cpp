@@ -100,10 +100,21 @@ std::vector<std::size_t> barsOf(const Levels& levels)
 {
     constexpr std::size_t kMost = 2;
     std::vector<std::size_t> out;
-    for (const bool alone : { false, true }) // an axis of one device has one where there is room
-        for (std::size_t i = 0; i < levels.size() && out.size() < kMost; ++i)
-            if (levels[i].hasBar && (levels[i].size == 1) == alone)
-                out.push_back(i);
+    const auto add = [&](std::size_t i, bool fits) {
+        if (fits && levels[i].hasBar && out.size() < kMost && std::find(out.begin(), out.end(), i) == out.end())
+            out.push_back(i);
+    };
+    const auto isWhole = [&](std::size_t i) { return levels[i].whole && levels[i].size > 1; };
+    // The innermost and the outermost whose steps can be numbered, then the others; an axis of one device comes last.
+    for (std::size_t i = 0; i < levels.size() && out.empty(); ++i)
+        add(i, isWhole(i));
+    for (std::size_t i = levels.size(); i-- > 0;)
+        add(i, isWhole(i));
+    for (std::size_t i = 0; i < levels.size(); ++i)
+        add(i, levels[i].size > 1);
+    for (std::size_t i = 0; i < levels.size(); ++i)
+        add(i, true);
+    std::sort(out.begin(), out.end());
     return out;
 }
 

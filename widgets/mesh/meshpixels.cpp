@@ -24,7 +24,7 @@ struct Span {
 std::vector<Span> along(bool across, const MeshGrid& grid, const Viewport& viewport, const QRect& area, double ratio)
 {
     const auto length = static_cast<std::ptrdiff_t>(std::lround((across ? area.width() : area.height()) * ratio));
-    std::vector<Span> out(static_cast<std::size_t>(length), Span { 0, 0, grid.tierCount() });
+    std::vector<Span> out(static_cast<std::size_t>(length), Span { 0, 0, grid.tierCount() + 1 });
     const double origin = across ? area.left() : area.top();
     const auto pixel = [&](double world) {
         const QPointF at = viewport.toScreen(across ? QPointF(world, 0) : QPointF(0, world));
@@ -44,6 +44,9 @@ std::vector<Span> along(bool across, const MeshGrid& grid, const Viewport& viewp
         for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(from, 0); i < std::min(to, length); ++i)
             act(out[static_cast<std::size_t>(i)]);
     };
+    const QRectF world = grid.world();
+    within(std::lround(pixel(across ? world.left() : world.top())), std::lround(pixel(across ? world.right() : world.bottom())),
+           [&](Span& span) { span.gapIn = grid.tierCount(); });
     for (int tier = grid.tierCount() - 1; tier >= 0; --tier)
         each(tier, [&](int, double from, double to) {
             within(std::lround(from), std::lround(to), [&](Span& span) { span.gapIn = tier; });
@@ -104,7 +107,7 @@ QImage meshPixels(const MeshScene& scene, const Viewport& viewport, const QRect&
             else if (sum.count > 1)
                 line[x] = qRgb(sum.red / sum.count, sum.green / sum.count, sum.blue / sum.count);
             else if (row.end > 0 && columns[x].end > 0) // no device in a line that is not full
-                line[x] = tones.back();
+                line[x] = tones[static_cast<std::size_t>(scene.grid.tierCount())];
             else // of the outermost of the two
                 line[x] = tones[static_cast<std::size_t>(
                     std::max(row.end > 0 ? 0 : row.gapIn, columns[x].end > 0 ? 0 : columns[x].gapIn))];

@@ -16,7 +16,7 @@ namespace shardboard {
 class Viewport;
 
 /// The part `area` of the widget that `viewport` maps to, with so many pixels to one of the widget's. Gaps have the tone of the
-/// unit that they lie in: `tones` of the units of each tier, then of what is outside of all.
+/// unit that they lie in: `tones` of the units of each tier, of all of the mesh, and of what is outside.
 QImage meshPixels(const MeshScene& scene, const Viewport& viewport, const QRect& area, double ratio,
                   const std::vector<QRgb>& tones);
 

@@ -35,6 +35,7 @@ struct MeshScene {
     DeviceMemory memory;
     MeshPattern found;
     bool hatched = false; ///< some device is: its colour alone does not say all
+    std::vector<double> heat; ///< by level of the hardware: share of the step in which collectives run that reach so far
     QImage image; ///< one pixel a device, in grid shape
 
     /// `evaluation` and `weight` (the one that colours the devices) may be null.
