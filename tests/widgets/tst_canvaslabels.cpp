@@ -147,6 +147,7 @@ private Q_SLOTS:
     void initTestCase() { applyTheme(*qApp, Theme::light()); }
     void idsStayInTheirCells_data();
     void idsStayInTheirCells();
+    void manyShardsAreNamedNearby();
     void labelsStayInTheirTiles_data();
     void labelsStayInTheirTiles();
     void namesOfWeightsDoNotMeet();
@@ -182,12 +183,29 @@ void TestCanvasLabels::idsStayInTheirCells()
             const std::int64_t device = canvas->deviceAt(text.rect.center());
             if (device < 0)
                 continue; // beside the cells
-            QVERIFY2(device < devices && cell >= 28, qPrintable(QStringLiteral("%1 at %2").arg(text.text).arg(cell)));
+            QVERIFY2(device < devices && cell >= 18, qPrintable(QStringLiteral("%1 at %2").arg(text.text).arg(cell)));
             QVERIFY2(canvas->deviceRect(device).adjusted(-0.5, -0.5, 0.5, 0.5).contains(text.rect),
                      qPrintable(QStringLiteral("%1 at %2").arg(text.text).arg(cell)));
         }
         canvas->navigation()->zoom(1.4);
     }
+}
+
+/// More shards than there are hues are told apart by their numbers, too, where a device is large enough.
+void TestCanvasLabels::manyShardsAreNamedNearby()
+{
+    ShownView<MeshView> shown(knownDesign("fsdp=64", "fsdp"), { 600, 400 });
+    QVERIFY(shown.ready);
+    shown.document.selection()->setWeight(weightNamed(shown.document, "o_proj"));
+    MeshCanvas* canvas = shown.view->canvas();
+    const auto has = [&](const QString& text) {
+        const auto texts = textsOf(canvas);
+        return std::any_of(texts.begin(), texts.end(), [&](const Text& it) { return it.text == text; });
+    };
+    QVERIFY(has(QStringLiteral("9")) && !has(QStringLiteral("shard 9")));
+    canvas->goInto(0, 8);
+    QVERIFY2(canvas->deviceRect(9).width() >= 68, qPrintable(QString::number(canvas->deviceRect(9).width())));
+    QVERIFY(has(QStringLiteral("shard 9")) && has(QStringLiteral("node 1")));
 }
 
 void TestCanvasLabels::labelsStayInTheirTiles_data()

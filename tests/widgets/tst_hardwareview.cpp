@@ -76,6 +76,7 @@ private Q_SLOTS:
     void presetsAndBack();
     void files();
     void axesOverLevels();
+    void trafficIsTold();
     void chipsSelectTheirAxis();
     void everythingHasAName();
     void withoutADesign();
@@ -395,6 +396,33 @@ void TestHardwareView::axesOverLevels()
             for (const TopologyLine& line : topologyLines(Mesh::parse(mesh).value(), hardware))
                 QVERIFY2(!line.name.isEmpty() && !line.link.isEmpty() && line.rate.contains(QStringLiteral("GB/s")),
                          hardware.id.c_str());
+}
+
+void TestHardwareView::trafficIsTold()
+{
+    Design design = knownDesign("data=4,fsdp=4,model=4", "tp+fsdp");
+    design.workload.kind = WorkloadKind::Train;
+    const ShownView<TopologyView> shown(design, { 600, 60 });
+    QVERIFY(shown.ready);
+    const Plan& plan = shown.document.evaluation()->plan;
+    const auto traffic = trafficOf(plan, hardwareOf(design).value());
+    QCOMPARE(shown.view->lines().size(), traffic.size());
+    double share = 0;
+    for (const TopologyLine& line : shown.view->lines()) {
+        QVERIFY(line.traffic == traffic[line.level]);
+        QVERIFY(line.traffic.bytes > 0 && line.share > 0);
+        share += line.share;
+        QVERIFY(shown.view->accessibleDescription().contains(bytesText(static_cast<std::int64_t>(line.traffic.bytes))));
+    }
+    QVERIFY(std::abs(share - plan.collectiveSeconds / plan.seconds()) < 1e-9);
+    // A level that carries more is a warmer ground for its devices, told in numbers here.
+    const QImage picture = shown.view->grab().toImage();
+    const QRgb bar = Theme::of(shown.view.get()).attention.rgb();
+    int ink = 0;
+    for (int y = 0; y < picture.height(); ++y)
+        for (int x = 0; x < picture.width(); ++x)
+            ink += picture.pixel(x, y) == bar ? 1 : 0;
+    QVERIFY(ink > 4);
 }
 
 void TestHardwareView::chipsSelectTheirAxis()

@@ -13,7 +13,6 @@
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/mesh/meshgrid.h"
 #include "widgets/shards/tilescene.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/workbench/meshchips.h"
@@ -48,9 +47,6 @@ private Q_SLOTS:
     void indicesOfAllDevices();
     void zoomKeepsThePointUnderTheCursor();
     void worldCannotLeaveTheView();
-    void everyDeviceHasItsOwnCell_data();
-    void everyDeviceHasItsOwnCell();
-    void largeMeshesAreReadable();
     void tilesCoverTheTensor_data();
     void tilesCoverTheTensor();
     void manyTilesBecomeAnImage();
@@ -328,50 +324,6 @@ void TestWidgetsPure::worldCannotLeaveTheView()
     const QRectF seen = viewport.visibleWorld();
     QVERIFY(std::abs(seen.left()) < 1e-9);
     QVERIFY(std::abs(seen.bottom() - 100) < 1e-9);
-}
-
-void TestWidgetsPure::everyDeviceHasItsOwnCell_data()
-{
-    QTest::addColumn<QString>("mesh");
-    for (const char* mesh : { "model=1", "model=8", "model=1000", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3",
-                              "pod=4,data=8,fsdp=16,model=4", "data=512,model=4", "data=96,model=1", "a=3,b=1,c=40,d=2" })
-        QTest::newRow(mesh) << QString::fromLatin1(mesh);
-}
-
-void TestWidgetsPure::everyDeviceHasItsOwnCell()
-{
-    QFETCH(QString, mesh);
-    const Mesh parsed = Mesh::parse(mesh.toStdString()).value();
-    const MeshGrid grid(parsed);
-    for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
-        QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
-        QVERIFY(grid.world().contains(grid.cell(position)));
-    }
-    std::set<std::pair<std::int64_t, std::int64_t>> places;
-    for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
-        QCOMPARE(grid.positionOf(grid.columnOf(position), grid.rowOf(position)), position);
-        places.emplace(grid.columnOf(position), grid.rowOf(position));
-    }
-    QCOMPARE(static_cast<std::int64_t>(places.size()), parsed.deviceCount());
-    QVERIFY(places.rbegin()->first < grid.columns());
-    QCOMPARE(grid.positionAt({ -0.5, 0.5 }), std::int64_t { -1 });
-    QCOMPARE(grid.positionAt(grid.world().bottomRight() + QPointF(1, 1)), std::int64_t { -1 });
-}
-
-/// A mesh of 16,384 devices is no line.
-void TestWidgetsPure::largeMeshesAreReadable()
-{
-    for (const char* mesh : { "pod=4,data=8,fsdp=64,model=8", "data=2048,model=8", "pipe=16,data=128,model=8", "a=16,b=16,c=64",
-                              "fsdp=4096,model=4" }) {
-        const QRectF world = MeshGrid(Mesh::parse(mesh).value()).world();
-        QVERIFY2(world.height() / world.width() < 4.5 && world.width() / world.height() < 4.5, mesh);
-    }
-    // Small ones stay as everybody draws them: the last axis to the right, the others stacked.
-    const MeshGrid small(Mesh::parse("pipe=2,data=2,model=4").value());
-    QCOMPARE(small.columns(), std::int64_t { 4 });
-    QCOMPARE(small.rows(), std::int64_t { 4 });
-    QCOMPARE(small.cell(4), QRectF(0, 1, 1, 1));
-    QVERIFY(small.cell(8).top() > 2); // a gap between the planes
 }
 
 void TestWidgetsPure::tilesCoverTheTensor_data()

@@ -44,7 +44,7 @@ QRectF DeviceCards::box(const QRectF& card) const
 }
 
 void DeviceCards::paint(QPainter& painter, const QRectF& card, const QString& id, const PartColor& color, double fill,
-                        std::int64_t peak)
+                        std::int64_t peak, const QString& part)
 {
     QRectF at = card;
     if (m_share) {
@@ -70,7 +70,18 @@ void DeviceCards::paint(QPainter& painter, const QRectF& card, const QString& id
     }
     painter.setPen(color.label);
     painter.setFont(uiFont(m_widget, card.width() < kNarrow ? 0 : 3, true));
-    painter.drawText(box(at), Qt::AlignCenter, id);
+    const QRectF inner = box(at);
+    const double below = part.isEmpty() ? 0 : m_textHeight;
+    painter.drawText(inner.adjusted(0, 0, 0, -below), Qt::AlignCenter, id);
+    if (part.isEmpty())
+        return;
+    painter.setFont(m_small);
+    const QFontMetricsF metrics(m_small);
+    QString text = part;
+    if (metrics.horizontalAdvance(text) > inner.width() - 2)
+        text = part.section(QLatin1Char(' '), -1);
+    if (metrics.horizontalAdvance(text) <= inner.width() - 2)
+        painter.drawText(QRectF(inner.left(), inner.bottom() - below - 2, inner.width(), below), Qt::AlignCenter, text);
 }
 
 void DeviceCards::paintShared(QPainter& painter, const QRectF& card, const PartColor& color, double fill, std::int64_t peak) const

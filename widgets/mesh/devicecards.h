@@ -26,8 +26,10 @@ public:
     /// can be shared; few are drawn where they are.
     void begin(const QWidget* widget, const QPainter& painter, bool manyOfThem);
 
-    /// `fill` is the share of the device's memory at its peak of `peak` bytes.
-    void paint(QPainter& painter, const QRectF& card, const QString& id, const PartColor& color, double fill, std::int64_t peak);
+    /// `fill` is the share of the device's memory at its peak of `peak` bytes. `part`, below the id, is what the colour stands for;
+    /// empty: nothing is said.
+    void paint(QPainter& painter, const QRectF& card, const QString& id, const PartColor& color, double fill, std::int64_t peak,
+               const QString& part);
 
 private:
     using Look = std::tuple<unsigned, unsigned, unsigned, int, double, std::int64_t>; ///< fill, label and hatch, and the memory

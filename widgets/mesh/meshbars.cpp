@@ -16,19 +16,8 @@ namespace shardboard {
 
 namespace {
 
-constexpr double kAbove = 32; ///< of the first bar above the grid
-constexpr double kBar = 28; ///< of each other bar
-
-/// The levels of a direction that have a bar, from the inside out; what is folded goes on from another one.
-std::vector<std::size_t> barsOf(const std::vector<MeshGrid::Level>& levels)
-{
-    constexpr std::size_t kMost = 2;
-    std::vector<std::size_t> out;
-    for (std::size_t i = 0; i < levels.size() && out.size() < kMost; ++i)
-        if (!levels[i].folded)
-            out.push_back(i);
-    return out;
-}
+constexpr double kAbove = MeshGrid::kBarAbove;
+constexpr double kBar = MeshGrid::kBar;
 
 /// `model 0`, `model 1`, … along a bar, numbers alone, or the axis with its size, whichever has room.
 void paintLabels(QPainter& painter, const MeshBar& bar, const Mesh& mesh, const MeshGrid& grid, const Viewport& viewport,
@@ -53,7 +42,7 @@ void paintLabels(QPainter& painter, const MeshBar& bar, const Mesh& mesh, const 
     const double begin = bar.across ? bar.rect.left() : bar.rect.top();
     const double end = bar.across ? bar.rect.right() : bar.rect.bottom();
     const auto& levels = bar.across ? grid.across() : grid.down();
-    const bool whole = !grid.isWrapped() && levels[bar.level].size == size; // not folded
+    const bool whole = levels[bar.level].whole;
     std::int64_t inside = 1; // cells of a step
     for (std::size_t i = 0; whole && i < bar.level; ++i)
         inside *= levels[i].size;
@@ -95,18 +84,13 @@ QSizeF roomForBars(const MeshGrid& grid, double text)
 std::vector<MeshBar> meshBars(const Mesh& mesh, const MeshGrid& grid, const QRectF& seen, double text)
 {
     std::vector<MeshBar> out;
-    const int axes = mesh.axisCount();
-    if (axes == 0)
+    if (mesh.axisCount() == 0)
         return out;
     const auto addAbove = [&](int axis, std::size_t level, double y) {
         out.push_back(
             { axis, true, level, QRectF(seen.left(), y, seen.width(), 3), QRectF(seen.left(), y - 4, seen.width(), kBar * text) });
     };
     double y = seen.top() - kAbove * text;
-    if (grid.isWrapped()) {
-        addAbove(axes - 1, 0, y);
-        return out;
-    }
     for (const std::size_t level : barsOf(grid.across())) {
         addAbove(grid.across()[level].axis, level, y);
         y -= kBar * text;

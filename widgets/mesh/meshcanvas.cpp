@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/mesh/meshcanvas.h"
 
+#include "model/plan/time/traffic.h"
 #include "widgets/document/documentview.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
@@ -20,6 +21,9 @@ namespace {
 constexpr double kInset = 0.3; ///< of a cell, between its middle and an arrow
 constexpr double kArrow = 14; ///< shorter arrows are joined
 constexpr std::size_t kMostArrows = 160; ///< more are not calm
+constexpr double kArrowCell = 6; ///< smaller devices are not told apart by arrows
+constexpr double kUnit = 14; ///< smaller units are no aim for a click
+constexpr double kFills = 0.55; ///< of the view, in either direction: one is in that unit
 constexpr double kLeastGrid = 28; ///< devices that have no more leave no room for them
 
 } // namespace
@@ -36,22 +40,37 @@ QSize MeshCanvas::sizeHint() const { return { 400, 300 }; }
 void MeshCanvas::refresh()
 {
     const auto evaluation = document()->evaluation();
-    if (m_evaluation != evaluation.get()) { // what was shown is of the plan before
+    const bool another = m_evaluation != evaluation;
+    if (another) { // what was shown is of the plan before
         m_transfer = {};
         m_transferTitle.clear();
     }
-    m_evaluation = evaluation.get();
+    m_evaluation = evaluation;
     if (!(m_scene.mesh == document()->design().mesh)) { // there may be no such axis any more
         m_hoveredAxis = -1;
         forgetPress();
     }
-    m_scene.prepare(document()->design(), evaluation.get(), selectedWeight(*document()), m_foundText, Theme::of(this));
+    m_scene.prepare(document()->design(), evaluation.get(), selectedWeight(*document()), m_foundText, roomIn(size()),
+                    Theme::of(this));
+    if (another)
+        heat();
+    m_hoveredUnit.reset();
     m_viewport.setView(gridArea());
     if (m_viewport.world() != m_scene.grid.world())
         m_viewport.setWorld(m_scene.grid.world(), kLargestCell); // another mesh; another weight is seen from where one was
     viewMoved();
     navigation()->forgetMap();
     updateOverlay();
+}
+
+void MeshCanvas::heat()
+{
+    m_scene.heat.clear();
+    if (!m_evaluation)
+        return;
+    const double step = m_evaluation->plan.seconds();
+    for (const LevelTraffic& level : trafficOf(m_evaluation->plan, m_scene.hardware))
+        m_scene.heat.push_back(step > 0 ? std::min(1.0, level.seconds / step) : 0);
 }
 
 void MeshCanvas::setColoring(Coloring coloring)
@@ -104,7 +123,8 @@ bool MeshCanvas::findNext(bool back)
         if (!m_scene.found.matches(m_scene.mesh, position))
             continue;
         selection()->setDevice(position);
-        if (m_viewport.scale() < kLabelCell && m_viewport.largestScale() > kLabelCell) { // large enough to be read
+        constexpr double kRead = 28;
+        if (m_viewport.scale() < kRead && m_viewport.largestScale() > kRead) { // large enough to be read
             constexpr double kAround = 3;
             showPart(m_scene.grid.cell(position).adjusted(-kAround, -kAround, kAround, kAround), kLargestCell);
         }
@@ -124,10 +144,21 @@ QRectF MeshCanvas::gridArea(const QRectF& canvas) const
     return out.adjusted(0, 0, 0, out.height() - words < kLeastGrid ? 0 : -words); // what moves comes before what is said about it
 }
 
+/// Without what comes and goes, so that devices stay where they are.
+MeshRoom MeshCanvas::roomIn(const QSizeF& canvas) const
+{
+    const double text = textScale(this);
+    return { { canvas.width() - 2 * kPanelMargin, canvas.height() - 16 - kFooter * text }, text, kLargestCell };
+}
+
 int MeshCanvas::detailIn(const QSize& size) const
 {
-    const QRectF area = gridArea(QRectF(QPointF(), QSizeF(size)));
-    const QRectF world = m_scene.grid.world();
+    const MeshGrid grid(m_scene.mesh, m_scene.hardware, roomIn(size));
+    const QSizeF bars = roomForBars(grid, textScale(this));
+    const QRectF area =
+        QRectF(QPointF(), roomIn(size).size)
+            .adjusted(bars.width(), bars.height(), 0, coloring() == Coloring::Memory ? -kScale * textScale(this) : 0);
+    const QRectF world = grid.world();
     const double cell =
         world.isEmpty() ? 0 : std::min({ area.width() / world.width(), area.height() / world.height(), kLargestCell });
     return cell >= kCardCell ? 2 : cell >= kLabelCell ? 1 : 0;
@@ -210,7 +241,7 @@ void MeshCanvas::layTransfer()
     const Plan& plan = document()->evaluation()->plan;
     const double scale = m_viewport.scale();
     const auto visible =
-        scale >= kSolidCell ? positionsIn(m_scene.grid, m_viewport.visibleWorld(), 4 * kMostArrows) : std::vector<std::int64_t>();
+        scale >= kArrowCell ? positionsIn(m_scene.grid, m_viewport.visibleWorld(), 4 * kMostArrows) : std::vector<std::int64_t>();
     const std::int64_t selected = selection()->device();
     m_moves = shownTransfers(*collective, plan, visible,
                              selected >= 0         ? selected
@@ -252,8 +283,29 @@ QRectF MeshCanvas::selectedPart() const
 
 void MeshCanvas::layOut()
 {
+    if (document()->hasDesign())
+        arrange();
     m_viewport.setView(gridArea());
     viewMoved();
+}
+
+/// For the room there is now. Who has zoomed in still sees the device that was in the middle, as large as before.
+void MeshCanvas::arrange()
+{
+    const bool zoomed = !m_viewport.isFitted();
+    const double scale = m_viewport.scale();
+    const QSizeF seen = m_viewport.visibleWorld().size();
+    const std::int64_t middle = m_scene.grid.unitNear(MeshGrid::kDevices, m_viewport.visibleWorld().center());
+    if (!m_scene.arrange(roomIn(size())))
+        return;
+    m_viewport.setView(gridArea());
+    m_viewport.setWorld(m_scene.grid.world(), kLargestCell);
+    navigation()->forgetMap();
+    if (!zoomed)
+        return;
+    QRectF part(QPointF(), seen);
+    part.moveCenter(m_scene.grid.cell(middle).center());
+    m_viewport.show(part, scale);
 }
 
 void MeshCanvas::viewMoved()
@@ -262,10 +314,80 @@ void MeshCanvas::viewMoved()
     m_bars = meshBars(m_scene.mesh, m_scene.grid, seen, textScale(this));
     layTransfer();
     forgetBase();
+    if (auto now = place(); now != m_place) {
+        m_place = std::move(now);
+        Q_EMIT placeChanged();
+    }
+}
+
+std::vector<MeshCanvas::Place> MeshCanvas::place() const
+{
+    std::vector<Place> out;
+    if (m_viewport.isFitted())
+        return out;
+    const QPointF middle = m_viewport.visibleWorld().center();
+    for (int tier = m_scene.grid.tierCount() - 1; tier >= 0; --tier) {
+        const std::int64_t position = m_scene.grid.unitNear(tier, middle);
+        const QSizeF unit = m_scene.grid.unitSize(tier) * m_viewport.scale();
+        if (unit.width() < kFills * m_viewport.view().width() && unit.height() < kFills * m_viewport.view().height())
+            break;
+        out.push_back({ tier, position });
+    }
+    return out;
+}
+
+QString MeshCanvas::placeText() const
+{
+    QStringList out;
+    for (const Place& it : m_place)
+        out << m_scene.unitText(it.tier, it.position);
+    return out.join(QStringLiteral(" › "));
+}
+
+double MeshCanvas::solidCell() const { return m_scene.hatched ? kHatchedCell : kSolidCell; }
+
+int MeshCanvas::takenTier() const
+{
+    const MeshGrid& grid = m_scene.grid;
+    if (m_viewport.scale() >= kSolidCell)
+        return MeshGrid::kDevices;
+    const int outermost = m_place.empty() ? grid.tierCount() - 1 : m_place.back().tier - 1; // in the unit that one is in
+    for (int tier = 0; tier < outermost; ++tier)
+        if (std::min(grid.unitSize(tier).width(), grid.unitSize(tier).height()) * m_viewport.scale() >= kUnit)
+            return tier;
+    return outermost;
+}
+
+std::int64_t MeshCanvas::unitAt(const QPointF& point, int tier) const
+{
+    const QRectF world = m_viewport.toScreen(m_scene.grid.world());
+    return gridArea().contains(point) && world.contains(point) ? m_scene.grid.unitNear(tier, m_viewport.toWorld(point)) : -1;
+}
+
+void MeshCanvas::goInto(int tier, std::int64_t position)
+{
+    const QSizeF gap = m_scene.grid.gapAfter(tier);
+    const double side = std::min(gap.width() / 2, 2.0);
+    m_hoveredUnit.reset();
+    showPart(m_scene.grid.unit(tier, position).adjusted(-side, -std::min(gap.height(), 2.0), side, side), kLargestCell);
+    const QString text = m_scene.unitToolTip(tier, position);
+    tellStatus(text);
+}
+
+void MeshCanvas::goUp()
+{
+    m_hoveredUnit.reset();
+    if (m_place.size() < 2)
+        navigation()->fitAll();
+    else
+        goInto(m_place[m_place.size() - 2].tier, m_place[m_place.size() - 2].position);
 }
 
 QString MeshCanvas::toolTipAt(const QPointF& point) const
 {
+    if (const int tier = takenTier(); tier >= 0)
+        if (const std::int64_t position = unitAt(point, tier); position >= 0)
+            return m_scene.unitToolTip(tier, position) + QLatin1Char('\n') + tr("Click to go in; Esc goes back");
     if (const std::int64_t device = deviceAt(point); device >= 0)
         return deviceText(device);
     const int axis = axisAt(point);
@@ -279,24 +401,45 @@ void MeshCanvas::hoverAt(const QPointF& point)
         setCursor(axis >= 0 ? Qt::OpenHandCursor : Qt::ArrowCursor);
         update();
     }
+    std::optional<Place> unit;
+    if (const int tier = takenTier(); tier >= 0)
+        if (const std::int64_t position = unitAt(point, tier); position >= 0)
+            unit = Place { tier, position };
+    if (unit != m_hoveredUnit) {
+        m_hoveredUnit = unit;
+        update();
+    }
     selection()->setHoveredDevice(deviceAt(point));
 }
 
-void MeshCanvas::selectAt(const QPointF& point) { selection()->setDevice(deviceAt(point)); }
+/// A device; where they are too small, the unit that they are in is shown. Beside everything it goes back.
+void MeshCanvas::selectAt(const QPointF& point)
+{
+    const int tier = takenTier();
+    if (const std::int64_t position = tier < 0 ? -1 : unitAt(point, tier); position >= 0)
+        goInto(tier, position);
+    else if (const std::int64_t device = deviceAt(point); device < 0 && !m_place.empty())
+        goUp();
+    else
+        selection()->setDevice(device);
+}
 
 void MeshCanvas::leaveEvent(QEvent*)
 {
     m_hoveredAxis = -1;
+    m_hoveredUnit.reset();
     selection()->setHoveredDevice(-1);
     update();
 }
 
+/// By as much as a click takes.
 void MeshCanvas::moveCurrent(int dx, int dy)
 {
     if (!document()->hasDesign())
         return;
     const std::int64_t from = selection()->device();
-    selection()->setDevice(from < 0 ? 0 : m_scene.grid.moved(from, dx, dy));
+    const bool known = from >= 0 && from < m_scene.mesh.deviceCount();
+    selection()->setDevice(known ? m_scene.grid.moved(from, dx, dy, takenTier()) : 0);
     tellDevice(selection()->device());
 }
 
@@ -304,17 +447,28 @@ void MeshCanvas::moveCurrent(int dx, int dy)
 void MeshCanvas::tellDevice(std::int64_t position)
 {
     bringIntoSight(m_scene.grid.cell(position), 12);
-    tellStatus(deviceText(position));
+    const int tier = takenTier();
+    tellStatus((tier < 0 ? QString() : m_scene.unitText(tier, position) + QLatin1Char('\n')) + deviceText(position));
 }
 
 void MeshCanvas::keyPressEvent(QKeyEvent* event)
 {
-    if (event->key() != Qt::Key_Escape)
+    const bool in = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+    if (in && document()->hasDesign() && takenTier() >= 0) {
+        const std::int64_t from = selection()->device();
+        const bool known = from >= 0 && from < m_scene.mesh.deviceCount();
+        goInto(takenTier(), known ? from : m_scene.grid.unitNear(takenTier(), m_viewport.visibleWorld().center()));
+    } else if (event->key() == Qt::Key_Backspace) {
+        goUp();
+    } else if (event->key() != Qt::Key_Escape) {
         CanvasWidget::keyPressEvent(event);
-    else if (!highlight().isEmpty())
+    } else if (!highlight().isEmpty()) {
         Q_EMIT allWanted();
-    else
+    } else if (!m_place.empty()) {
+        goUp();
+    } else {
         selection()->setDevice(-1);
+    }
 }
 
 } // namespace shardboard

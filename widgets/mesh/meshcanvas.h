@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of the device mesh: cells with ids and memory, axis bars, hover, selection, zoom; coloured by the shards that the
-// devices hold, or by how full they are. Level of detail goes by
-// the size of a cell on screen, so that 16,384 devices cost one image. Reads prepared data only while painting.
+// The picture of the device mesh: cells with ids and memory, units of devices with their names, axis bars, hover, selection, zoom;
+// coloured by the shards that the devices hold, or by how full they are. Level of detail goes by the size of a cell on screen, so
+// that 16,384 devices cost one image; where they are small, a click goes into the unit of devices under it. Reads prepared data
+// only while painting.
 #pragma once
 
 #include "widgets/canvas/canvaswidget.h"
@@ -10,6 +11,8 @@
 #include "widgets/mesh/meshscene.h"
 #include "widgets/mesh/transfers.h"
 
+#include <memory>
+#include <optional>
 #include <vector>
 
 namespace shardboard {
@@ -46,6 +49,15 @@ public:
     const std::vector<Arrow>& arrows() const { return m_arrows; }
     QString transferText() const; ///< the words as they are shown, with the groups that are drawn
 
+    /// Units that fill the view, from the outside in: `pod 3, data 5 › node 92`. Empty while everything is in sight.
+    QString placeText() const;
+    /// What a click takes at this zoom: devices (MeshGrid::kDevices), or the units of a tier.
+    int takenTier() const;
+    /// Shows the unit of a tier that a device is in.
+    void goInto(int tier, std::int64_t position);
+    void goUp(); ///< out of the innermost unit that fills the view
+    const MeshGrid& grid() const { return m_scene.grid; }
+
     QSize sizeHint() const override;
     /// Rectangle of a device on this widget, for tests and tool tips.
     QRectF deviceRect(std::int64_t position) const;
@@ -63,6 +75,7 @@ public:
 
 Q_SIGNALS:
     void allWanted(); ///< Esc: what the legend quiets is to be seen again
+    void placeChanged(); ///< placeText() is another one
 
 protected:
     void layOut() override;
@@ -85,9 +98,26 @@ protected:
 private:
     QRectF gridArea() const { return gridArea(rect()); }
     QRectF gridArea(const QRectF& canvas) const;
+    MeshRoom roomIn(const QSizeF& canvas) const;
+    void arrange();
+    /// A unit that fills the view.
+    struct Place {
+        int tier = -1;
+        std::int64_t position = 0;
+        friend bool operator==(const Place&, const Place&) = default;
+    };
+    std::vector<Place> place() const; ///< from the outside in
+    std::int64_t unitAt(const QPointF& point, int tier) const; ///< first device of a unit, or -1
+    double solidCell() const;
+    std::vector<QRgb> tones() const;
+    void heat();
     void paintCells(QPainter& painter);
-    void paintPixels(QPainter& painter, const QRectF& visible, const Viewport& viewport) const;
+    void paintPixels(QPainter& painter, const Viewport& viewport, const QRect& area) const;
+    void paintUnits(QPainter& painter);
+    void paintUnitNames(QPainter& painter);
     void paintCell(QPainter& painter, std::int64_t position, const QRectF& rect);
+    void paintGroupsOfSelected(QPainter& painter);
+    void paintMembers(QPainter& painter, const std::vector<int>& axes, std::int64_t of, const QPen& pen) const;
     void paintGroup(QPainter& painter);
     const Collective* transferCollective() const; ///< null: nothing moves
     void layTransfer();
@@ -103,7 +133,10 @@ private:
     std::vector<MeshBar> m_bars;
     QString m_foundText;
     int m_hoveredAxis = -1;
-    const void* m_evaluation = nullptr; ///< that was prepared, to be compared alone
+    std::optional<Place> m_hoveredUnit; ///< that a click would go into
+    std::vector<Place> m_place;
+    QFont m_idFont; ///< of cells without cards
+    std::shared_ptr<const Evaluation> m_evaluation; ///< that was prepared
     CollectiveId m_transfer;
     double m_progress = 1;
     QString m_transferTitle;

@@ -10,34 +10,23 @@ namespace {
 
 using Levels = std::vector<MeshGrid::Level>;
 
-constexpr double kGap = 0.35;
-constexpr std::int64_t kLongestLine = 16;
-constexpr std::int64_t kHighest = 2; ///< times as high as wide, before it is folded
-constexpr std::int64_t kMostRows = 32; ///< that are never folded
+constexpr double kGap = 0.35; ///< between the steps of an axis that has another one inside it
+constexpr double kName = 12; ///< pixels of the name above a unit
+constexpr std::int64_t kLongestLine = 16; ///< that is not wrapped where no devices divide it
 
-std::int64_t cells(const Levels& levels)
+std::int64_t cells(const Levels& levels, std::size_t count)
 {
     std::int64_t product = 1;
-    for (const auto& level : levels)
-        product *= level.size;
+    for (std::size_t i = 0; i < count; ++i)
+        product *= levels[i].size;
     return product;
 }
 
-/// Of one direction: the steps of each level, with a gap between the blocks of all but the innermost.
-void setPitches(Levels& levels)
+double extentOf(const Levels& levels, std::size_t count)
 {
     double extent = 1;
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-        levels[i].pitch = i == 0 ? 1 : extent + kGap;
-        extent = static_cast<double>(levels[i].size - 1) * levels[i].pitch + extent;
-    }
-}
-
-double extentOf(const Levels& levels)
-{
-    double extent = 1;
-    for (const auto& level : levels)
-        extent += static_cast<double>(level.size - 1) * level.pitch;
+    for (std::size_t i = 0; i < count; ++i)
+        extent += static_cast<double>(levels[i].size - 1) * levels[i].pitch;
     return extent;
 }
 
@@ -52,17 +41,6 @@ double beginOf(const Levels& levels, std::int64_t index)
     return at;
 }
 
-std::int64_t indexOf(const Levels& levels, std::int64_t position)
-{
-    std::int64_t index = 0;
-    std::int64_t weight = 1;
-    for (const auto& level : levels) {
-        index += position / level.stride % level.size * weight;
-        weight *= level.size;
-    }
-    return index;
-}
-
 std::int64_t positionsOf(const Levels& levels, std::int64_t index)
 {
     std::int64_t position = 0;
@@ -73,100 +51,361 @@ std::int64_t positionsOf(const Levels& levels, std::int64_t index)
     return position;
 }
 
-/// The number of the cell at a place of a direction, or -1 between blocks and outside.
-std::int64_t indexAt(const Levels& levels, double at)
+/// The number of the cell at a place of a direction, or -1 between blocks and outside. `nearest`: the one before it, or at the end.
+std::int64_t indexAt(const Levels& levels, double at, std::size_t inside, bool nearest)
 {
-    if (at < 0)
+    if (at < 0 && !nearest)
         return -1;
+    at = std::max(at, 0.0);
     std::int64_t index = 0;
-    for (std::size_t i = levels.size(); i-- > 0;) {
-        const auto step = static_cast<std::int64_t>(at / levels[i].pitch);
-        if (step >= levels[i].size)
-            return -1;
+    for (std::size_t i = levels.size(); i-- > inside;) {
+        auto step = static_cast<std::int64_t>(at / levels[i].pitch);
+        if (step >= levels[i].size) {
+            if (!nearest)
+                return -1;
+            step = levels[i].size - 1;
+        }
         at -= static_cast<double>(step) * levels[i].pitch;
         index = index * levels[i].size + step;
     }
-    return at < 1 ? index : -1;
+    return nearest || at < 1 ? index * cells(levels, inside) : -1;
+}
+
+/// Each axis has its bar along its largest part.
+void giveBars(Levels& across, Levels& down)
+{
+    const auto each = [&](const auto& act) {
+        for (Levels* levels : { &across, &down })
+            for (auto& level : *levels)
+                act(level);
+    };
+    each([&](MeshGrid::Level& level) {
+        level.hasBar = true;
+        bool before = true;
+        each([&](const MeshGrid::Level& other) {
+            if (&other == &level)
+                before = false;
+            else if (other.axis == level.axis && (other.size > level.size || (other.size == level.size && before)))
+                level.hasBar = false;
+        });
+        int parts = 0;
+        each([&](const MeshGrid::Level& other) { parts += other.axis == level.axis ? 1 : 0; });
+        level.whole = parts == 1;
+    });
 }
 
 } // namespace
 
-MeshGrid::MeshGrid(const Mesh& mesh)
-    : m_count(mesh.deviceCount())
+std::vector<std::size_t> barsOf(const Levels& levels)
 {
-    const int axes = mesh.axisCount();
-    const std::int64_t last = axes == 0 ? 1 : mesh.axis(axes - 1).size;
-    if (m_count == last && last > kLongestLine) {
-        m_columns = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(last))));
-        m_rows = (last + m_columns - 1) / m_columns;
-        m_wrapped = true;
-        return;
-    }
-    for (int axis = axes - 1; axis >= 0; --axis) {
-        const bool right = axis == axes - 1 || (axis < axes - 2 && cells(m_across) < cells(m_down));
-        (right ? m_across : m_down).push_back({ axis, mesh.axis(axis).size, mesh.stride(axis), 1, false });
-    }
-    // The outermost axis downwards continues in the blocks to the right.
-    std::int64_t fold = 1;
-    while (!m_down.empty() && cells(m_down) / fold > std::max(kMostRows, kHighest * cells(m_across) * fold)
-           && m_down.back().size / fold % 2 == 0)
-        fold *= 2;
-    if (fold > 1) {
-        auto& outer = m_down.back();
-        outer.size /= fold;
-        m_across.push_back({ outer.axis, fold, outer.stride * outer.size, 1, true });
-    }
-    setPitches(m_across);
-    setPitches(m_down);
-    m_columns = cells(m_across);
-    m_rows = cells(m_down);
+    constexpr std::size_t kMost = 2;
+    std::vector<std::size_t> out;
+    const auto add = [&](std::size_t i, bool fits) {
+        if (fits && levels[i].hasBar && out.size() < kMost && std::find(out.begin(), out.end(), i) == out.end())
+            out.push_back(i);
+    };
+    const auto isWhole = [&](std::size_t i) { return levels[i].whole && levels[i].size > 1; };
+    // The innermost and the outermost whose steps can be numbered, then the others; an axis of one device comes last.
+    for (std::size_t i = 0; i < levels.size() && out.empty(); ++i)
+        add(i, isWhole(i));
+    for (std::size_t i = levels.size(); i-- > 0;)
+        add(i, isWhole(i));
+    for (std::size_t i = 0; i < levels.size(); ++i)
+        add(i, levels[i].size > 1);
+    for (std::size_t i = 0; i < levels.size(); ++i)
+        add(i, true);
+    std::sort(out.begin(), out.end());
+    return out;
 }
 
-double MeshGrid::columnLeft(std::int64_t column) const
+MeshGrid::MeshGrid()
+    : MeshGrid(Mesh())
 {
-    return m_wrapped ? static_cast<double>(column) : beginOf(m_across, column);
 }
-double MeshGrid::rowTop(std::int64_t row) const { return m_wrapped ? static_cast<double>(row) : beginOf(m_down, row); }
-std::int64_t MeshGrid::columnRun() const { return m_wrapped || m_across.empty() ? m_columns : m_across.front().size; }
-std::int64_t MeshGrid::rowRun() const { return m_wrapped || m_down.empty() ? m_rows : m_down.front().size; }
+
+MeshGrid::MeshGrid(const Mesh& mesh, const Hardware& hardware, const MeshRoom& room)
+    : m_count(mesh.deviceCount())
+    , m_tiers(foldedMesh(mesh, hardware))
+{
+    // Names above units take room; they are worth some of the devices' size.
+    constexpr double kWorth = 0.7;
+    const double plain = arrange(mesh, room, false);
+    if (const MeshGrid unnamed = *this; !m_tiers.tiers.empty() && arrange(mesh, room, true) < kWorth * plain)
+        *this = unnamed;
+    m_columns = cells(m_across, m_across.size());
+    m_rows = cells(m_down, m_down.size());
+    m_top = m_gapsAbove.empty() ? 0 : m_gapsAbove.back();
+}
+
+/// The best way and its scale. Gaps are pixels, so that they follow from the scale, which follows from them.
+double MeshGrid::arrange(const Mesh& mesh, const MeshRoom& room, bool named)
+{
+    const double area = std::max(1.0, room.size.width()) * std::max(1.0, room.size.height());
+    double cell = std::clamp(std::sqrt(area / static_cast<double>(m_count)) * 0.7, 0.2, room.largestCell);
+    for (int round = 0; round < (m_tiers.tiers.empty() ? 1 : 3); ++round) {
+        setGaps(room, cell, named);
+        take(mesh, bestColumns(mesh, room));
+        cell = scaleIn(room);
+    }
+    return cell;
+}
+
+/// By how much a way is worse than a plain one of the same size. What is not plain has to be worth it.
+double MeshGrid::plainness(const std::vector<std::int64_t>& columns) const
+{
+    double out = 1;
+    const auto& factors = m_tiers.factors;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        const std::int64_t size = factors[i].size;
+        if (size < 2)
+            continue;
+        const bool wrapped = columns[i] > 1 && columns[i] < size;
+        if (wrapped)
+            out *= size % columns[i] != 0 ? 0.8 : 0.93;
+        if (i == 0) {
+            out *= columns[i] == size ? 1 : wrapped ? 0.95 : 0.8;
+        } else if (!wrapped && (columns[i] > 1) == (columns[i - 1] > 1) && factors[i - 1].size > 1) {
+            const bool newUnit =
+                std::any_of(m_tiers.tiers.begin(), m_tiers.tiers.end(), [&](const MeshTier& tier) { return tier.factors == i; });
+            out *= newUnit ? 0.95 : columns[i] > 1 ? 0.8 : 0.9;
+        }
+    }
+    return out;
+}
+
+std::vector<std::int64_t> MeshGrid::bestColumns(const Mesh& mesh, const MeshRoom& room)
+{
+    const std::size_t factors = m_tiers.factors.size();
+    std::vector<std::vector<std::int64_t>> ways;
+    for (std::size_t i = 0; i < factors; ++i)
+        ways.push_back(candidates(mesh, i));
+    // Of very many axes not everything is tried: the inner ones go to the right and down in turn.
+    constexpr std::size_t kMostWays = 2048;
+    std::size_t all = 1;
+    for (const auto& way : ways)
+        all *= std::min(way.size(), kMostWays);
+    for (std::size_t i = 0; i < factors && all > kMostWays; ++i)
+        if (ways[i].size() > 1) {
+            all /= ways[i].size();
+            ways[i] = { ways[i][i % 2] };
+        }
+    std::vector<std::size_t> choice(factors, 0);
+    std::vector<std::int64_t> columns(factors, 1);
+    std::vector<std::int64_t> best = columns;
+    double bestScore = -1;
+    for (bool more = true; more;) {
+        for (std::size_t i = 0; i < factors; ++i)
+            columns[i] = ways[i][choice[i]];
+        take(mesh, columns);
+        if (const double score = scaleIn(room) * compactnessIn(room) * plainness(columns); score > bestScore * (1 + 1e-9)) {
+            bestScore = score;
+            best = columns;
+        }
+        more = false;
+        for (std::size_t i = 0; i < factors && !more; ++i) {
+            more = ++choice[i] < ways[i].size();
+            if (!more)
+                choice[i] = 0;
+        }
+    }
+    return best;
+}
+
+/// Numbers of columns that a factor may have: all steps to the right, all downwards, or, of the last one in a unit, wrapped.
+std::vector<std::int64_t> MeshGrid::candidates(const Mesh& mesh, std::size_t factor) const
+{
+    const std::int64_t size = m_tiers.factors[factor].size;
+    if (size < 2)
+        return { 1 };
+    std::vector<std::int64_t> out { size, 1 };
+    bool last = factor + 1 == m_tiers.factors.size();
+    for (const MeshTier& tier : m_tiers.tiers)
+        last = last || tier.factors == factor + 1;
+    if (!last || size <= 2 || (mesh.axisCount() == 1 && size <= kLongestLine && m_tiers.tiers.empty()))
+        return out;
+    for (std::int64_t part = 2; part < size; ++part)
+        if (size % part == 0)
+            out.push_back(part);
+    constexpr std::size_t kFew = 4; // divisors
+    const bool outermost = m_tiers.factors[factor].stride * size == m_count; // so that no other axis counts on in a line not full
+    if (out.size() < 2 + kFew && size > kLongestLine && outermost)
+        for (const double shape : { 0.5, 1.0, 1.5, 2.0, 3.0, 5.0 })
+            out.push_back(
+                std::clamp<std::int64_t>(std::llround(std::ceil(std::sqrt(static_cast<double>(size) * shape))), 2, size - 1));
+    return out;
+}
+
+/// Gaps grow with what they part, so that they are seen from afar: some pixels where a device has `cell`.
+void MeshGrid::setGaps(const MeshRoom& room, double cell, bool named)
+{
+    m_gaps.clear();
+    m_gapsAbove.clear();
+    double side = 0;
+    double above = 0;
+    for (std::size_t i = 0; i < m_tiers.tiers.size(); ++i) {
+        const bool inner = i == 0 && m_tiers.tiers[i].kind != MeshTier::Kind::Group;
+        const double unit = std::sqrt(static_cast<double>(m_tiers.tiers[i].devices)) * cell; // pixels
+        side = std::max(kGap, side + (inner ? std::min(1.0, unit / 8) : std::clamp(unit / 12, 1.5, 5.0)) / cell);
+        const bool hasName = named && unit >= 2.5 * kName * room.text;
+        above = std::max(kGap, hasName ? above + kName * room.text / cell : std::max(side, above));
+        m_gaps.push_back(side);
+        m_gapsAbove.push_back(above);
+    }
+}
+
+void MeshGrid::take(const Mesh& mesh, const std::vector<std::int64_t>& columns)
+{
+    m_across.clear();
+    m_down.clear();
+    m_acrossIn.clear();
+    m_downIn.clear();
+    const auto push = [&](Levels& levels, const Level& level, const std::vector<std::size_t>& inside,
+                          const std::vector<double>& gaps) {
+        const double extent = extentOf(levels, levels.size());
+        double gap = levels.empty() || levels.back().axis == level.axis ? 0 : kGap;
+        if (!inside.empty()) // of the outermost unit that has ended; an axis around another one has a little more
+            gap = std::max(
+                gap, gaps[inside.size() - 1] * (inside.back() == levels.size() || levels.back().axis == level.axis ? 1 : 1.4));
+        levels.push_back(level);
+        levels.back().pitch = extent + gap;
+    };
+    const auto& factors = m_tiers.factors;
+    std::size_t tier = 0;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        for (; tier < m_tiers.tiers.size() && m_tiers.tiers[tier].factors == i; ++tier) {
+            m_acrossIn.push_back(m_across.size());
+            m_downIn.push_back(m_down.size());
+        }
+        const MeshFactor& factor = factors[i];
+        if (factor.size < 2) { // it moves nothing, but has a bar
+            const Level level { factor.axis, 1, factor.stride, 1, true, true };
+            push(i == 0 && mesh.axisCount() == 1 ? m_across : m_down, level, {}, {});
+            continue;
+        }
+        const std::int64_t wide = columns[i];
+        const std::int64_t high = (factor.size + wide - 1) / wide;
+        if (wide > 1)
+            push(m_across, { factor.axis, wide, factor.stride, 1, true, true }, m_acrossIn, m_gaps);
+        if (high > 1)
+            push(m_down, { factor.axis, high, factor.stride * wide, 1, true, true }, m_downIn, m_gapsAbove);
+    }
+    giveBars(m_across, m_down);
+}
+
+double MeshGrid::scaleIn(const MeshRoom& room) const
+{
+    const auto bars = [](const Levels& levels) { return static_cast<double>(barsOf(levels).size()); };
+    const double above = kBarAbove + kBar * (std::max(1.0, bars(m_across)) - 1);
+    const double wide = room.size.width() - kBar * room.text * bars(m_down);
+    const double high = room.size.height() - above * room.text;
+    const double top = m_gapsAbove.empty() ? 0 : m_gapsAbove.back();
+    return std::max(
+        1e-6,
+        std::min({ wide / extentOf(m_across, m_across.size()), high / (extentOf(m_down, m_down.size()) + top), room.largestCell }));
+}
+
+/// Units are gone into: they fill the room best in its own shape.
+double MeshGrid::compactnessIn(const MeshRoom& room) const
+{
+    double out = 1;
+    for (int tier = 0; tier < tierCount(); ++tier) {
+        const QSizeF unit = unitSize(tier);
+        const double wide = std::max(1.0, room.size.width()) / unit.width();
+        const double high = std::max(1.0, room.size.height() - kBarAbove * room.text) / unit.height();
+        out *= std::pow(std::min(wide, high) / std::max(wide, high), 0.25);
+    }
+    return out;
+}
+
+double MeshGrid::columnLeft(std::int64_t column) const { return beginOf(m_across, column); }
+double MeshGrid::rowTop(std::int64_t row) const { return beginOf(m_down, row); }
 
 QRectF MeshGrid::world() const
 {
-    return m_wrapped ? QRectF(0, 0, static_cast<double>(m_columns), static_cast<double>(m_rows))
-                     : QRectF(0, 0, extentOf(m_across), extentOf(m_down));
+    return { 0, -m_top, extentOf(m_across, m_across.size()), extentOf(m_down, m_down.size()) + m_top };
 }
 
 std::int64_t MeshGrid::columnOf(std::int64_t position) const
 {
-    return m_wrapped ? position % m_columns : indexOf(m_across, position);
+    // A wrapped axis counts on in the next line, so that its steps to the right are what its steps downwards leave.
+    std::int64_t index = 0;
+    std::int64_t weight = 1;
+    for (const Level& level : m_across) {
+        index += position / level.stride % level.size * weight;
+        weight *= level.size;
+    }
+    return index;
 }
-std::int64_t MeshGrid::rowOf(std::int64_t position) const { return m_wrapped ? position / m_columns : indexOf(m_down, position); }
+
+std::int64_t MeshGrid::rowOf(std::int64_t position) const
+{
+    std::int64_t index = 0;
+    std::int64_t weight = 1;
+    for (const Level& level : m_down) {
+        index += position / level.stride % level.size * weight;
+        weight *= level.size;
+    }
+    return index;
+}
 
 std::int64_t MeshGrid::positionOf(std::int64_t column, std::int64_t row) const
 {
-    const std::int64_t position = m_wrapped ? row * m_columns + column : positionsOf(m_across, column) + positionsOf(m_down, row);
-    return position < m_count ? position : -1;
+    const std::int64_t position = positionsOf(m_across, column) + positionsOf(m_down, row);
+    return position < m_count ? position : -1; // only the outermost axis has lines that are not full
 }
 
 QRectF MeshGrid::cell(std::int64_t position) const { return QRectF(columnLeft(columnOf(position)), rowTop(rowOf(position)), 1, 1); }
 
 std::int64_t MeshGrid::positionAt(const QPointF& world) const
 {
-    if (!m_wrapped) {
-        const std::int64_t column = indexAt(m_across, world.x());
-        const std::int64_t row = indexAt(m_down, world.y());
-        return column < 0 || row < 0 ? -1 : positionOf(column, row);
-    }
-    if (world.x() < 0 || world.y() < 0 || world.x() >= static_cast<double>(m_columns) || world.y() >= static_cast<double>(m_rows))
-        return -1;
-    return positionOf(static_cast<std::int64_t>(world.x()), static_cast<std::int64_t>(world.y()));
+    const std::int64_t column = indexAt(m_across, world.x(), 0, false);
+    const std::int64_t row = indexAt(m_down, world.y(), 0, false);
+    return column < 0 || row < 0 ? -1 : positionOf(column, row);
 }
 
-std::int64_t MeshGrid::moved(std::int64_t position, int dx, int dy) const
+std::int64_t MeshGrid::unitColumns(int tier) const
 {
-    const std::int64_t column = std::clamp<std::int64_t>(columnOf(position) + dx, 0, m_columns - 1);
-    const std::int64_t row = std::clamp<std::int64_t>(rowOf(position) + dy, 0, m_rows - 1);
-    const std::int64_t to = positionOf(column, row);
+    return tier < 0 ? 1 : cells(m_across, m_acrossIn[static_cast<std::size_t>(tier)]);
+}
+std::int64_t MeshGrid::unitRows(int tier) const { return tier < 0 ? 1 : cells(m_down, m_downIn[static_cast<std::size_t>(tier)]); }
+
+QSizeF MeshGrid::unitSize(int tier) const
+{
+    if (tier < 0)
+        return { 1, 1 };
+    const auto at = static_cast<std::size_t>(tier);
+    return { extentOf(m_across, m_acrossIn[at]), extentOf(m_down, m_downIn[at]) };
+}
+
+QSizeF MeshGrid::gapAfter(int tier) const
+{
+    const auto at = static_cast<std::size_t>(tier);
+    return tier < 0 ? QSizeF() : QSizeF(m_gaps[at], m_gapsAbove[at]);
+}
+
+QRectF MeshGrid::unit(int tier, std::int64_t position) const
+{
+    const std::int64_t column = columnOf(position) / unitColumns(tier) * unitColumns(tier);
+    const std::int64_t row = rowOf(position) / unitRows(tier) * unitRows(tier);
+    return { QPointF(columnLeft(column), rowTop(row)), unitSize(tier) };
+}
+
+std::int64_t MeshGrid::unitNear(int tier, const QPointF& world) const
+{
+    const auto at = static_cast<std::size_t>(std::max(tier, 0));
+    const std::int64_t column = indexAt(m_across, world.x(), tier < 0 ? 0 : m_acrossIn[at], true);
+    std::int64_t row = indexAt(m_down, world.y(), tier < 0 ? 0 : m_downIn[at], true);
+    std::int64_t out = positionOf(column, row);
+    while (out < 0 && row > 0) // below the last line
+        out = positionOf(column, --row);
+    return std::max<std::int64_t>(out, 0);
+}
+
+std::int64_t MeshGrid::moved(std::int64_t position, int dx, int dy, int tier) const
+{
+    const std::int64_t column = columnOf(position) + dx * unitColumns(tier);
+    const std::int64_t row = rowOf(position) + dy * unitRows(tier);
+    const std::int64_t to = column < 0 || row < 0 || column >= m_columns || row >= m_rows ? -1 : positionOf(column, row);
     return to < 0 ? position : to;
 }
 

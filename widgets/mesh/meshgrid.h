@@ -1,65 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// An N-D mesh as a 2-D grid. The last mesh axis goes to the right, the one before it downwards; of the others, from the inside out,
-// each goes to where there are fewer cells, in blocks with a gap between them. What would be much higher than wide is folded into
-// blocks side by side, and a mesh of one long axis is wrapped into lines. Pure; world units are cells.
+// An N-D mesh as a 2-D grid that fills the room there is. What is joined lies together: devices of a node are a block, nodes of a
+// larger unit a block of blocks, with gaps that tell them apart from afar. Mesh axes go to the right or downwards, the innermost to
+// the right; the last one of a unit may be wrapped into lines. Of all these ways the one is taken that makes the devices largest,
+// unless a plainer one is about as good. Columns and rows are separate: the place of a device is a sum over the mesh axes, and so
+// is the device at a place. Pure; world units are cells.
 #pragma once
 
-#include "model/core/mesh.h"
+#include "widgets/mesh/meshtiers.h"
 
 #include <QPoint>
 #include <QRectF>
+#include <QSizeF>
 
 #include <cstdint>
 #include <vector>
 
 namespace shardboard {
 
+/// Room for the grid with the bars of the mesh axes, in pixels.
+struct MeshRoom {
+    QSizeF size { 560, 400 };
+    double text = 1; ///< scale of the text
+    double largestCell = 92;
+};
+
 class MeshGrid {
 public:
-    /// A mesh axis, or a part of a folded one, along one direction.
+    static constexpr double kBarAbove = 28; ///< of the first bar above the grid, at a text of scale 1
+    static constexpr double kBar = 24; ///< of each other bar
+
+    /// A mesh axis, or a part of one, along one direction.
     struct Level {
         int axis = -1;
         std::int64_t size = 1; ///< steps along it
         std::int64_t stride = 1; ///< mesh positions between two steps
         double pitch = 1; ///< cells with gaps between two steps
-        bool folded = false; ///< the outer part of an axis whose inner part goes the other way
+        bool whole = true; ///< no part of the axis is elsewhere
+        bool hasBar = true; ///< the one part of the axis that the bar beside the grid is of
+        friend bool operator==(const Level&, const Level&) = default;
     };
 
-    MeshGrid() = default;
-    explicit MeshGrid(const Mesh& mesh);
+    MeshGrid();
+    explicit MeshGrid(const Mesh& mesh, const Hardware& hardware = {}, const MeshRoom& room = {});
 
     std::int64_t columns() const { return m_columns; }
     std::int64_t rows() const { return m_rows; }
-    bool isWrapped() const { return m_wrapped; }
-    /// From the inside out; of a wrapped mesh none.
+    /// From the inside out.
     const std::vector<Level>& across() const { return m_across; }
     const std::vector<Level>& down() const { return m_down; }
-    /// Width and height of everything, in cells with gaps.
+    /// Everything, in cells with gaps; above the first row there is the room that names of units have above the others.
     QRectF world() const;
     /// Cell of a device position. The cell has a margin on each side inside it that the view draws as it likes.
     QRectF cell(std::int64_t position) const;
     /// Device position at a world point, or -1 (gaps and outside).
     std::int64_t positionAt(const QPointF& world) const;
-    /// The position one step away, staying where there is none.
-    std::int64_t moved(std::int64_t position, int dx, int dy) const;
     std::int64_t columnOf(std::int64_t position) const;
     std::int64_t rowOf(std::int64_t position) const;
-    /// -1 where a wrapped mesh has no device.
+    /// -1 where the last line of a wrapped axis has no device.
     std::int64_t positionOf(std::int64_t column, std::int64_t row) const;
     /// Left of a grid column and top of a grid row, in world units.
     double columnLeft(std::int64_t column) const;
     double rowTop(std::int64_t row) const;
-    /// Columns and rows that lie beside each other without a gap.
-    std::int64_t columnRun() const;
-    std::int64_t rowRun() const;
+
+    /// Units from the inside out. Their numbers here are indices of these; kDevices stands for the devices themselves.
+    static constexpr int kDevices = -1;
+    const MeshTiers& tiers() const { return m_tiers; }
+    int tierCount() const { return static_cast<int>(m_tiers.tiers.size()); }
+    std::int64_t unitColumns(int tier) const; ///< columns of devices in a unit
+    std::int64_t unitRows(int tier) const;
+    QSizeF unitSize(int tier) const; ///< in cells, with the gaps inside it
+    QSizeF gapAfter(int tier) const; ///< between two such units beside and above each other, the smallest there is
+    /// Of the unit that a device is in.
+    QRectF unit(int tier, std::int64_t position) const;
+    /// First device of the unit at a world point, or nearest to it; gaps belong to the unit before them.
+    std::int64_t unitNear(int tier, const QPointF& world) const;
+    /// The position one unit away, staying where there is none.
+    std::int64_t moved(std::int64_t position, int dx, int dy, int tier = kDevices) const;
+
+    friend bool operator==(const MeshGrid&, const MeshGrid&) = default;
 
 private:
+    void take(const Mesh& mesh, const std::vector<std::int64_t>& columns);
+    double scaleIn(const MeshRoom& room) const;
+    double compactnessIn(const MeshRoom& room) const;
+    double arrange(const Mesh& mesh, const MeshRoom& room, bool named);
+    std::vector<std::int64_t> bestColumns(const Mesh& mesh, const MeshRoom& room);
+    double plainness(const std::vector<std::int64_t>& columns) const;
+    void setGaps(const MeshRoom& room, double cell, bool named);
+    std::vector<std::int64_t> candidates(const Mesh& mesh, std::size_t factor) const;
+
     std::int64_t m_count = 1;
     std::int64_t m_columns = 1;
     std::int64_t m_rows = 1;
+    MeshTiers m_tiers;
     std::vector<Level> m_across;
     std::vector<Level> m_down;
-    bool m_wrapped = false;
+    std::vector<std::size_t> m_acrossIn; ///< levels across inside a unit, by tier
+    std::vector<std::size_t> m_downIn;
+    std::vector<double> m_gaps; ///< between units side by side, by tier
+    std::vector<double> m_gapsAbove; ///< and above each other
+    double m_top = 0; ///< above the first row
 };
+
+/// How many bars are at the left of the grid, and how many above.
+std::vector<std::size_t> barsOf(const std::vector<MeshGrid::Level>& levels);
 
 } // namespace shardboard

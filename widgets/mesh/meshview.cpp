@@ -81,6 +81,7 @@ MeshView::MeshView(Document* document, QWidget* parent)
     foot->addStretch(1);
     m_foot->hide();
     connect(m_legend, &Legend::chosenChanged, m_canvas, &MeshCanvas::setHighlight);
+    connect(m_canvas, &MeshCanvas::placeChanged, this, &MeshView::showHeader);
     connect(m_canvas, &MeshCanvas::allWanted, m_legend, [this] { m_legend->choose({}); });
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->setSizeConstraint(QLayout::SetNoConstraint); // the view may get lower than with its legend
@@ -170,7 +171,8 @@ void MeshView::showHeader()
     if (document()->hasDesign()) {
         const auto hardware = hardwareOf(document()->design());
         detail = counted(document()->design().mesh.deviceCount(), tr("device"), tr("devices"));
-        detail += QStringLiteral(" · ") + qstr(document()->design().hardware);
+        const QString place = m_canvas->placeText();
+        detail += place.isEmpty() ? QStringLiteral(" · ") + qstr(document()->design().hardware) : QStringLiteral(" › ") + place;
         m_header->setToolTip(hardware.ok() ? qstr(hardware.value().name) : QString());
     }
     const MeshPattern& found = m_canvas->found();

@@ -62,6 +62,17 @@ QString levelName(const Level& level, std::size_t index, std::int64_t members)
     return {};
 }
 
+/// In whole words.
+QString trafficText(const TopologyLine& line)
+{
+    if (line.traffic.bytes <= 0)
+        return QObject::tr("collectives carry nothing over it");
+    return QObject::tr(
+               "a device sends %1 over it in a step; collectives that reach this far and no farther run for %2, %3 % of the step")
+        .arg(bytesText(static_cast<std::int64_t>(line.traffic.bytes)), secondsText(line.traffic.seconds),
+             digitsText(100 * line.share));
+}
+
 } // namespace
 
 std::vector<TopologyLine> topologyLines(const Mesh& mesh, const Hardware& hardware)
@@ -123,6 +134,15 @@ void TopologyView::refresh()
         m_mesh = document()->design().mesh;
         if (m_mesh.deviceCount() > 1)
             m_lines = topologyLines(m_mesh, m_hardware);
+        if (const auto evaluation = document()->evaluation()) {
+            const auto traffic = trafficOf(evaluation->plan, m_hardware);
+            const double step = evaluation->plan.seconds();
+            for (TopologyLine& line : m_lines)
+                if (line.level < traffic.size()) {
+                    line.traffic = traffic[line.level];
+                    line.share = step > 0 ? std::min(1.0, line.traffic.seconds / step) : 0;
+                }
+        }
     }
     setVisible(!m_lines.empty());
     QStringList told;
@@ -131,7 +151,7 @@ void TopologyView::refresh()
         for (const int axis : line.axes)
             axes << qstr(m_mesh.axis(axis).name);
         told << line.name + QStringLiteral(", ") + line.link + QStringLiteral(", ") + line.rate + QStringLiteral(": ")
-                + (axes.isEmpty() ? tr("no mesh axis") : axes.join(QStringLiteral(", ")));
+                + (axes.isEmpty() ? tr("no mesh axis") : axes.join(QStringLiteral(", "))) + QLatin1Char('\n') + trafficText(line);
     }
     setAccessibleDescription(told.join(QLatin1Char('\n')));
     updateGeometry();
@@ -196,6 +216,8 @@ void TopologyView::paintEvent(QPaintEvent*)
     const double left = kPanelMargin + (roomy ? kPicture + 12 : 0);
     if (roomy)
         paintPicture(painter, QRectF(kPanelMargin, kPadding, kPicture, height() - 2 * kPadding));
+    double widest = 0; // of what is written on the lines, so that the bars stand below each other
+    double narrowest = width();
     for (std::size_t i = 0; i < m_lines.size(); ++i) {
         double right = width() - kPanelMargin;
         for (const Chip& chip : all)
@@ -209,9 +231,16 @@ void TopologyView::paintEvent(QPaintEvent*)
         const double used = painter.fontMetrics().horizontalAdvance(text) + 8;
         painter.setFont(mono);
         painter.setPen(theme.quiet);
-        if (used + painter.fontMetrics().horizontalAdvance(m_lines[i].rate) <= line.width()) // else the tool tip has it
+        const double rate = painter.fontMetrics().horizontalAdvance(m_lines[i].rate);
+        const bool hasRate = used + rate <= line.width(); // else the tool tip has it
+        if (hasRate)
             painter.drawText(line.adjusted(used, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, m_lines[i].rate);
+        widest = std::max(widest, hasRate ? used + rate : line.width());
+        narrowest = std::min(narrowest, line.width());
     }
+    painter.setFont(mono);
+    for (std::size_t i = 0; i < m_lines.size(); ++i)
+        paintTraffic(painter, QRectF(left + widest + 12, lineTop(i), narrowest - widest - 12, kLine * textScale(this)), m_lines[i]);
     painter.setFont(name);
     for (const Chip& chip : all) {
         const QColor color = axisColor(m_mesh, chip.axis);
@@ -222,6 +251,34 @@ void TopologyView::paintEvent(QPaintEvent*)
         painter.setPen(theme.text);
         painter.drawText(chip.rect, Qt::AlignCenter, qstr(m_mesh.axis(chip.axis).name));
     }
+}
+
+/// How much of the step is spent on the level, as a bar and in numbers, as far as there is room.
+void TopologyView::paintTraffic(QPainter& painter, const QRectF& rect, const TopologyLine& line) const
+{
+    constexpr double kBar = 44;
+    constexpr double kHigh = 5;
+    if (rect.width() < kBar || document()->evaluation() == nullptr)
+        return;
+    const Theme& theme = Theme::of(this);
+    const QRectF track(rect.left(), rect.center().y() - kHigh / 2, kBar, kHigh);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.track);
+    painter.drawRoundedRect(track, 2, 2);
+    if (line.share > 0) {
+        painter.setBrush(theme.attention);
+        painter.drawRoundedRect(QRectF(track.topLeft(), QSizeF(std::max(2.0, track.width() * line.share), kHigh)), 2, 2);
+    }
+    const QString share = tr("%1 %").arg(digitsText(100 * line.share));
+    const QString full = share + QStringLiteral(" · ") + bytesText(static_cast<std::int64_t>(line.traffic.bytes));
+    const QRectF words = rect.adjusted(kBar + 6, 0, 0, 0);
+    const QFontMetricsF metrics(painter.font());
+    for (const QString& text : { full, share })
+        if (line.traffic.bytes > 0 && metrics.horizontalAdvance(text) <= words.width()) {
+            painter.setPen(theme.quiet);
+            painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter, text);
+            return;
+        }
 }
 
 void TopologyView::paintPicture(QPainter& painter, const QRectF& rect) const
@@ -333,7 +390,8 @@ QString TopologyView::toolTipAt(const QPoint& point) const
                 .arg(qstr(m_mesh.axis(chip.axis).name), qstr(describe(footprintOf({ chip.axis }, m_mesh, m_hardware), m_hardware)));
     for (std::size_t i = 0; i < m_lines.size(); ++i)
         if (point.y() >= lineTop(i) && point.y() < lineTop(i) + kLine * textScale(this))
-            return QStringLiteral("%1\n%2, %3\n%4").arg(m_lines[i].name, m_lines[i].link, m_lines[i].rate, m_lines[i].source);
+            return QStringLiteral("%1\n%2, %3\n%4\n%5")
+                .arg(m_lines[i].name, m_lines[i].link, m_lines[i].rate, trafficText(m_lines[i]), m_lines[i].source);
     return {};
 }
 

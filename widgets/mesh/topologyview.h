@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the mesh lies on: levels of the hardware as nested boxes (a torus as a grid with its wraparound), each with its link,
-// its rate, and the mesh axes whose device groups reach over it.
+// its rate, what the collectives of a step carry over it, and the mesh axes whose device groups reach over it.
 #pragma once
 
 #include "model/hardware/hardware.h"
+#include "model/plan/time/traffic.h"
 #include "widgets/document/documentview.h"
 
 #include <QRectF>
@@ -23,6 +24,8 @@ struct TopologyLine {
     std::vector<int> axes; ///< mesh axes whose groups have members in several of its units, so that they use its link
     std::int64_t members = 1; ///< of one unit that the mesh uses
     std::int64_t units = 1; ///< of this level that the mesh uses
+    LevelTraffic traffic {};
+    double share = 0; ///< of the step, in which collectives run that reach as far as this level
 };
 std::vector<TopologyLine> topologyLines(const Mesh& mesh, const Hardware& hardware);
 
@@ -52,6 +55,7 @@ private:
     std::vector<Chip> chips() const;
     double lineTop(std::size_t line) const;
     bool namesFit(double left) const;
+    void paintTraffic(QPainter& painter, const QRectF& rect, const TopologyLine& line) const;
     QString toolTipAt(const QPoint& point) const;
     void paintPicture(QPainter& painter, const QRectF& rect) const;
     void paintTorus(QPainter& painter, const QRectF& rect, const Level& level) const;

@@ -13,6 +13,7 @@
 #include "model/io/json/jsonwriter.h"
 #include "model/io/wire/planjson.h"
 #include "model/plan/planner/buildplan.h"
+#include "model/plan/time/traffic.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -266,6 +267,23 @@ Status chooseRun(const Arguments& arguments, Design& design)
     return choosePicker(arguments, design.picker);
 }
 
+/// What a device sends over each level of the hardware in a step.
+nlohmann::json trafficJson(const Plan& plan, const Design& design)
+{
+    auto out = nlohmann::json::array();
+    const auto hardware = hardwareOf(design);
+    if (!hardware.ok())
+        return out;
+    const auto traffic = trafficOf(plan, hardware.value());
+    for (std::size_t level = 0; level < traffic.size(); ++level)
+        out.push_back({ { "level", level },
+                        { "fabric", fabricName(hardware.value().levels[level].fabric) },
+                        { "link", hardware.value().levels[level].link.id },
+                        { "bytes_per_device", traffic[level].bytes },
+                        { "collective_seconds", traffic[level].seconds } });
+    return out;
+}
+
 /// The other design as it is in its file: options of this run are of the first one.
 int compareWith(const OpenDesign& design, const Arguments& arguments)
 {
@@ -303,6 +321,7 @@ int planCommand(const Arguments& arguments)
         document["parameters"] = evaluation.parameters;
         document["parts"] = partsJson(evaluation.graph, evaluation.plan);
         document["notes"] = notesOf(design, evaluation.plan);
+        document["traffic"] = trafficJson(evaluation.plan, design);
         if (const auto advice = fitAdvice(design); advice.ok())
             document["memory"]["fit"] = fitJson(advice.value());
         std::cout << jsonText(document, 1) << "\n";

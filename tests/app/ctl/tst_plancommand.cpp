@@ -111,6 +111,20 @@ private Q_SLOTS:
         QCOMPARE(layers, 1 + 32 + 1);
     }
 
+    void trafficAddsUp()
+    {
+        const QJsonObject document = shardctl({ "plan", path("tp.shardboard"), "--json" }).json();
+        double seconds = 0;
+        double bytes = 0;
+        for (const QJsonValue& level : document["traffic"].toArray()) {
+            QVERIFY(!level["link"].toString().isEmpty() && !level["fabric"].toString().isEmpty());
+            seconds += level["collective_seconds"].toDouble();
+            bytes += level["bytes_per_device"].toDouble();
+        }
+        const double all = document["totals"].toObject()["collective_seconds"].toDouble();
+        QVERIFY(all > 0 && bytes > 0 && std::abs(seconds - all) < 1e-9 * all);
+    }
+
     void partsOfAPipelineAddUp()
     {
         const auto make = [&](const char* workload, const char* file) {

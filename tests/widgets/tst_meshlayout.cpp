@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the devices of a mesh stand: nodes and groups are blocks, found here anew from the device ids; the grid fills the room
+// there is; ids are readable; a pixel far out has the colour of its device.
+#include "tests/support/runner.h"
+#include "tests/widgets/editor_support.h"
+
+#include "widgets/canvas/viewport.h"
+#include "widgets/edits/meshorder.h"
+#include "widgets/look/theme.h"
+#include "widgets/mesh/meshbars.h"
+#include "widgets/mesh/meshgrid.h"
+#include "widgets/mesh/meshpixels.h"
+
+#include <map>
+#include <set>
+
+using namespace shardboard;
+
+namespace {
+
+Hardware meshHardware(const QString& id) { return id.isEmpty() ? Hardware {} : findHardware(id.toStdString()).value(); }
+
+MeshGrid gridIn(const char* mesh, const char* hardware, const QSizeF& room)
+{
+    return MeshGrid(Mesh::parse(mesh).value(), meshHardware(QString::fromLatin1(hardware)), { room, 1, 92 });
+}
+
+/// Pixels of a cell where everything is in sight.
+double fittedCell(const MeshGrid& grid, const QSizeF& room)
+{
+    const QSizeF bars = roomForBars(grid, 1);
+    return std::min(
+        { (room.width() - bars.width()) / grid.world().width(), (room.height() - bars.height()) / grid.world().height(), 92.0 });
+}
+
+} // namespace
+
+class TestMeshLayout : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void nodesAreFoldedByIds_data();
+    void nodesAreFoldedByIds();
+    void tiersOfMeshes();
+    void devicesOutOfOrderAreNotFolded();
+    void everyDeviceHasItsOwnCell_data();
+    void everyDeviceHasItsOwnCell();
+    void unitsAreBlocks_data() { nodesAreFoldedByIds_data(); }
+    void unitsAreBlocks();
+    void roomIsFilled_data();
+    void roomIsFilled();
+    void smallMeshesStayAsTheyAre();
+    void manyAxesTakeNoTime();
+    void pixelsHaveTheColorsOfTheirDevices_data();
+    void pixelsHaveTheColorsOfTheirDevices();
+};
+
+void TestMeshLayout::nodesAreFoldedByIds_data()
+{
+    QTest::addColumn<QString>("mesh");
+    QTest::addColumn<QString>("hardware");
+    QTest::addColumn<int>("along"); // axis along which devices are numbered first; -1: row by row
+    const auto row = [](const char* mesh, const char* hardware, int along = -1) {
+        QTest::newRow(qPrintable(QStringLiteral("%1 %2 %3").arg(QLatin1String(mesh), QLatin1String(hardware)).arg(along)))
+            << QString::fromLatin1(mesh) << QString::fromLatin1(hardware) << along;
+    };
+    row("data=16,model=4", "dgx-h100");
+    row("data=8,model=2", "dgx-h100");
+    row("data=8,fsdp=8,model=8", "dgx-h100");
+    row("data=8,fsdp=8,model=8", "dgx-h100", 0);
+    row("data=8,fsdp=8,model=8", "dgx-h100", 1);
+    row("data=16,model=4", "dgx-h100", 0);
+    row("pod=4,data=8,fsdp=64,model=8", "dgx-h100");
+    row("data=2048,model=8", "dgx-h100");
+    row("fsdp=4096", "dgx-h100");
+    row("x=1000", "dgx-h100");
+    row("data=9,model=24", "gb200-nvl72");
+    row("data=4,fsdp=16,model=16", "tpu-v5e-pod");
+}
+
+void TestMeshLayout::nodesAreFoldedByIds()
+{
+    QFETCH(QString, mesh);
+    QFETCH(QString, hardware);
+    QFETCH(int, along);
+    Mesh parsed = Mesh::parse(mesh.toStdString()).value();
+    if (along >= 0)
+        parsed = Mesh::make(parsed.axes(), deviceOrderAlong(parsed, along)).value();
+    const Hardware it = meshHardware(hardware);
+    const MeshTiers tiers = foldedMesh(parsed, it);
+    QVERIFY(!tiers.tiers.empty());
+    QVERIFY(tiers.tiers.front().kind == (it.levels[0].fabric == Fabric::Torus ? MeshTier::Kind::Slice : MeshTier::Kind::Node));
+    QCOMPARE(tiers.tiers.front().devices, it.devicesPerNode());
+    std::int64_t factors = 1;
+    for (const MeshFactor& factor : tiers.factors)
+        factors *= factor.size;
+    QCOMPARE(factors, parsed.deviceCount());
+    for (std::size_t tier = 0; tier < tiers.tiers.size(); ++tier) {
+        std::map<std::int64_t, std::set<std::int64_t>> units;
+        for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
+            QCOMPARE(tiers.unitOf(tier, position), parsed.deviceId(position) / tiers.tiers[tier].devices);
+            units[tiers.unitOf(tier, position)].insert(position);
+        }
+        // What a unit is called holds for all of its devices, and for no other.
+        std::set<std::string> names;
+        for (const auto& [unit, members] : units) {
+            QCOMPARE(static_cast<std::int64_t>(members.size()), tiers.tiers[tier].devices);
+            const std::string name = tiers.coordinates(tier, *members.begin(), parsed);
+            QVERIFY(names.insert(name).second);
+            QCOMPARE(tiers.coordinates(tier, *members.rbegin(), parsed), name);
+        }
+    }
+}
+
+void TestMeshLayout::tiersOfMeshes()
+{
+    const auto tiersOf = [](const char* mesh, const char* hardware) {
+        std::vector<std::int64_t> out;
+        for (const MeshTier& tier : foldedMesh(Mesh::parse(mesh).value(), meshHardware(QString::fromLatin1(hardware))).tiers)
+            out.push_back(tier.devices);
+        return out;
+    };
+    using Tiers = std::vector<std::int64_t>;
+    QCOMPARE(tiersOf("data=2,model=4", "dgx-h100"), Tiers {}); // one node
+    QCOMPARE(tiersOf("data=8,fsdp=8,model=8", "dgx-h100"), Tiers { 8 });
+    QCOMPARE(tiersOf("pod=4,data=8,fsdp=64,model=8", "dgx-h100"), (Tiers { 8, 512 })); // 64 nodes of one pod and data
+    QCOMPARE(tiersOf("pod=32,data=8,fsdp=64,model=8", "dgx-h100"), (Tiers { 8, 512 }));
+    QCOMPARE(tiersOf("data=4,model=3", "dgx-h100"), Tiers {}); // no run of places fills a node
+    QCOMPARE(tiersOf("data=4,fsdp=64", ""), Tiers {});
+    // No unit has more than 256 in it, so that each can be aimed at; three clicks are enough.
+    for (const char* mesh : { "data=2048,model=8", "fsdp=16384", "pod=32,data=8,fsdp=64,model=8", "a=256,b=512", "model=131072" })
+        for (const char* hardware : { "dgx-h100", "gb200-nvl72", "h200-virtual", "tpu-v5e-pod" }) {
+            std::int64_t inside = 1;
+            Tiers tiers = tiersOf(mesh, hardware);
+            QVERIFY2(tiers.size() <= 3, mesh);
+            tiers.push_back(Mesh::parse(mesh).value().deviceCount());
+            for (const std::int64_t devices : tiers) {
+                QVERIFY2(devices / inside <= 512,
+                         qPrintable(QStringLiteral("%1 %2").arg(QLatin1String(mesh)).arg(devices / inside)));
+                inside = devices;
+            }
+        }
+    const Mesh large = Mesh::parse("pod=4,data=8,fsdp=64,model=8").value();
+    const MeshTiers folded = foldedMesh(large, meshHardware(QStringLiteral("dgx-h100")));
+    QCOMPARE(folded.coordinates(1, 5 * 512 + 77, large), std::string("pod 0, data 5"));
+    const Mesh cut = Mesh::parse("data=16,model=4").value();
+    QCOMPARE(foldedMesh(cut, meshHardware(QStringLiteral("dgx-h100"))).coordinates(0, 17, cut), std::string("data 4–5"));
+}
+
+void TestMeshLayout::devicesOutOfOrderAreNotFolded()
+{
+    const Design design = withDevicesSwapped(knownDesign("data=8,model=8", "replicate"), 1, 60).value();
+    QVERIFY(!idStrides(design.mesh));
+    QVERIFY(foldedMesh(design.mesh, meshHardware(QStringLiteral("dgx-h100"))).tiers.empty());
+    const Mesh mesh = Mesh::parse("data=4,model=4").value();
+    QVERIFY(idStrides(mesh) == (std::vector<std::int64_t> { 4, 1 }));
+    const Mesh along = Mesh::make(mesh.axes(), deviceOrderAlong(mesh, 0)).value();
+    QVERIFY(idStrides(along) == (std::vector<std::int64_t> { 1, 4 }));
+}
+
+void TestMeshLayout::everyDeviceHasItsOwnCell_data()
+{
+    QTest::addColumn<QString>("mesh");
+    QTest::addColumn<QString>("hardware");
+    for (const char* mesh : { "model=1", "model=8", "x=1000", "x=997", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3",
+                              "pod=4,data=8,fsdp=16,model=4", "data=512,model=4", "data=96,model=1", "a=3,b=1,c=40,d=2" })
+        for (const char* hardware : { "", "dgx-h100", "gb200-nvl72", "tpu-v5e-4x4" })
+            QTest::newRow(qPrintable(QStringLiteral("%1 %2").arg(QLatin1String(mesh), QLatin1String(hardware))))
+                << QString::fromLatin1(mesh) << QString::fromLatin1(hardware);
+}
+
+void TestMeshLayout::everyDeviceHasItsOwnCell()
+{
+    QFETCH(QString, mesh);
+    QFETCH(QString, hardware);
+    for (const QSizeF& room : { QSizeF(560, 200), QSizeF(200, 500), QSizeF(900, 700) }) {
+        const Mesh parsed = Mesh::parse(mesh.toStdString()).value();
+        const MeshGrid grid(parsed, meshHardware(hardware), { room, 1, 92 });
+        std::set<std::pair<std::int64_t, std::int64_t>> places;
+        for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
+            QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
+            QCOMPARE(grid.unitNear(MeshGrid::kDevices, grid.cell(position).center()), position);
+            QVERIFY(grid.world().contains(grid.cell(position)));
+            QCOMPARE(grid.positionOf(grid.columnOf(position), grid.rowOf(position)), position);
+            places.emplace(grid.columnOf(position), grid.rowOf(position));
+        }
+        QCOMPARE(static_cast<std::int64_t>(places.size()), parsed.deviceCount());
+        QVERIFY(places.rbegin()->first < grid.columns());
+        QCOMPARE(grid.positionAt({ -0.5, 0.5 }), std::int64_t { -1 });
+        QCOMPARE(grid.positionAt(grid.world().bottomRight() + QPointF(1, 1)), std::int64_t { -1 });
+    }
+}
+
+void TestMeshLayout::unitsAreBlocks()
+{
+    QFETCH(QString, mesh);
+    QFETCH(QString, hardware);
+    QFETCH(int, along);
+    Mesh parsed = Mesh::parse(mesh.toStdString()).value();
+    if (along >= 0)
+        parsed = Mesh::make(parsed.axes(), deviceOrderAlong(parsed, along)).value();
+    const MeshGrid grid(parsed, meshHardware(hardware), { { 560, 230 }, 1, 92 });
+    for (int tier = 0; tier < grid.tierCount(); ++tier) {
+        const std::int64_t devices = grid.tiers().tiers[static_cast<std::size_t>(tier)].devices;
+        std::map<std::int64_t, QRectF> hulls; // by unit, of its cells
+        for (std::int64_t position = 0; position < parsed.deviceCount(); ++position)
+            hulls[parsed.deviceId(position) / devices] |= grid.cell(position);
+        for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
+            const QRectF& hull = hulls[parsed.deviceId(position) / devices];
+            const QRectF unit = grid.unit(tier, position);
+            QVERIFY((unit.topLeft() - hull.topLeft()).manhattanLength() < 1e-6 && std::abs(unit.width() - hull.width()) < 1e-6
+                    && std::abs(unit.height() - hull.height()) < 1e-6);
+            QCOMPARE(parsed.deviceId(grid.unitNear(tier, grid.cell(position).center())) / devices,
+                     parsed.deviceId(position) / devices);
+        }
+        // Between two of them there is a gap, larger than between what is in them.
+        const QSizeF gap = grid.gapAfter(tier);
+        const QSizeF inner = grid.gapAfter(tier - 1);
+        QVERIFY(gap.width() > inner.width() && gap.height() > inner.height());
+        const auto all = hulls;
+        if (all.size() <= 64)
+            for (const auto& [a, one] : all)
+                for (const auto& [b, other] : all)
+                    QVERIFY(a == b
+                            || !one.adjusted(-gap.width() + 1e-6, -gap.height() + 1e-6, gap.width() - 1e-6, gap.height() - 1e-6)
+                                    .intersects(other));
+    }
+}
+
+void TestMeshLayout::roomIsFilled_data()
+{
+    QTest::addColumn<QString>("mesh");
+    QTest::addColumn<QString>("hardware");
+    QTest::addColumn<QSizeF>("room");
+    QTest::addColumn<double>("least"); // pixels of a device
+    const auto row = [](const char* mesh, const char* hardware, const QSizeF& room, double least) {
+        QTest::newRow(qPrintable(
+            QStringLiteral("%1 %2 %3x%4").arg(QLatin1String(mesh), QLatin1String(hardware)).arg(room.width()).arg(room.height())))
+            << QString::fromLatin1(mesh) << QString::fromLatin1(hardware) << room << least;
+    };
+    // A panel of 600 x 300, without header and margins; ids of two digits need 18.
+    const QSizeF panel(568, 200);
+    row("data=8,model=2", "dgx-h100", panel, 40);
+    row("data=2,model=8", "dgx-h100", panel, 40);
+    row("data=16,model=4", "dgx-h100", panel, 24);
+    row("data=4,model=16", "dgx-h100", panel, 24);
+    row("data=8,fsdp=8,model=8", "dgx-h100", panel, 8);
+    row("pod=4,data=8,fsdp=64,model=8", "dgx-h100", panel, 1.3);
+    row("data=2048,model=8", "dgx-h100", panel, 1.3);
+    row("fsdp=4096,model=4", "dgx-h100", panel, 1.3);
+    row("pod=32,data=8,fsdp=64,model=8", "dgx-h100", panel, 0.45);
+    row("data=4,fsdp=16,model=16", "tpu-v5e-pod", panel, 7);
+    row("pod=4,data=8,fsdp=64,model=8", "dgx-h100", QSizeF(228, 160), 0.6);
+    row("pod=4,data=8,fsdp=64,model=8", "dgx-h100", QSizeF(300, 600), 1.6);
+}
+
+void TestMeshLayout::roomIsFilled()
+{
+    QFETCH(QString, mesh);
+    QFETCH(QString, hardware);
+    QFETCH(QSizeF, room);
+    QFETCH(double, least);
+    const Mesh parsed = Mesh::parse(mesh.toStdString()).value();
+    const MeshGrid grid(parsed, meshHardware(hardware), { room, 1, 92 });
+    const double cell = fittedCell(grid, room);
+    const double used = cell * cell * static_cast<double>(parsed.deviceCount()) / (room.width() * room.height());
+    qInfo("%s in %.0f x %.0f: %.2f px, %lld x %lld, %.0f %%", qPrintable(mesh), room.width(), room.height(), cell,
+          static_cast<long long>(grid.columns()), static_cast<long long>(grid.rows()), used * 100);
+    QVERIFY(cell >= least);
+}
+
+void TestMeshLayout::smallMeshesStayAsTheyAre()
+{
+    for (const QSizeF& room : { QSizeF(388, 300), QSizeF(560, 200), QSizeF(228, 200), QSizeF(900, 700) }) {
+        const MeshGrid grid = gridIn("data=2,model=4", "dgx-h100", room);
+        QCOMPARE(grid.columns(), std::int64_t { 4 }); // as everybody draws it
+        QCOMPARE(grid.world(), QRectF(0, 0, 4, 2));
+        QCOMPARE(grid.cell(5), QRectF(1, 1, 1, 1));
+    }
+    const MeshGrid planes = gridIn("pipe=2,data=2,model=4", "", { 300, 500 });
+    QCOMPARE(planes.columns(), std::int64_t { 4 });
+    QVERIFY(planes.cell(8).top() > 2); // a gap between the planes
+}
+
+void TestMeshLayout::manyAxesTakeNoTime()
+{
+    std::string text;
+    for (char axis = 'a'; axis <= 'q'; ++axis)
+        text += (text.empty() ? "" : ",") + std::string(1, axis) + "=2";
+    const Mesh mesh = Mesh::parse(text).value();
+    QCOMPARE(mesh.deviceCount(), std::int64_t { 131072 });
+    const QSizeF room(568, 200);
+    const MeshGrid grid(mesh, meshHardware(QStringLiteral("dgx-h100")), { room, 1, 92 }); // 131,072 ways, of which few are tried
+    QVERIFY(fittedCell(grid, room) > 0.3);
+    for (const std::int64_t position : { 0, 1, 77777, 131071 })
+        QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
+}
+
+void TestMeshLayout::pixelsHaveTheColorsOfTheirDevices_data()
+{
+    QTest::addColumn<QString>("mesh");
+    QTest::addColumn<double>("zoom");
+    for (const char* mesh : { "pod=4,data=8,fsdp=64,model=8", "data=2048,model=8", "x=1000" })
+        for (const double zoom : { 1.0, 2.0, 5.0 })
+            QTest::newRow(qPrintable(QStringLiteral("%1 %2").arg(QLatin1String(mesh)).arg(zoom)))
+                << QString::fromLatin1(mesh) << zoom;
+}
+
+void TestMeshLayout::pixelsHaveTheColorsOfTheirDevices()
+{
+    QFETCH(QString, mesh);
+    QFETCH(double, zoom);
+    const Design design = knownDesign(qPrintable(mesh), "replicate");
+    MeshScene scene;
+    scene.hardware = findHardware("dgx-h100").value();
+    const Theme theme = Theme::light();
+    scene.prepare(design, nullptr, nullptr, {}, { { 900, 700 }, 1, 92 }, theme);
+    Viewport viewport;
+    const QRect area(20, 30, 900, 700);
+    viewport.setView(area);
+    viewport.setWorld(scene.grid.world(), 92);
+    viewport.zoomAt(QPointF(300, 300), zoom);
+    std::vector<QRgb> tones;
+    for (int i = 0; i <= scene.grid.tierCount() + 1; ++i)
+        tones.push_back(qRgb(1, 2, i));
+    for (const double ratio : { 1.0, 2.0 }) {
+        const QImage image = meshPixels(scene, viewport, area, ratio, tones);
+        QCOMPARE(image.size(), QSize(900, 700) * ratio);
+        int seen = 0;
+        for (std::int64_t position = 0; position < scene.mesh.deviceCount(); ++position) {
+            const QPointF middle = viewport.toScreen(scene.grid.cell(position).center()) - area.topLeft();
+            const QPoint at(static_cast<int>(middle.x() * ratio), static_cast<int>(middle.y() * ratio));
+            if (!image.rect().contains(at))
+                continue;
+            ++seen;
+            QCOMPARE(QColor(image.pixel(at)).name(), scene.colorAt(position, theme).fill.name());
+        }
+        QVERIFY(seen > 20);
+        // Between two units lies the tone of what they lie in.
+        for (int tier = 0; tier < scene.grid.tierCount(); ++tier) {
+            const QRectF unit = viewport.toScreen(scene.grid.unit(tier, 0));
+            const double gap = scene.grid.gapAfter(tier).width() * viewport.scale();
+            const QPointF beside = QPointF(unit.right() + gap / 2, unit.top() + viewport.scale() / 2) - area.topLeft();
+            const QPoint at(static_cast<int>(beside.x() * ratio), static_cast<int>(beside.y() * ratio));
+            if (gap * ratio >= 3 && image.rect().contains(at) && scene.grid.unitColumns(tier) < scene.grid.columns())
+                QVERIFY(qBlue(image.pixel(at)) > tier && qRed(image.pixel(at)) == 1);
+        }
+    }
+}
+
+SHARDBOARD_TEST(TestMeshLayout)
+#include "tst_meshlayout.moc"
