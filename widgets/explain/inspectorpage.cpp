@@ -274,6 +274,7 @@ Card* InspectorPage::card(const QString& title, const QString& value, const QStr
 
 void InspectorPage::restart()
 {
+    m_column->setEnabled(false); // one layout when all is said, not one for every part that comes
     m_at = 0;
     m_item = 0;
     m_inFacts = false;
@@ -290,6 +291,7 @@ void InspectorPage::finish()
     if (!m_finished)
         m_column->addStretch(1);
     m_finished = true;
+    m_column->setEnabled(true);
     orderTabs();
 }
 
