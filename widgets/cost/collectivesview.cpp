@@ -186,6 +186,7 @@ void CollectivesView::refresh()
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     showState();
     selectionChanged();
+    m_table->doItemsLayout(); // now: later it would be painted twice
 }
 
 /// The phases that the plan has; inference has one and needs no column for it.

@@ -22,6 +22,7 @@
 #include "app/desktop/modes/runact.h"
 #include "app/desktop/panels/modepage.h"
 #include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/stillframe.h"
 #include "app/desktop/panels/workbench.h"
 #include "app/desktop/pictures/pictureactions.h"
 #include "app/desktop/run/enginesession.h"
@@ -196,7 +197,9 @@ void MainWindow::createBar()
     m_summary = new SummaryBar(m_document);
     m_summary->setFinder(m_actions->get(QStringLiteral("edit.palette")));
     m_summary->setAct(m_actions->get(QStringLiteral("mode.act")), m_actions->get(QStringLiteral("mode.stop")));
-    m_bar->addWidget(m_summary);
+    auto* frame = new StillFrame(m_summary, m_bar);
+    frame->setSizePolicy(m_summary->sizePolicy());
+    m_bar->addWidget(frame);
     m_bar->toggleViewAction()->setVisible(false);
     for (const WorkMode mode : kWorkModes)
         m_summary->modes()->followTip(mode, m_actions->get(QStringLiteral("mode.") + modeId(mode)));
