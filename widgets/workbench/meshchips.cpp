@@ -422,16 +422,24 @@ void MeshChips::startEdit(int axis)
     m_edit->selectAll();
 }
 
+/// The focus goes back to where the edit began.
 void MeshChips::stopEdit()
 {
-    m_edited = -2;
+    const int edited = std::exchange(m_edited, -2);
+    const bool focused = m_edit->hasFocus();
+    showChips();
+    if (focused && m_isJoined)
+        m_joined->setFocus(Qt::OtherFocusReason);
+    else if (focused && edited >= 0 && edited < static_cast<int>(m_chips.size()))
+        m_chips[static_cast<std::size_t>(edited)]->setFocus(Qt::OtherFocusReason);
+    else if (focused)
+        m_add->setFocus(Qt::OtherFocusReason);
     m_edit->hide();
     if (m_edit->property("refused").toBool()) {
         m_edit->setProperty("refused", false);
         m_edit->style()->unpolish(m_edit);
         m_edit->style()->polish(m_edit);
     }
-    showChips();
 }
 
 void MeshChips::commit()
