@@ -12,6 +12,7 @@
 #include <QLabel>
 #include <QTreeWidget>
 
+#include <algorithm>
 #include <vector>
 
 namespace shardboard {
@@ -57,6 +58,7 @@ StrategyList::StrategyList(Document* document, QWidget* parent)
 void StrategyList::refresh()
 {
     const Theme& theme = Theme::of(this);
+    const int current = m_list->indexOfTopLevelItem(m_list->currentItem());
     m_list->clear();
     setTextColor(m_title, theme.quiet);
     const auto evaluation = document()->evaluation();
@@ -84,6 +86,8 @@ void StrategyList::refresh()
         for (int column = 0; column < ColumnCount; ++column)
             item->setToolTip(column, item->text(NamesColumn) + QLatin1Char('\n') + item->text(SaysColumn));
     }
+    if (current >= 0) // the next one is where the deleted one was
+        m_list->setCurrentItem(m_list->topLevelItem(std::min(current, m_list->topLevelItemCount() - 1)));
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionResizeMode(NamesColumn, QHeaderView::Stretch);
     m_list->header()->setSectionResizeMode(SaysColumn, QHeaderView::Stretch);
