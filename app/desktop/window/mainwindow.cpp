@@ -239,10 +239,12 @@ void MainWindow::createModes()
     auto* run = new RunAct(
         m_document, m_engine, m_runPanel, [this] { showRun(); }, this);
     auto* exporter = findChild<ExportPanel*>();
+    auto* explore = new ExplorePage(m_document, panel("variants"), panel("compare"), m_compare, this);
+    connect(explore, &ExplorePage::told, m_banner, &Banner::showInfo);
     ModePage* pages[] = {
         new DesignPage({ panel("mesh"), panel("tiles"), panel("flow"), { panel("collectives"), panel("rules"), panel("cuts") } },
                        run, this),
-        new ExplorePage(m_document, panel("variants"), panel("compare"), m_compare, this),
+        explore,
         new ProfilePage(panel("memory"), panel("cost"), panel("run"), run, this),
         new DeliverPage(panel("export"), exporter, this),
     };
@@ -284,6 +286,7 @@ void MainWindow::createPanels()
     add("strategy", tr("Strategy"), new StrategyEditor(m_document));
     auto* workload = new WorkloadView(m_document);
     add("workload", tr("Workload"), workload);
+    m_fileActions->setWaiting([workload] { return workload->applyWaiting(); });
     connect(workload, &WorkloadView::hardwareRequested, this, [this] { m_workbench->raise(QStringLiteral("hardware")); });
     auto* collectives = new CollectivesView(m_document);
     connect(collectives, &CollectivesView::pickerRefused, m_banner, &Banner::showError);
