@@ -26,6 +26,7 @@
 #include "widgets/weights/weighttable.h"
 
 #include <QAction>
+#include <QActionGroup>
 #include <QMenuBar>
 #include <QUndoStack>
 
@@ -68,6 +69,7 @@ void MainWindow::createActions()
         m_compare->keep();
     });
     m_actions->add(id("compare.open"), tr("&Compare with File …"), {}, [this] { compareWithFile(); });
+    auto* modes = new QActionGroup(this); // the tick stays where the mode is
     for (const WorkMode mode : kWorkModes) {
         const QString name = QStringLiteral("mode.") + modeId(mode);
         m_actions->add(name, modeTitle(mode), QStringLiteral("Ctrl+%1").arg(static_cast<int>(mode) + 1),
@@ -75,6 +77,7 @@ void MainWindow::createActions()
         m_actions->setTip(name, modeWhat(mode));
         m_actions->get(name)->setCheckable(true);
         m_actions->get(name)->setChecked(mode == WorkMode::Design);
+        modes->addAction(m_actions->get(name));
     }
     m_actions->add(id("mode.act"), tr("&Run"), tr("F5"), [this] { m_workbench->page()->perform(); });
     m_actions->add(id("mode.stop"), tr("&Stop"), tr("Shift+F5"), [this] { m_workbench->page()->stop(); });

@@ -33,6 +33,9 @@ private Q_SLOTS:
     void keysGoFromPanelToPanel();
     void variantsAreKeptRenamedAndTaken();
     void findingsDropDown();
+    void keyOfTheModeKeepsItsTick();
+    void searchEndsWithTheDesignThatItIsOf();
+    void repairingTheLastFindingGivesTheFocusBack();
 
 private:
     /// As at first, whatever the test before it left.
@@ -237,6 +240,64 @@ void TestModes::findingsDropDown()
     list->setCurrentItem(nullptr);
     m_it.action("findings.next")->trigger();
     QVERIFY(list->currentItem() == list->topLevelItem(0));
+}
+
+void TestModes::keyOfTheModeKeepsItsTick()
+{
+    start({ 1600, 1000 });
+    const Qt::Key keys[] = { Qt::Key_1, Qt::Key_1, Qt::Key_3, Qt::Key_3 };
+    for (const Qt::Key key : keys) {
+        QTest::keyClick(m_it.window.get(), key, Qt::ControlModifier);
+        settle();
+        for (const WorkMode mode : kWorkModes)
+            QCOMPARE(m_it.action(qPrintable(QStringLiteral("mode.") + modeId(mode)))->isChecked(), mode == bench()->mode());
+    }
+    QCOMPARE(bench()->mode(), WorkMode::Profile);
+}
+
+void TestModes::searchEndsWithTheDesignThatItIsOf()
+{
+    start({ 1600, 1000 });
+    bench()->setMode(WorkMode::Explore);
+    m_it.action("mode.act")->trigger();
+    QVERIFY(bench()->page()->act().running);
+    Design edited = m_it.document()->design();
+    edited.workload.batch *= 2;
+    QVERIFY(m_it.document()->edit(edited, QStringLiteral("Batch")).ok());
+    QVERIFY(!bench()->page()->act().running);
+    QVERIFY2(m_it.window->banner()->isVisible() && m_it.window->banner()->text().contains(QStringLiteral("stopped")),
+             qPrintable(m_it.window->banner()->text()));
+    m_it.window->banner()->hide();
+    m_it.action("mode.act")->trigger();
+    m_it.window->fileActions()->openSample(samples()[1].id); // nobody asks what became of it
+    QVERIFY(!bench()->page()->act().running && !m_it.window->banner()->isVisible());
+}
+
+/// Nothing in the drop-down can take the focus any more.
+void TestModes::repairingTheLastFindingGivesTheFocusBack()
+{
+    start({ 1280, 800 });
+    m_it.window->fileActions()->openSample(QStringLiteral("llama3-8b-mistake"));
+    settle();
+    auto* tree = m_it.child<QWidget>("weightTree");
+    tree->setFocus();
+    m_it.child<QPushButton>("findingsBadge")->click();
+    settle();
+    auto* list = m_it.child<QTreeWidget>("findingsList");
+    QVERIFY(list->isVisible());
+    for (int left = 20; left > 0 && m_it.action("edit.repair")->isEnabled(); --left) {
+        list->setFocus();
+        for (int row = 0; row < list->topLevelItemCount(); ++row)
+            if (m_it.document()->evaluation()->findings[static_cast<std::size_t>(row)].fix)
+                list->setCurrentItem(list->topLevelItem(row));
+        QTest::keyClick(list, Qt::Key_Period, Qt::ControlModifier);
+        settle();
+        if (list->topLevelItemCount() > 0)
+            QVERIFY(list->hasFocus());
+    }
+    QCOMPARE(m_it.document()->evaluation()->findings.size(), std::size_t { 0 });
+    QVERIFY2(QApplication::focusWidget() == tree,
+             QApplication::focusWidget() ? qPrintable(QApplication::focusWidget()->objectName()) : "none");
 }
 
 SHARDBOARD_TEST(TestModes, withFonts)
