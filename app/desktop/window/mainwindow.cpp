@@ -198,7 +198,7 @@ void MainWindow::createBar()
     m_summary->setFinder(m_actions->get(QStringLiteral("edit.palette")));
     m_summary->setAct(m_actions->get(QStringLiteral("mode.act")), m_actions->get(QStringLiteral("mode.stop")));
     auto* frame = new StillFrame(m_summary, m_bar);
-    frame->setSizePolicy(m_summary->sizePolicy());
+    frame->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed); // else a tool bar gives it no more than it wishes
     m_bar->addWidget(frame);
     m_bar->toggleViewAction()->setVisible(false);
     for (const WorkMode mode : kWorkModes)
