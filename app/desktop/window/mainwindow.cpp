@@ -251,6 +251,7 @@ void MainWindow::createModes()
         connect(page, &ModePage::actChanged, this, &MainWindow::showAct);
     }
     m_workbench->setLeft(panel("weights"));
+    m_workbench->setAsked(WorkMode::Profile, panel("runForm"));
     for (const char* name : { "inspector", "decisions", "history" })
         m_workbench->addRight(panel(name));
     for (const char* name : { "strategy", "workload", "explain", "hardware" })
@@ -326,7 +327,8 @@ void MainWindow::createPanels()
     connect(m_compare, &CompareView::fileWanted, this, [this] { compareWithFile(); });
     add("variants", tr("Variants"), new VariantsView(m_document, m_compare));
     add("compare", tr("Differences"), m_compare);
-    add("run", tr("Run"), m_runPanel);
+    add("run", tr("Measured"), m_runPanel);
+    add("runForm", tr("Run"), m_runPanel->form());
     add("history", tr("History"), history);
     // It lays out all of its rows at every edit, seen or not.
     connect(m_workbench->find(QStringLiteral("history")), &Panel::visibilityChanged, history, &HistoryView::setSeen);
