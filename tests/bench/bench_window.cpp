@@ -165,9 +165,11 @@ public:
             Times edited;
             const auto timed = [](Times& times, const std::function<void()>& act) {
                 const auto start = Clock::now();
+                const double before = threadMilliseconds();
                 act();
                 settle();
                 times.wall.push_back(millisecondsSince(start));
+                times.cpu.push_back(threadMilliseconds() - before);
             };
             for (int i = 0; i < kVisits; ++i) {
                 timed(go, [&] { workbench->setMode(mode); });

@@ -28,6 +28,7 @@ protected:
 
 private:
     void addRow(int variant, const QString& name, const Design& design, const Evaluation& evaluation);
+    void showMarks();
     void fitColumns();
 
     CompareView* m_comparison;
@@ -38,6 +39,7 @@ private:
     QLabel* m_emptyText;
     QPushButton* m_keepFirst;
     bool m_filling = false;
+    Qt::KeyboardModifiers m_modifiers; ///< of the last click
 };
 
 } // namespace shardboard

@@ -5,7 +5,6 @@
 #include "app/desktop/base/messagebox.h"
 #include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportaction.h"
-#include "app/desktop/export/exportdialog.h"
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/newdialog.h"
@@ -224,19 +223,6 @@ QString FileActions::exportFolder() const
     return file.isEmpty()
         ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(fileNamePart(qstr(m_document->design().model.name)))
         : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
-}
-
-void FileActions::exportJax()
-{
-    if (!m_document->hasDesign())
-        return;
-    ExportDialog dialog(*m_document, QStringLiteral("jax"), exportFolder(), m_window);
-    if (dialog.exec() != QDialog::Accepted) {
-        if (!dialog.wantedWeight().isEmpty())
-            showWeight(dialog.wantedWeight());
-        return;
-    }
-    writeExport(dialog.files(), dialog.folder());
 }
 
 /// Of many devices an export is a hundred megabytes and more, which take a while to write and to read back.

@@ -48,7 +48,6 @@ public:
     /// Asks first where that would replace another version of the design's own file.
     bool saveTo(const QString& path);
     bool writeTo(const QString& path); ///< without a question
-    void exportJax();
     /// Where the last export went, or would go.
     QString exportFolder() const;
     void writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder);

@@ -21,7 +21,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kLayoutVersion = 7; // raise it when panels are added, renamed or removed
+constexpr int kLayoutVersion = 8; // raise it when panels are added, renamed or removed
 constexpr int kCompactWidth = 1400; ///< below, columns are narrower and groups become tabs
 constexpr int kDrawerWidth = 1100; ///< below, the right column is a drawer
 
@@ -190,12 +190,7 @@ void Workbench::sizePage()
     const bool hasTop = shown->top() != nullptr;
     if (hasTop)
         m_tops->setCurrentWidget(shown->top());
-    m_tops->setVisible(hasTop);
-    m_centres->setCurrentWidget(shown->centre());
-    placeAsked();
-    if (!m_fitted)
-        return;
-    if (hasTop) {
+    if (hasTop && m_fitted) { // before it is seen: what has been laid out once need not be laid out again
         const int whole = m_body->height();
         const auto kept = m_topSizes.find(m_mode);
         const int wanted = kept != m_topSizes.end()
@@ -203,8 +198,21 @@ void Workbench::sizePage()
             : std::min(static_cast<int>(shown->topHeight() * textScale(this)), whole * 55 / 100);
         m_body->setSizes({ wanted, std::max(1, whole - wanted) });
     }
+    m_tops->setVisible(hasTop);
+    m_centres->setCurrentWidget(shown->centre());
+    placeAsked();
+    if (!m_fitted)
+        return;
     if (const auto kept = m_leftSizes.find(m_mode); kept != m_leftSizes.end())
         m_leftSplit->restoreState(kept->second);
+    else if (const auto asked = m_asked.find(m_mode); asked != m_asked.end() && !asked->second->isHidden()) {
+        const int whole = m_leftSplit->height();
+        const int wanted = std::min(asked->second->sizeHint().height(), whole / 2);
+        QList<int> sizes(m_leftSplit->count(), 0);
+        sizes[m_leftSplit->indexOf(asked->second)] = wanted;
+        sizes.last() = std::max(1, whole - wanted);
+        m_leftSplit->setSizes(sizes);
+    }
     sizeColumns();
     if (!std::exchange(m_arranged[m_mode], true))
         shown->arrange(m_centres->size());

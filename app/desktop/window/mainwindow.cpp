@@ -198,7 +198,7 @@ void MainWindow::createBar()
     m_summary->setFinder(m_actions->get(QStringLiteral("edit.palette")));
     m_summary->setAct(m_actions->get(QStringLiteral("mode.act")), m_actions->get(QStringLiteral("mode.stop")));
     auto* frame = new StillFrame(m_summary, m_bar);
-    frame->setSizePolicy(m_summary->sizePolicy());
+    frame->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed); // else a tool bar gives it no more than it wishes
     m_bar->addWidget(frame);
     m_bar->toggleViewAction()->setVisible(false);
     for (const WorkMode mode : kWorkModes)
@@ -253,6 +253,7 @@ void MainWindow::createModes()
         connect(page, &ModePage::actChanged, this, &MainWindow::showAct);
     }
     m_workbench->setLeft(panel("weights"));
+    m_workbench->setAsked(WorkMode::Profile, panel("runForm"));
     for (const char* name : { "inspector", "decisions", "history" })
         m_workbench->addRight(panel(name));
     for (const char* name : { "strategy", "workload", "explain", "hardware" })
@@ -329,7 +330,8 @@ void MainWindow::createPanels()
     connect(m_compare, &CompareView::fileWanted, this, [this] { compareWithFile(); });
     add("variants", tr("Variants"), new VariantsView(m_document, m_compare));
     add("compare", tr("Differences"), m_compare);
-    add("run", tr("Run"), m_runPanel);
+    add("run", tr("Measured"), m_runPanel);
+    add("runForm", tr("Run"), m_runPanel->form());
     add("history", tr("History"), history);
     // It lays out all of its rows at every edit, seen or not.
     connect(m_workbench->find(QStringLiteral("history")), &Panel::visibilityChanged, history, &HistoryView::setSeen);
