@@ -12,6 +12,7 @@
 #include "app/desktop/files/sample.h"
 #include "app/desktop/files/savename.h"
 #include "model/io/design/designfile.h"
+#include "model/io/exports/exportfiles.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/jobs/longwork.h"
