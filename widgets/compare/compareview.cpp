@@ -332,19 +332,24 @@ void CompareView::rename(int index, const QString& name)
 {
     if (index < 0 || index >= otherCount() || name.trimmed().isEmpty())
         return;
-    m_others[static_cast<std::size_t>(index)].name = name.trimmed();
+    Other& other = m_others[static_cast<std::size_t>(index)];
+    if (other.name == name.trimmed())
+        return;
+    other.name = name.trimmed();
+    other.found = false; // what a person names is theirs
     showOthers();
     showComparison();
 }
 
 void CompareView::addVariant(const QString& name, const Design& design, std::shared_ptr<const Evaluation> evaluation)
 {
-    const auto known = std::find_if(m_others.begin(), m_others.end(), [&](const Other& other) { return other.name == name; });
+    const auto known =
+        std::find_if(m_others.begin(), m_others.end(), [&](const Other& other) { return other.found && other.name == name; });
     const bool compared = known != m_others.end() && (known - m_others.begin() == m_chosen || known - m_others.begin() == m_shown);
     if (known != m_others.end())
-        *known = { name, design, std::move(evaluation) };
+        *known = { name, design, std::move(evaluation), true };
     else
-        m_others.push_back({ name, design, std::move(evaluation) });
+        m_others.push_back({ name, design, std::move(evaluation), true });
     showOthers();
     if (compared)
         showComparison();

@@ -39,6 +39,7 @@ public:
         QString name;
         Design design;
         std::shared_ptr<const Evaluation> evaluation;
+        bool found = false; ///< by a search, and not named by a person since
     };
     const std::vector<Other>& others() const { return m_others; } ///< the first one is the design as it was opened
     /// A and B, the two that are compared; -1: the design as it is now.
@@ -47,7 +48,7 @@ public:
     void rename(int index, const QString& name);
     /// Removes it; not the first one.
     void forget(int index);
-    /// One that was found elsewhere, in place of an earlier one of that name. What is compared stays.
+    /// One that a search found, in place of what an earlier search found under that name. What is compared stays.
     void addVariant(const QString& name, const Design& design, std::shared_ptr<const Evaluation> evaluation);
 
     const DesignComparison& comparison() const { return m_comparison; }
