@@ -131,21 +131,55 @@ VariantsView::VariantsView(Document* document, CompareView* comparison, QWidget*
     connect(m_list, &QTreeWidget::itemActivated, this, take, Qt::QueuedConnection);
     connect(m_list, &QTreeWidget::itemChanged, this, [this](QTreeWidgetItem* item, int changed) {
         if (!m_filling && changed == VariantColumn)
-            m_comparison->rename(item->data(MarkColumn, kVariantRole).toInt(), item->text(VariantColumn));
+            rename(item);
     });
+    connect(m_list->itemDelegate(), &QAbstractItemDelegate::closeEditor, this, &VariantsView::catchUp, Qt::QueuedConnection);
     connect(comparison, &CompareView::chosenChanged, this, &VariantsView::showMarks);
     connect(comparison, &CompareView::othersChanged, this, [this] {
-        if (!m_filling && !isAsleep())
-            QMetaObject::invokeMethod(
-                this, [this] { refresh(); }, Qt::QueuedConnection);
+        m_missed = true; // until it is seen, or what is being named has its name
+        QMetaObject::invokeMethod(this, &VariantsView::catchUp, Qt::QueuedConnection);
     });
     start();
 }
 
 QSize VariantsView::sizeHint() const { return { 720, 240 }; }
 
+void VariantsView::rename(QTreeWidgetItem* item)
+{
+    const int variant = item->data(MarkColumn, kVariantRole).toInt();
+    m_comparison->rename(variant, item->text(VariantColumn));
+    if (variant < 0 || variant >= m_comparison->otherCount())
+        return;
+    m_filling = true;
+    item->setText(VariantColumn, m_comparison->others()[static_cast<std::size_t>(variant)].name); // no name is none
+    m_filling = false;
+}
+
+bool VariantsView::isNaming() const
+{
+    QTreeWidgetItem* item = m_list->currentItem();
+    return item != nullptr && m_list->isPersistentEditorOpen(item, VariantColumn); // Qt says so of any editor
+}
+
+/// What came while it could not be shown.
+void VariantsView::catchUp()
+{
+    if (m_missed && !isAsleep())
+        refresh();
+}
+
+void VariantsView::showEvent(QShowEvent* event)
+{
+    DocumentView::showEvent(event);
+    if (m_missed)
+        refresh();
+}
+
 void VariantsView::refresh()
 {
+    m_missed = isNaming();
+    if (m_missed)
+        return; // the list made anew would take its field away
     m_filling = true;
     const QTreeWidgetItem* current = m_list->currentItem();
     const QVariant selected = current != nullptr ? current->data(MarkColumn, kVariantRole) : QVariant();
