@@ -324,7 +324,7 @@ bool CollectivesView::eventFilter(QObject* watched, QEvent* event)
             m_filterEdit->setFocus(Qt::ShortcutFocusReason);
             return true;
         }
-        if (watched == m_filterEdit && key->key() == Qt::Key_Escape) {
+        if (watched == m_filterEdit && key->key() == Qt::Key_Escape && !m_filterEdit->text().isEmpty()) {
             m_filterEdit->clear();
             return true;
         }

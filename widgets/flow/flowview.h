@@ -45,6 +45,7 @@ protected:
     void selectionChanged() override;
     void weightHoverChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
 private:
     PlannedSegmentId segmentOfSelection() const;
