@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the real window with the software renderer: how soon the sample can be seen, frames while panning, zooming, hovering,
 // dragging and playing the plan, and how soon an edit is on screen with everything updated. Prints JSON, in milliseconds:
-// `bench_window [FRAMES]`; the start, the edits or the themes alone: `bench_window start`, `bench_window edits`, `bench_window
-// themes`. `kernel` is the time of a fixed amount of work in the same run, and `kernels` what a p99 is of it, so that figures of
-// different machines can be compared. At twofold scale with QT_SCALE_FACTOR=2.
+// `bench_window [FRAMES]`; the start, the edits, the modes or the themes alone: `bench_window start`, `bench_window edits`,
+// `bench_window modes`, `bench_window themes`. `kernel` is the time of a fixed amount of work in the same run, and `kernels` what a
+// p99 is of it, so that figures of different machines can be compared. At twofold scale with QT_SCALE_FACTOR=2.
 #include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
 
@@ -144,6 +146,50 @@ public:
         return out;
     }
 
+    /// From mode to mode: the first visits, visits to views that were seen before, and visits after an edit, which views that
+    /// nobody saw have missed.
+    json modes()
+    {
+        constexpr int kVisits = 10;
+        Workbench* workbench = m_window.workbench();
+        json out;
+        for (const WorkMode mode : { WorkMode::Explore, WorkMode::Profile, WorkMode::Deliver, WorkMode::Design }) {
+            const auto start = Clock::now();
+            workbench->setMode(mode);
+            settle();
+            out["first"][modeId(mode).toStdString()] = millisecondsSince(start);
+        }
+        for (const WorkMode mode : { WorkMode::Explore, WorkMode::Profile, WorkMode::Deliver }) {
+            Times go;
+            Times back;
+            Times edited;
+            const auto timed = [](Times& times, const std::function<void()>& act) {
+                const auto start = Clock::now();
+                const double before = threadMilliseconds();
+                act();
+                settle();
+                times.wall.push_back(millisecondsSince(start));
+                times.cpu.push_back(threadMilliseconds() - before);
+            };
+            for (int i = 0; i < kVisits; ++i) {
+                timed(go, [&] { workbench->setMode(mode); });
+                timed(back, [&] { workbench->setMode(WorkMode::Design); });
+                Design design = m_window.document()->design();
+                design.workload.batch = 4096 + 2048 * (i % 2);
+                (void)m_window.document()->edit(design, QStringLiteral("batch"), Misfits::Replicate).ok();
+                settle();
+                timed(edited, [&] { workbench->setMode(mode); });
+                workbench->setMode(WorkMode::Design);
+                settle();
+            }
+            json& told = out[modeId(mode).toStdString()];
+            told["go"] = summary(go, kFrame);
+            told["back"] = summary(back, kFrame);
+            told["edited"] = summary(edited, kFrame);
+        }
+        return out;
+    }
+
     /// From light to dark and back, until everything is painted in the new colours.
     json themes(ThemeControl& theme)
     {
@@ -255,6 +301,12 @@ int main(int argc, char** argv)
         std::printf("%s\n", report.dump(1).c_str());
         return 0;
     }
+    if (argc > 1 && qstrcmp(argv[1], "modes") == 0) {
+        report["modes"] = bench.modes();
+        addRatios(report, kernel);
+        std::printf("%s\n", report.dump(1).c_str());
+        return 0;
+    }
     if (argc > 1 && qstrcmp(argv[1], "edits") == 0) {
         bench.allEdits(report, weight);
         addRatios(report, kernel);
@@ -277,6 +329,7 @@ int main(int argc, char** argv)
     report["tiles"] = tiles;
     report["flow"] = flow;
     report["playing"] = bench.playing();
+    report["modes"] = bench.modes();
     report["weights"] = weights;
 
     bench.allEdits(report, weight);

@@ -56,6 +56,7 @@ private Q_SLOTS:
     void editsAreComparedAtOnce();
     void keptStates();
     void goingBackIsOneEdit();
+    void foundOnesReplaceFoundOnesOnly();
     void filesAndWhatIsNone();
     void anotherDocumentStartsAnew();
     void fitsItsPanel();
@@ -125,6 +126,33 @@ void TestCompareView::goingBackIsOneEdit()
     QVERIFY(shown.view->comparison().same());
     shown.document.undoStack()->undo();
     QVERIFY(shown.document.design() == replicated);
+}
+
+/// What a person kept, or named, is theirs, whatever a search finds under that name.
+void TestCompareView::foundOnesReplaceFoundOnesOnly()
+{
+    ShownComparison shown;
+    const Design opened = shown.document.design();
+    QVERIFY(shown.replicate().ok());
+    const Design kept = shown.document.design();
+    const auto evaluation = shown.document.evaluation();
+    shown.click("compareKeep");
+    shown.view->rename(0, QStringLiteral("megatron-tp"));
+    shown.view->rename(1, QStringLiteral("fsdp"));
+    const Design first = knownDesign("data=4,model=2");
+    const Design second = knownDesign("data=1,model=8");
+    shown.view->addVariant(QStringLiteral("fsdp"), first, evaluation);
+    shown.view->addVariant(QStringLiteral("megatron-tp"), first, evaluation);
+    QCOMPARE(shown.view->otherCount(), 4);
+    QVERIFY(shown.view->others()[0].design == opened && shown.view->others()[1].design == kept);
+    shown.view->addVariant(QStringLiteral("fsdp"), second, evaluation); // of the next search
+    QCOMPARE(shown.view->otherCount(), 4);
+    QVERIFY(shown.view->others()[1].design == kept && shown.view->others()[2].design == second);
+    shown.view->rename(2, QStringLiteral("mine")); // and then back
+    shown.view->rename(2, QStringLiteral("fsdp"));
+    shown.view->addVariant(QStringLiteral("fsdp"), first, evaluation);
+    QCOMPARE(shown.view->otherCount(), 5);
+    QVERIFY(shown.view->others()[2].design == second);
 }
 
 void TestCompareView::filesAndWhatIsNone()

@@ -86,6 +86,7 @@ private Q_SLOTS:
     void flowSelects();
     void chipEditsTheMesh();
     void chipRefusalIsShown();
+    void focusComesBackToTheChip();
     void inspectorAppliesAnAlternative();
     void inspectorPageTakenAgainIsLikeANewOne();
     void findingSelectsItsWeight();
@@ -528,6 +529,44 @@ void TestWidgetsViews::chipEditsTheMesh()
     document.undoStack()->undo();
     document.undoStack()->undo();
     QCOMPARE(document.design().mesh.text(), std::string("data=2,model=4"));
+}
+
+/// Whether the edit is made, refused and let go of, or the same as before.
+void TestWidgetsViews::focusComesBackToTheChip()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const auto chips = shownView<MeshChips>(document, { 400, 40 });
+    chips->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(chips.get()));
+    auto* edit = chips->findChild<QLineEdit*>(QStringLiteral("axisEdit"));
+    const auto chip = [&](const char* name) {
+        AxisChip* seen = nullptr; // those from before may not be gone yet
+        for (AxisChip* one : chips->findChildren<AxisChip*>(QString::fromLatin1(name)))
+            if (one->isVisible())
+                seen = one;
+        return seen;
+    };
+    chip("chip_model")->setFocus();
+    QTest::keyClick(chip("chip_model"), Qt::Key_Return);
+    QVERIFY(edit->hasFocus());
+    QTest::keyClick(edit, Qt::Key_Escape);
+    QVERIFY(chip("chip_model") != nullptr && chip("chip_model")->hasFocus());
+    QTest::keyClick(chip("chip_model"), Qt::Key_Return);
+    QTest::keyClick(edit, Qt::Key_Return); // as it was
+    QVERIFY(chip("chip_model")->hasFocus());
+    QTest::keyClick(chip("chip_model"), Qt::Key_Return);
+    edit->selectAll();
+    QTest::keyClicks(edit, QStringLiteral("2"));
+    QTest::keyClick(edit, Qt::Key_Return);
+    QCOMPARE(document.design().mesh.text(), std::string("data=2,model=2"));
+    QVERIFY(chip("chip_model")->hasFocus());
+    document.undoStack()->undo();
+    QVERIFY(chip("chip_model")->hasFocus());
+    auto* add = chips->findChild<QWidget*>(QStringLiteral("addAxis"));
+    chips->startEdit(-1);
+    QTest::keyClick(edit, Qt::Key_Escape);
+    QVERIFY(add->hasFocus());
 }
 
 void TestWidgetsViews::chipRefusalIsShown()

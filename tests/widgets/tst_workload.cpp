@@ -88,6 +88,9 @@ private Q_SLOTS:
     void whatCannotBeUsedStaysInItsField();
     void arrowsStep();
     void presetIsOfferedAfterAnotherBatch();
+    void whatIsToldGoesWhenItIsDone();
+    void whatIsTypedIsOfItsDocument();
+    void whatWaitsIsTakenOver();
     void errorsHaveNoKeysOrOptions();
 };
 
@@ -314,15 +317,77 @@ void TestWorkload::presetIsOfferedAfterAnotherBatch()
     QTest::keyClick(panel.number("workload.batch"), Qt::Key_Return);
     // The tokens are cut over data and fsdp, and two sequences do not divide by eight: refused, or allowed with an offer.
     QTRY_VERIFY(card() != nullptr && card()->isVisible());
+    QVERIFY(!panel.told("workload.batch").isEmpty()); // why it was refused
     QTest::mouseClick(card()->button(), Qt::LeftButton);
     design.workload.batch = 2;
     QVERIFY(applyPreset(design, "tp+fsdp").ok());
     QTRY_VERIFY(panel.document.design() == design);
+    QVERIFY(panel.settled());
+    QCOMPARE(panel.told("workload.batch"), QString()); // it was not refused so
+    QCOMPARE(panel.number("workload.batch")->text(), QStringLiteral("2"));
     panel.document.undoStack()->undo();
     QVERIFY(!(panel.document.design() == design));
     panel.document.undoStack()->redo();
     QVERIFY(panel.settled());
     QTRY_VERIFY(!card()->isVisible());
+}
+
+/// An edit made elsewhere may be the very one that the field still waits with.
+void TestWorkload::whatIsToldGoesWhenItIsDone()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    panel.type("workload.batch", QStringLiteral("32"));
+    QVERIFY(panel.settled());
+    QVERIFY(!panel.told("workload.batch").isEmpty());
+    Design edited = panel.document.design();
+    edited.workload.batch = 32;
+    QVERIFY(panel.document.edit(edited, QStringLiteral("Batch")).ok());
+    QVERIFY(panel.settled());
+    QCOMPARE(panel.told("workload.batch"), QString());
+    panel.type("workload.microBatches", QStringLiteral("5")); // 32 cannot be cut so
+    QTest::keyClick(panel.number("workload.microBatches"), Qt::Key_Return);
+    QVERIFY(!panel.told("workload.microBatches").isEmpty());
+    edited.workload.batch = 40;
+    edited.workload.microBatches = 5;
+    QVERIFY(panel.document.edit(edited, QStringLiteral("Both")).ok());
+    QVERIFY(panel.settled());
+    QCOMPARE(panel.told("workload.microBatches"), QString());
+    QVERIFY(!panel.number("workload.microBatches")->property("refused").toBool());
+}
+
+void TestWorkload::whatIsTypedIsOfItsDocument()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    panel.type("workload.batch", QStringLiteral("32"));
+    Design other = trainingDesign("llama3-8b", "fsdp=4,model=2");
+    other.workload.batch = 64;
+    QVERIFY(panel.document.setDesign(other).ok());
+    QVERIFY(panel.settled());
+    QCOMPARE(panel.number("workload.batch")->text(), QStringLiteral("64"));
+    QCOMPARE(panel.told("workload.batch"), QString());
+    panel.number("workload.sequence")->setFocus(); // leaving the field applies what waits in it
+    QCOMPARE(panel.document.design().workload.batch, std::int64_t { 64 });
+    QCOMPARE(panel.document.undoStack()->index(), 0);
+}
+
+/// Before the design is saved or closed, which no field hears of.
+void TestWorkload::whatWaitsIsTakenOver()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    QCOMPARE(panel.view->applyWaiting(), QString());
+    panel.type("workload.batch", QStringLiteral("32"));
+    QCOMPARE(panel.view->applyWaiting(), QString());
+    QCOMPARE(panel.document.design().workload.batch, std::int64_t { 32 });
+    QCOMPARE(panel.document.undoStack()->index(), 1);
+    QVERIFY(panel.number("workload.batch")->hasFocus());
+    panel.type("workload.batch", QStringLiteral("many"));
+    const QString told = panel.view->applyWaiting();
+    QVERIFY2(told.startsWith(QStringLiteral("Batch")), qPrintable(told));
+    QCOMPARE(panel.number("workload.batch")->text(), QStringLiteral("many"));
+    QCOMPARE(panel.document.undoStack()->index(), 1);
 }
 
 void TestWorkload::errorsHaveNoKeysOrOptions()

@@ -164,8 +164,8 @@ void CompareView::buildLayout()
     nameWidget(m_choice, "compareOther", tr("Compare with"), tr("The design that the current one is compared with"));
     nameWidget(m_keep, "compareKeep", {}, tr("Keep the design as it is now, to compare what follows with it"));
     nameWidget(m_open, "compareOpen", {}, tr("Compare with a design in a file"));
-    nameWidget(m_take, "compareTake", {}, tr("Makes the other design the current one; undo brings this one back"));
-    nameWidget(m_forget, "compareForget", {}, tr("Removes the other design from the list"));
+    nameWidget(m_take, "compareTake", {}, tr("Makes the variant the current design; undo brings this one back"));
+    nameWidget(m_forget, "compareForget", {}, tr("Removes the variant from the list"));
     m_verdict->setObjectName(QStringLiteral("compareVerdict"));
     m_verdict->setTextFormat(Qt::PlainText);
     m_verdict->setWordWrap(true);
@@ -235,6 +235,7 @@ void CompareView::startAnew()
         return;
     m_others.assign(1, { tr("As opened"), document()->design(), evaluation });
     m_chosen = 0;
+    m_shown = -1;
     m_kept = 0;
     showOthers();
     showComparison();
@@ -275,25 +276,49 @@ Status CompareView::open(const QString& path)
 
 void CompareView::chooseOther(int index)
 {
-    if (index < 0 || index >= otherCount())
+    if (index < -1 || index >= otherCount())
         return;
     m_chosen = index;
     m_choice->setCurrentIndex(index);
     showComparison();
-    Q_EMIT othersChanged();
+    Q_EMIT chosenChanged();
 }
 
-void CompareView::takeOther()
+void CompareView::chooseShown(int index)
 {
-    if (!document()->hasDesign() || m_chosen >= otherCount())
+    if (index < -1 || index >= otherCount())
         return;
-    const Other other = m_others[static_cast<std::size_t>(m_chosen)]; // the list may change while views follow the edit
-    const Status status = document()->edit(other.design, tr("Go back to “%1”").arg(other.name), Misfits::Replicate);
-    if (!status.ok())
-        Q_EMIT refused(errorText(status.error()));
+    m_shown = index;
+    showComparison();
+    Q_EMIT chosenChanged();
 }
 
-void CompareView::forgetOther() { forget(m_chosen); }
+CompareView::Side CompareView::side(int index) const
+{
+    if (index < 0)
+        return { document()->design(), *document()->evaluation(), tr("now") };
+    const Other& other = m_others[static_cast<std::size_t>(index)];
+    return { other.design, *other.evaluation, index == 0 ? tr("as opened") : other.name.section(QLatin1Char(':'), 0, 0) };
+}
+
+int CompareView::toTake() const { return m_shown >= 0 ? m_shown : m_chosen; }
+
+void CompareView::take(int index)
+{
+    if (!document()->hasDesign() || index < 0 || index >= otherCount())
+        return;
+    const Other other = m_others[static_cast<std::size_t>(index)]; // the list may change while views follow the edit
+    const int shown = std::exchange(m_shown, -1);
+    const Status status = document()->edit(other.design, tr("Go back to “%1”").arg(other.name), Misfits::Replicate);
+    if (!status.ok()) {
+        m_shown = shown;
+        Q_EMIT refused(errorText(status.error()));
+    }
+    Q_EMIT chosenChanged();
+}
+
+void CompareView::takeOther() { take(toTake()); }
+void CompareView::forgetOther() { forget(toTake()); }
 
 void CompareView::forget(int index)
 {
@@ -302,6 +327,8 @@ void CompareView::forget(int index)
     m_others.erase(m_others.begin() + index);
     if (m_chosen >= index)
         --m_chosen;
+    if (m_shown >= index)
+        m_shown = m_shown == index ? -1 : m_shown - 1;
     showOthers();
     showComparison();
 }
@@ -310,19 +337,24 @@ void CompareView::rename(int index, const QString& name)
 {
     if (index < 0 || index >= otherCount() || name.trimmed().isEmpty())
         return;
-    m_others[static_cast<std::size_t>(index)].name = name.trimmed();
+    Other& other = m_others[static_cast<std::size_t>(index)];
+    if (other.name == name.trimmed())
+        return;
+    other.name = name.trimmed();
+    other.found = false; // what a person names is theirs
     showOthers();
     showComparison();
 }
 
 void CompareView::addVariant(const QString& name, const Design& design, std::shared_ptr<const Evaluation> evaluation)
 {
-    const auto known = std::find_if(m_others.begin(), m_others.end(), [&](const Other& other) { return other.name == name; });
-    const bool compared = known != m_others.end() && known - m_others.begin() == m_chosen;
+    const auto known =
+        std::find_if(m_others.begin(), m_others.end(), [&](const Other& other) { return other.found && other.name == name; });
+    const bool compared = known != m_others.end() && (known - m_others.begin() == m_chosen || known - m_others.begin() == m_shown);
     if (known != m_others.end())
-        *known = { name, design, std::move(evaluation) };
+        *known = { name, design, std::move(evaluation), true };
     else
-        m_others.push_back({ name, design, std::move(evaluation) });
+        m_others.push_back({ name, design, std::move(evaluation), true });
     showOthers();
     if (compared)
         showComparison();
@@ -331,6 +363,7 @@ void CompareView::addVariant(const QString& name, const Design& design, std::sha
 void CompareView::showOthers()
 {
     m_choice->clear();
+    m_choice->setPlaceholderText(tr("now"));
     for (const Other& other : m_others)
         m_choice->addItem(other.name);
     m_choice->setCurrentIndex(m_chosen);
@@ -344,15 +377,16 @@ void CompareView::showComparison()
     m_changes->clear();
     m_changed.clear();
     m_comparison = {};
-    if (!document()->hasDesign() || m_chosen >= otherCount())
+    if (!document()->hasDesign() || std::max(m_chosen, m_shown) >= otherCount())
         return;
-    const Other& other = m_others[static_cast<std::size_t>(m_chosen)];
-    m_comparison = compareDesigns(other.design, *other.evaluation, document()->design(), *document()->evaluation());
-    m_take->setEnabled(!m_comparison.same());
-    m_forget->setEnabled(m_chosen > 0);
-    const QString name = m_chosen == 0 ? tr("as opened") : other.name.section(QLatin1Char(':'), 0, 0);
-    showCosts(name);
-    showChanges(name);
+    const Side before = side(m_chosen);
+    const Side after = side(m_shown);
+    m_comparison = compareDesigns(before.design, before.evaluation, after.design, after.evaluation);
+    m_take->setText(m_shown >= 0 ? tr("Take It") : tr("Go Back to It"));
+    m_take->setEnabled(toTake() >= 0 && (m_shown >= 0 || !m_comparison.same()));
+    m_forget->setEnabled(toTake() > 0);
+    showCosts(before.name, after.name);
+    showChanges(before.name, after.name);
     const CostLine* step = m_comparison.cost("step_seconds");
     const CostLine* memory = m_comparison.cost("memory_peak_bytes");
     QStringList parts;
@@ -372,10 +406,10 @@ void CompareView::showComparison()
     fitColumns();
 }
 
-void CompareView::showCosts(const QString& other)
+void CompareView::showCosts(const QString& before, const QString& after)
 {
     const Theme& theme = Theme::of(this);
-    m_costs->setHeaderLabels({ tr("what it costs"), other, tr("now"), tr("difference"), QString(), QString() });
+    m_costs->setHeaderLabels({ tr("what it costs"), before, after, tr("difference"), QString(), QString() });
     for (const int column : { CostBefore, CostAfter, CostDifference, CostChange })
         m_costs->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     for (const CostLine& line : m_comparison.costs) {
@@ -415,10 +449,10 @@ void CompareView::showCosts(const QString& other)
     }
 }
 
-void CompareView::showChanges(const QString& other)
+void CompareView::showChanges(const QString& before, const QString& after)
 {
-    m_changes->setHeaderLabels({ tr("what differs"), other, tr("now") });
-    m_changes->headerItem()->setData(ChangeBefore, kPlainRole, other);
+    m_changes->setHeaderLabels({ tr("what differs"), before, after });
+    m_changes->headerItem()->setData(ChangeBefore, kPlainRole, before);
     m_changed.clear();
     QHash<QString, std::vector<int>> weights; // by the names that differences have
     const auto evaluation = document()->evaluation();
@@ -448,7 +482,8 @@ void CompareView::showChanges(const QString& other)
     }
     m_changes->setVisible(!m_comparison.same());
     m_sameArea->setVisible(m_comparison.same());
-    m_same->setText(tr("Both designs are the same. Edit this one to see the difference here."));
+    m_same->setText(m_shown < 0 ? tr("Both designs are the same. Edit this one to see the difference here.")
+                                : tr("Both designs are the same."));
 }
 
 /// Numbers as wide as they are, the rest for names.

@@ -29,7 +29,9 @@ public:
     void keep();
     /// Compares with the design in a file. Errors: it cannot be read or evaluated.
     Status open(const QString& path);
-    /// Makes the other design the present one, as an edit that can be undone.
+    /// Makes a variant the present design, as one edit that can be undone.
+    void take(int index);
+    /// The one of the two that is not the present design.
     void takeOther();
 
     /// A design that is compared with.
@@ -37,22 +39,27 @@ public:
         QString name;
         Design design;
         std::shared_ptr<const Evaluation> evaluation;
+        bool found = false; ///< by a search, and not named by a person since
     };
     const std::vector<Other>& others() const { return m_others; } ///< the first one is the design as it was opened
+    /// A and B, the two that are compared; -1: the design as it is now.
     int chosen() const { return m_chosen; }
+    int shown() const { return m_shown; }
     void rename(int index, const QString& name);
     /// Removes it; not the first one.
     void forget(int index);
-    /// One that was found elsewhere, in place of an earlier one of that name. What is compared stays.
+    /// One that a search found, in place of what an earlier search found under that name. What is compared stays.
     void addVariant(const QString& name, const Design& design, std::shared_ptr<const Evaluation> evaluation);
 
     const DesignComparison& comparison() const { return m_comparison; }
     int otherCount() const { return static_cast<int>(m_others.size()); }
     void chooseOther(int index);
+    void chooseShown(int index);
 
 Q_SIGNALS:
     void refused(const QString& message);
-    void othersChanged(); ///< those to compare with, their names, or which one is chosen
+    void othersChanged(); ///< those to compare with, or their names
+    void chosenChanged(); ///< which two are compared
     void fileWanted(); ///< a person wants to name a file
 
 protected:
@@ -63,17 +70,25 @@ protected:
 private:
     void buildLayout();
     void startAnew();
+    struct Side {
+        const Design& design;
+        const Evaluation& evaluation;
+        QString name;
+    };
+    Side side(int index) const;
+    int toTake() const;
     void forgetOther();
     void showOthers();
     void showComparison();
-    void showCosts(const QString& other);
-    void showChanges(const QString& other);
+    void showCosts(const QString& before, const QString& after);
+    void showChanges(const QString& before, const QString& after);
     void fitColumns();
 
     std::vector<std::vector<int>> m_changed; ///< weights that each row of m_changes is about
     std::vector<Other> m_others;
     bool m_narrow = false;
-    int m_chosen = 0;
+    int m_chosen = 0; ///< A
+    int m_shown = -1; ///< B
     int m_kept = 0; ///< how many were kept; they are numbered
     DesignComparison m_comparison;
     ChoiceBox* m_choice;

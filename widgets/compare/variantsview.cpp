@@ -14,10 +14,12 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMouseEvent>
 #include <QPushButton>
 #include <QTreeWidget>
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -98,6 +100,7 @@ VariantsView::VariantsView(Document* document, CompareView* comparison, QWidget*
     m_list->setSortingEnabled(true);
     m_list->header()->setSortIndicator(StepColumn, Qt::AscendingOrder);
     m_list->installEventFilter(this);
+    m_list->viewport()->installEventFilter(this);
     makeCopyable(m_list);
     auto* top = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 8);
     top->addWidget(m_count, 1);
@@ -116,33 +119,68 @@ VariantsView::VariantsView(Document* document, CompareView* comparison, QWidget*
     connect(m_keep, &QPushButton::clicked, comparison, &CompareView::keep);
     connect(m_keepFirst, &QPushButton::clicked, comparison, &CompareView::keep);
     connect(m_list, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
-        if (const int variant = item->data(MarkColumn, kVariantRole).toInt(); variant >= 0)
+        const int variant = item->data(MarkColumn, kVariantRole).toInt();
+        if (m_modifiers & Qt::ControlModifier)
             m_comparison->chooseOther(variant);
+        else
+            m_comparison->chooseShown(variant);
     });
     const auto take = [this] { // later: the edit replaces the list
-        const QTreeWidgetItem* item = m_list->currentItem();
-        if (const int variant = item != nullptr ? item->data(MarkColumn, kVariantRole).toInt() : -1; variant >= 0) {
-            m_comparison->chooseOther(variant);
-            m_comparison->takeOther();
-        }
+        if (const QTreeWidgetItem* item = m_list->currentItem())
+            m_comparison->take(item->data(MarkColumn, kVariantRole).toInt());
     };
     connect(m_list, &QTreeWidget::itemActivated, this, take, Qt::QueuedConnection);
     connect(m_list, &QTreeWidget::itemChanged, this, [this](QTreeWidgetItem* item, int changed) {
         if (!m_filling && changed == VariantColumn)
-            m_comparison->rename(item->data(MarkColumn, kVariantRole).toInt(), item->text(VariantColumn));
+            rename(item);
     });
+    connect(m_list->itemDelegate(), &QAbstractItemDelegate::closeEditor, this, &VariantsView::catchUp, Qt::QueuedConnection);
+    connect(comparison, &CompareView::chosenChanged, this, &VariantsView::showMarks);
     connect(comparison, &CompareView::othersChanged, this, [this] {
-        if (!m_filling && !isAsleep())
-            QMetaObject::invokeMethod(
-                this, [this] { refresh(); }, Qt::QueuedConnection);
+        m_missed = true; // until it is seen, or what is being named has its name
+        QMetaObject::invokeMethod(this, &VariantsView::catchUp, Qt::QueuedConnection);
     });
     start();
 }
 
 QSize VariantsView::sizeHint() const { return { 720, 240 }; }
 
+void VariantsView::rename(QTreeWidgetItem* item)
+{
+    const int variant = item->data(MarkColumn, kVariantRole).toInt();
+    m_comparison->rename(variant, item->text(VariantColumn));
+    if (variant < 0 || variant >= m_comparison->otherCount())
+        return;
+    m_filling = true;
+    item->setText(VariantColumn, m_comparison->others()[static_cast<std::size_t>(variant)].name); // no name is none
+    m_filling = false;
+}
+
+bool VariantsView::isNaming() const
+{
+    QTreeWidgetItem* item = m_list->currentItem();
+    return item != nullptr && m_list->isPersistentEditorOpen(item, VariantColumn); // Qt says so of any editor
+}
+
+/// What came while it could not be shown.
+void VariantsView::catchUp()
+{
+    if (m_missed && !isAsleep())
+        refresh();
+}
+
+void VariantsView::showEvent(QShowEvent* event)
+{
+    DocumentView::showEvent(event);
+    if (m_missed)
+        refresh();
+}
+
 void VariantsView::refresh()
 {
+    m_missed = isNaming();
+    if (m_missed)
+        return; // the list made anew would take its field away
     m_filling = true;
     const QTreeWidgetItem* current = m_list->currentItem();
     const QVariant selected = current != nullptr ? current->data(MarkColumn, kVariantRole) : QVariant();
@@ -157,6 +195,7 @@ void VariantsView::refresh()
         for (std::size_t i = 0; i < others.size(); ++i)
             addRow(static_cast<int>(i), others[i].name, others[i].design, *others[i].evaluation);
     }
+    showMarks();
     m_list->setSortingEnabled(true);
     for (int row = 0; row < m_list->topLevelItemCount(); ++row)
         if (selected.isValid() && m_list->topLevelItem(row)->data(MarkColumn, kVariantRole) == selected)
@@ -170,8 +209,8 @@ void VariantsView::refresh()
     m_list->setVisible(any);
     m_empty->setVisible(!any);
     m_keepFirst->setVisible(evaluation != nullptr);
-    m_count->setText(
-        tr("%1 · click: compare · double click: take").arg(counted(m_list->topLevelItemCount(), tr("design"), tr("designs"))));
+    m_count->setText(tr("%1 · click: B · Ctrl+click: A · double click: take")
+                         .arg(counted(m_list->topLevelItemCount(), tr("design"), tr("designs"))));
     m_emptyText->setText(evaluation ? tr("Nothing kept yet. Keep this design, or try every preset on this mesh.")
                                     : tr("No design is open."));
     fitColumns();
@@ -186,11 +225,7 @@ void VariantsView::addRow(int variant, const QString& name, const Design& design
     const double rate = plan.performance.tokensPerSecondPerDevice;
     item->setData(MarkColumn, kVariantRole, variant);
     item->setData(MarkColumn, kSortRole, variant);
-    item->setText(MarkColumn,
-                  variant < 0                             ? QStringLiteral("B")
-                      : variant == m_comparison->chosen() ? QStringLiteral("A")
-                                                          : QString());
-    item->setToolTip(MarkColumn, tr("A and B are the two designs compared"));
+    item->setToolTip(MarkColumn, tr("A and B are the two designs compared: a click is B, Ctrl and a click A"));
     item->setText(VariantColumn, name);
     item->setToolTip(VariantColumn, name);
     item->setText(MeshColumn, qstr(design.mesh.text()));
@@ -226,8 +261,21 @@ void VariantsView::addRow(int variant, const QString& name, const Design& design
     item->setToolTip(DiffersColumn, differs);
     item->setForeground(DiffersColumn, theme.quiet);
     item->setSizeHint(MarkColumn, { 20, rowHeight(this) });
-    if (variant < 0 || variant == m_comparison->chosen())
-        item->setFont(VariantColumn, uiFont(this, 0, true));
+}
+
+/// In place: what was clicked on may be clicked on once more.
+void VariantsView::showMarks()
+{
+    const bool filling = std::exchange(m_filling, true);
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
+        QTreeWidgetItem* item = m_list->topLevelItem(row);
+        const int variant = item->data(MarkColumn, kVariantRole).toInt();
+        const bool a = variant == m_comparison->chosen();
+        const bool b = variant == m_comparison->shown();
+        item->setText(MarkColumn, (a ? QStringLiteral("A") : QString()) + (b ? QStringLiteral("B") : QString()));
+        item->setFont(VariantColumn, uiFont(this, 0, a || b));
+    }
+    m_filling = filling;
 }
 
 /// Numbers as wide as they are; where there is little room, what was moved and what differs go.
@@ -261,6 +309,8 @@ void VariantsView::resizeEvent(QResizeEvent* event)
 
 bool VariantsView::eventFilter(QObject* watched, QEvent* event)
 {
+    if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonRelease)
+        m_modifiers = static_cast<QMouseEvent*>(event)->modifiers();
     if (watched == m_list && event->type() == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         const QTreeWidgetItem* item = m_list->currentItem();

@@ -24,10 +24,15 @@ public:
 protected:
     void refresh() override;
     void resizeEvent(QResizeEvent* event) override;
+    void showEvent(QShowEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void addRow(int variant, const QString& name, const Design& design, const Evaluation& evaluation);
+    void showMarks();
+    void rename(QTreeWidgetItem* item);
+    bool isNaming() const;
+    void catchUp();
     void fitColumns();
 
     CompareView* m_comparison;
@@ -38,6 +43,8 @@ private:
     QLabel* m_emptyText;
     QPushButton* m_keepFirst;
     bool m_filling = false;
+    bool m_missed = false; ///< other variants, or other names
+    Qt::KeyboardModifiers m_modifiers; ///< of the last click
 };
 
 } // namespace shardboard

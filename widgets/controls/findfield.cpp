@@ -27,6 +27,7 @@ void FindField::keyPressEvent(QKeyEvent* event)
         Q_EMIT nextWanted(event->modifiers() & Qt::ShiftModifier);
         return;
     case Qt::Key_Escape:
+        event->setAccepted(!text().isEmpty()); // else there is nothing to let go of but the focus
         clear();
         Q_EMIT left();
         return;

@@ -188,6 +188,7 @@ void CollectivesView::refresh()
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     showState();
     selectionChanged();
+    m_table->doItemsLayout(); // now: later it would be painted twice
 }
 
 /// The phases that the plan has; inference has one and needs no column for it.
@@ -349,7 +350,7 @@ bool CollectivesView::eventFilter(QObject* watched, QEvent* event)
             m_filterEdit->setFocus(Qt::ShortcutFocusReason);
             return true;
         }
-        if (watched == m_filterEdit && key->key() == Qt::Key_Escape) {
+        if (watched == m_filterEdit && key->key() == Qt::Key_Escape && !m_filterEdit->text().isEmpty()) {
             m_filterEdit->clear();
             return true;
         }

@@ -28,6 +28,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QTimer>
+#include <QToolButton>
 
 #include <algorithm>
 #include <cmath>
@@ -249,8 +250,11 @@ void InspectorPanel::weightFacts(InspectorPage& page, const WeightLayout& weight
 
 void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weight)
 {
+    connect(page.button(tr("Edit strategy …"), tr("Write the strategy and see what it leads to (F2)")), &QPushButton::clicked, this,
+            [this] { Q_EMIT strategyRequested(); });
+    if (!whySection(page))
+        return;
     const auto evaluation = document()->evaluation();
-    page.section(tr("Why"));
     const auto& entries = document()->design().strategies;
     if (weight.resolution) {
         rulesReason(page, weight);
@@ -264,8 +268,6 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
         if (!document()->design().rules.rules.empty())
             page.sentence(tr("It hides the rules."));
     }
-    connect(page.button(tr("Edit strategy …"), tr("Write the strategy and see what it leads to (F2)")), &QPushButton::clicked, this,
-            [this] { Q_EMIT strategyRequested(); });
     // Collectives of the operations that take it, and of those that take their results.
     const auto& collectives = evaluation->plan.collectives;
     const std::vector<DeviceCollective> times = deviceCollectives(evaluation->graph, evaluation->plan);
@@ -289,6 +291,19 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
         card->setActionable(tr("Select this collective"));
         connect(card, &Card::activated, this, [this, i] { selection()->setCollective(i); });
     }
+}
+
+/// The heading of the reason; false: it is folded in, for every page until it is unfolded.
+bool InspectorPanel::whySection(InspectorPage& page)
+{
+    connect(
+        page.foldingSection(tr("Why"), m_whyOpen), &QToolButton::clicked, this,
+        [this] {
+            m_whyOpen = !m_whyOpen;
+            build(false);
+        },
+        Qt::QueuedConnection); // the page may be made anew
+    return m_whyOpen;
 }
 
 void InspectorPanel::rulesReason(InspectorPage& page, const WeightLayout& weight)
@@ -507,13 +522,13 @@ void InspectorPanel::explanation(InspectorPage& page, const ExplainTarget& targe
 {
     const auto known = explained(target, wait);
     const Explanation& why = *known;
-    page.section(tr("Why"));
-    addCauseCards(page, why, [this](const CauseLink& link) {
-        if (link.pin >= 0)
-            Q_EMIT pinNamed(link.pin);
-        else
-            selectCause(*document(), link);
-    });
+    if (whySection(page))
+        addCauseCards(page, why, [this](const CauseLink& link) {
+            if (link.pin >= 0)
+                Q_EMIT pinNamed(link.pin);
+            else
+                selectCause(*document(), link);
+        });
     if (why.axes.empty())
         return;
     page.section(tr("Alternatives"));

@@ -63,6 +63,7 @@ private:
     void collectivePage(InspectorPage& page, const Collective& collective, bool wait);
     void weightFacts(InspectorPage& page, const WeightLayout& weight);
     void weightReason(InspectorPage& page, const WeightLayout& weight);
+    bool whySection(InspectorPage& page);
     void rulesReason(InspectorPage& page, const WeightLayout& weight);
     void weightChoices(InspectorPage& page, bool wait);
     std::pair<QString, QString> alternativeTexts(const Alternative& choice, const Alternative& current) const;
@@ -93,6 +94,7 @@ private:
     std::vector<QPointer<Card>> m_waiting; ///< of alternatives whose numbers are not there yet, without the current one
     Notation m_alternativesNotation = Notation::Jax;
     QString m_refusal;
+    bool m_whyOpen = true;
     LatestJob* m_explaining; ///< what the rows of an operation would do if they were pinned
     std::shared_ptr<const Evaluation> m_explainedOf;
     std::string m_explainedTarget;

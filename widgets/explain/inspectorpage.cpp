@@ -3,6 +3,7 @@
 
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/document/speclabel.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 
@@ -10,6 +11,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <cstddef>
@@ -106,11 +108,23 @@ void InspectorPage::leaveFacts()
     m_inFacts = false;
 }
 
-void InspectorPage::section(const QString& title)
+void InspectorPage::section(const QString& title) { addSection(title, false); }
+
+QToolButton* InspectorPage::foldingSection(const QString& title, bool open)
+{
+    auto* out = static_cast<QToolButton*>(addSection(title, true));
+    disconnect(out, &QToolButton::clicked, nullptr, nullptr);
+    out->setArrowType(open ? Qt::DownArrow : Qt::RightArrow);
+    out->setAccessibleName(open ? tr("%1, unfolded").arg(title) : tr("%1, folded").arg(title));
+    out->setToolTip(open ? tr("Fold") : tr("Unfold"));
+    return out;
+}
+
+QWidget* InspectorPage::addSection(const QString& title, bool folds)
 {
     leaveFacts();
-    if (old(Part::Kind::Section, title))
-        return;
+    if (const Part* part = old(Part::Kind::Section, title))
+        return part->widget;
     const Theme& theme = Theme::of(parentWidget());
     Part part;
     part.title = title;
@@ -127,12 +141,24 @@ void InspectorPage::section(const QString& title)
         m_column->insertWidget(item++, part.line);
         m_column->insertSpacing(item++, 2);
     }
-    auto* label = coloured(new QLabel(title.toUpper(), this), theme.quiet);
-    label->setFont(uiFont(parentWidget(), -1.5, true));
-    m_column->insertWidget(item++, label);
-    part.widget = label;
+    QWidget* heading = nullptr;
+    if (folds) {
+        auto* button = new QToolButton(this);
+        nameWidget(button, "inspectorFold", {});
+        button->setText(title.toUpper());
+        button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        button->setProperty("heading", true);
+        button->setFocusPolicy(Qt::StrongFocus);
+        heading = button;
+    } else {
+        heading = coloured(new QLabel(title.toUpper(), this), theme.quiet);
+    }
+    heading->setFont(uiFont(parentWidget(), -1.5, true));
+    m_column->insertWidget(item++, heading, 0, folds ? Qt::AlignLeft : Qt::Alignment());
+    part.widget = heading;
     part.items = item - m_item;
     put(std::move(part));
+    return heading;
 }
 
 /// The next row of facts, with its name.

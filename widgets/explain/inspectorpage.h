@@ -14,6 +14,7 @@
 class QGridLayout;
 class QLabel;
 class QPushButton;
+class QToolButton;
 class QVBoxLayout;
 
 namespace shardboard {
@@ -28,6 +29,8 @@ class InspectorPage : public QWidget {
 public:
     explicit InspectorPage(QWidget* parent = nullptr);
     void section(const QString& title);
+    /// A section that folds: its heading is a button, which the caller follows; what is folded in is not described.
+    QToolButton* foldingSection(const QString& title, bool open);
     void fact(const QString& name, const QString& value, const QString& toolTip = {});
     /// The same with a spec, which is broken where the panel ends.
     void fact(const QString& name, const ShownSpec& spec, const Layout& layout, const Mesh& mesh);
@@ -65,6 +68,7 @@ private:
 
     Part* old(Part::Kind kind, const QString& title = {});
     Part& put(Part part);
+    QWidget* addSection(const QString& title, bool folds);
     void removePart(std::size_t index);
     void leaveFacts();
     void trimRows(Part& part, std::size_t count);

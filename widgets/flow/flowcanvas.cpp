@@ -554,9 +554,6 @@ void FlowCanvas::keyPressEvent(QKeyEvent* event)
     case Qt::Key_End:
         Q_EMIT endRequested(event->key() == Qt::Key_End);
         return;
-    case Qt::Key_Escape:
-        Q_EMIT left();
-        return;
     default:
         CanvasWidget::keyPressEvent(event);
     }

@@ -54,7 +54,6 @@ Q_SIGNALS:
     void playRequested(); ///< by Space
     void stepRequested(int by, bool collective); ///< by , and . with Shift for collectives
     void endRequested(bool last); ///< by Home and End
-    void left(); ///< by Escape
 
 protected:
     void layOut() override { place(false); }

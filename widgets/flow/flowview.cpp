@@ -96,11 +96,6 @@ FlowView::FlowView(Document* document, QWidget* parent)
             by > 0 ? m_player->forward() : m_player->back();
     });
     connect(m_canvas, &FlowCanvas::endRequested, this, [this](bool last) { last ? m_player->last() : m_player->first(); });
-    connect(m_canvas, &FlowCanvas::left, this, [this] {
-        m_legend->choose({});
-        m_player->stop();
-        m_find->clear();
-    });
     connect(m_player, &PlanPlayer::stepChanged, this, &FlowView::showStep);
     auto* find = new QShortcut(QKeySequence::Find, this);
     find->setContext(Qt::WidgetWithChildrenShortcut);
@@ -444,6 +439,19 @@ void FlowView::fillMenu(QMenu* menu, int index)
     connect(menu->addAction(tr("Show Selection\tF")), &QAction::triggered, navigation, &CanvasNavigation::fitSelection);
     connect(menu->addAction(tr("Show Everything\tShift+F")), &QAction::triggered, navigation, &CanvasNavigation::fitAll);
     connect(menu->addAction(tr("Full Size\t0")), &QAction::triggered, navigation, &CanvasNavigation::home);
+}
+
+/// Escape lets go of what is shown beside the plan; where there is nothing of it, the window may use it.
+void FlowView::keyPressEvent(QKeyEvent* event)
+{
+    const bool any = !m_legend->chosen().isEmpty() || m_player->isShown() || m_player->isPlaying() || !m_find->text().isEmpty();
+    if (event->key() != Qt::Key_Escape || !any) {
+        DocumentView::keyPressEvent(event);
+        return;
+    }
+    m_legend->choose({});
+    m_player->stop();
+    m_find->clear();
 }
 
 void FlowView::contextMenuEvent(QContextMenuEvent* event)

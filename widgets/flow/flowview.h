@@ -46,6 +46,7 @@ protected:
     void weightHoverChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
 private:
     void giveWay();

@@ -292,8 +292,12 @@ bool HardwareView::keyPressed(const QObject* watched, int key)
     }
     if (key != Qt::Key_Escape)
         return false;
-    if (const auto hardware = hardwareOf(document()->design()); hardware.ok())
-        row->setText(row->field.text(hardware.value()));
+    if (const auto hardware = hardwareOf(document()->design()); hardware.ok()) {
+        const QString text = row->field.text(hardware.value());
+        if (row->text() == text && (row->error == nullptr || row->error->isHidden()))
+            return false; // nothing to let go of
+        row->setText(text);
+    }
     showError(*row, {});
     return true;
 }

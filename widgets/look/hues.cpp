@@ -16,10 +16,20 @@ constexpr std::array<Qt::BrushStyle, 4> kHatches { Qt::BDiagPattern, Qt::HorPatt
 
 QColor hue(unsigned rgb) { return QColor(QRgb(rgb | 0xff000000u)); }
 
+/// From a table: meshes ask for the label of every device's color at every edit.
 double luminance(const QColor& color)
 {
-    const auto linear = [](double c) { return c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
-    return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+    static const auto linear = [] {
+        std::array<double, 256> out {};
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            const double c = static_cast<double>(i) / 255;
+            out[i] = c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+        }
+        return out;
+    }();
+    const QRgb rgb = color.rgb();
+    const auto of = [](int channel) { return linear[static_cast<std::size_t>(channel)]; };
+    return 0.2126 * of(qRed(rgb)) + 0.7152 * of(qGreen(rgb)) + 0.0722 * of(qBlue(rgb));
 }
 
 } // namespace

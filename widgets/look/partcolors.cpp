@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 namespace shardboard {
 
@@ -132,10 +133,26 @@ std::size_t PartColors::inkOf(std::int64_t part) const
                                     + spread(along, m_main.size, kSteps));
 }
 
+/// Those of a ramp are kept until another one is asked for: a mesh asks for one for each of its devices.
 PartColor PartColors::ink(std::size_t index) const
 {
     if (!isRamp())
         return partColor(static_cast<std::int64_t>(index));
+    using Key = std::tuple<PartStyle, int, int, std::int64_t, std::int64_t>;
+    thread_local Key known {};
+    thread_local std::vector<PartColor> inks;
+    const Key key { partStyle(), m_hue, m_otherHue, m_count, m_main.size };
+    if (inks.empty() || key != known) {
+        inks.clear();
+        for (std::size_t i = 0; i < inkCount(); ++i)
+            inks.push_back(rampInk(i));
+        known = key;
+    }
+    return index < inks.size() ? inks[index] : rampInk(index);
+}
+
+PartColor PartColors::rampInk(std::size_t index) const
+{
     const std::int64_t steps = std::min(m_main.size, kSteps);
     const std::int64_t shifts = std::min(m_count / m_main.size, kShifts);
     const std::int64_t along = static_cast<std::int64_t>(index) % steps;

@@ -41,6 +41,7 @@ private:
         friend bool operator==(const Factor&, const Factor&) = default;
     };
     void set(const Mesh& mesh, const std::vector<Factor>& factors); ///< major first
+    PartColor rampInk(std::size_t index) const;
 
     std::int64_t m_count = 1;
     Factor m_main;

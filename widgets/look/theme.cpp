@@ -171,6 +171,7 @@ QPushButton[badge="error"] { color: @error; border: 1px solid @error; font-weigh
 QPushButton[badge]:focus { border: 2px solid @accent; padding: 3px 9px; }
 QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px 6px; }
 QToolButton[outlined="true"] { background: @panel; border: 1px solid @line; padding: 4px 8px; }
+QToolButton[heading="true"] { color: @quiet; padding: 2px 4px 2px 0px; }
 QToolButton[segment="true"] { padding: 5px 0px; color: @quiet; }
 QToolButton[segment="true"]:checked { color: @text; }
 QToolButton:hover { background: @selection; }

@@ -422,7 +422,7 @@ bool RulesView::eventFilter(QObject* watched, QEvent* event)
             focusFilter();
             return true;
         }
-        if (watched == m_filter && key->key() == Qt::Key_Escape) {
+        if (watched == m_filter && key->key() == Qt::Key_Escape && !m_filter->text().isEmpty()) {
             m_filter->clear();
             return true;
         }

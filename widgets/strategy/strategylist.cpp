@@ -13,6 +13,7 @@
 #include <QKeyEvent>
 #include <QTreeWidget>
 
+#include <algorithm>
 #include <vector>
 
 namespace shardboard {
@@ -61,6 +62,7 @@ StrategyList::StrategyList(Document* document, QWidget* parent)
 void StrategyList::refresh()
 {
     const Theme& theme = Theme::of(this);
+    const int current = m_list->indexOfTopLevelItem(m_list->currentItem());
     m_list->clear();
     setTextColor(m_title, theme.quiet);
     const auto evaluation = document()->evaluation();
@@ -92,6 +94,8 @@ void StrategyList::refresh()
                 tr("%1\n%2\ndecides %3")
                     .arg(item->text(NamesColumn), item->text(SaysColumn), counted(decided[i], tr("weight"), tr("weights"))));
     }
+    if (current >= 0) // the next one is where the deleted one was
+        m_list->setCurrentItem(m_list->topLevelItem(std::min(current, m_list->topLevelItemCount() - 1)));
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionResizeMode(NamesColumn, QHeaderView::Stretch);
     m_list->header()->setSectionResizeMode(SaysColumn, QHeaderView::Stretch);

@@ -28,7 +28,7 @@ void TileCanvas::selectAt(const QPointF& point)
 
 void TileCanvas::keyPressEvent(QKeyEvent* event)
 {
-    if (event->key() == Qt::Key_Escape)
+    if (event->key() == Qt::Key_Escape && selection()->device() >= 0)
         selection()->setDevice(-1);
     else
         CanvasWidget::keyPressEvent(event);

@@ -393,9 +393,10 @@ bool WeightPanel::eventFilter(QObject* watched, QEvent* event)
     if (event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if (key == Qt::Key_Escape && watched == m_filterEdit) {
+            const bool filtered = !m_filterEdit->text().isEmpty();
             m_filterEdit->clear();
             m_tree->setFocus(Qt::OtherFocusReason);
-            return true;
+            return filtered;
         }
         if (watched == m_tree && static_cast<QKeyEvent*>(event)->matches(QKeySequence::Paste)) {
             paste();

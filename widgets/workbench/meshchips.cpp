@@ -111,6 +111,34 @@ Result<Design> withoutMeshAxis(const Design& design, int index)
     return out;
 }
 
+namespace {
+
+/// All axes in one chip.
+class JoinedChip : public QAbstractButton {
+public:
+    explicit JoinedChip(QWidget* parent)
+        : QAbstractButton(parent)
+    {
+        setObjectName(QStringLiteral("joinedChip"));
+        setFocusPolicy(Qt::TabFocus);
+        setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+    }
+    QSize sizeHint() const override
+    {
+        const QFontMetrics metrics(monoFont(this, -0.5));
+        return { metrics.horizontalAdvance(text()) + 22, std::max(24, metrics.height() + 8) };
+    }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        paintChip(painter, rect(), text(), hasFocus() ? Theme::of(this).accent : Theme::of(this).quiet, this, monoFont(this, -0.5));
+    }
+};
+
+} // namespace
+
 AxisChip::AxisChip(const MeshAxis& axis, int index, const QColor& color, QWidget* parent)
     : QAbstractButton(parent)
     , m_name(qstr(axis.name))
@@ -181,6 +209,7 @@ MeshChips::MeshChips(Document* document, QWidget* parent)
     , m_row(new QHBoxLayout(this))
     , m_edit(new QLineEdit(this))
     , m_add(new QToolButton(this))
+    , m_joined(new JoinedChip(this))
 {
     nameWidget(this, "meshChips", tr("Mesh axes"));
     setAcceptDrops(true);
@@ -197,6 +226,9 @@ MeshChips::MeshChips(Document* document, QWidget* parent)
     m_add->setToolTip(tr("Add a mesh axis"));
     m_row->addWidget(m_edit);
     m_row->addWidget(m_add);
+    m_row->addWidget(m_joined);
+    m_joined->hide();
+    connect(m_joined, &QAbstractButton::clicked, this, &MeshChips::showJoined);
     setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
     connect(m_add, &QToolButton::clicked, this, [this] { startEdit(-1); });
     connect(m_edit, &QLineEdit::returnPressed, this, [this] { commit(); });
@@ -207,11 +239,19 @@ MeshChips::MeshChips(Document* document, QWidget* parent)
 void MeshChips::refresh()
 {
     stopEdit();
-    m_add->setVisible(document()->hasDesign());
+    if (document()->hasDesign()) {
+        const Mesh& mesh = document()->design().mesh;
+        m_joined->setText(tr("%1 · %2").arg(counted(mesh.deviceCount(), tr("device"), tr("devices")),
+                                            counted(mesh.axisCount(), tr("axis"), tr("axes"))));
+        m_joined->setAccessibleName(tr("Mesh: %1").arg(m_joined->text()));
+        m_joined->setToolTip(tr("%1\nClick for its axes").arg(qstr(mesh.text())));
+        m_joined->updateGeometry();
+    }
     const std::vector<MeshAxis> wanted = document()->hasDesign() ? document()->design().mesh.axes() : std::vector<MeshAxis>();
     if (wanted == m_axes && m_chips.size() == wanted.size()) { // the usual edit is none of the mesh
         for (AxisChip* chip : m_chips)
             chip->update();
+        showChips();
         selectionChanged();
         return;
     }
@@ -236,11 +276,50 @@ void MeshChips::refresh()
         connect(chip, &QWidget::customContextMenuRequested, this, [this, chip, i](const QPoint& point) {
             showContextMenu(this, chip->mapToGlobal(point), [&](QMenu* menu) { fillMenu(menu, i); });
         });
-        chip->show();
+        chip->setVisible(!m_isJoined);
         if (i == focused)
             chip->setFocus(Qt::OtherFocusReason);
     }
+    showChips();
     selectionChanged();
+}
+
+void MeshChips::setJoined(bool joined)
+{
+    if (joined == m_isJoined)
+        return;
+    m_isJoined = joined;
+    if (m_edited == -2) // else when the editor closes
+        showChips();
+}
+
+/// Those there is room for.
+void MeshChips::showChips()
+{
+    const bool open = document()->hasDesign();
+    for (AxisChip* chip : m_chips)
+        chip->setVisible(!m_isJoined);
+    m_add->setVisible(open && !m_isJoined);
+    m_joined->setVisible(open && m_isJoined);
+}
+
+int MeshChips::wholeWidth() const
+{
+    int out = m_add->sizeHint().width();
+    for (const AxisChip* chip : m_chips)
+        out += chip->sizeHint().width() + m_row->spacing();
+    return out;
+}
+
+/// What the chips of the axes offer.
+void MeshChips::showJoined()
+{
+    showContextMenu(this, m_joined->mapToGlobal(QPoint(0, m_joined->height())), [this](QMenu* menu) {
+        for (const AxisChip* chip : m_chips)
+            fillMenu(menu->addMenu(menuText(chip->text())), chip->axisIndex());
+        menu->addSeparator();
+        connect(menu->addAction(tr("Add a Mesh Axis …")), &QAction::triggered, this, [this] { startEdit(-1); });
+    });
 }
 
 void MeshChips::selectionChanged()
@@ -338,20 +417,30 @@ void MeshChips::startEdit(int axis)
     m_edit->setText(axis < 0 ? QString() : m_chips[static_cast<std::size_t>(axis)]->text());
     if (axis >= 0)
         m_chips[static_cast<std::size_t>(axis)]->hide();
+    m_joined->hide();
     m_edit->show();
     m_edit->setFocus(Qt::OtherFocusReason);
     m_edit->selectAll();
 }
 
+/// The focus goes back to where the edit began.
 void MeshChips::stopEdit()
 {
-    m_edited = -2;
+    const int edited = std::exchange(m_edited, -2);
+    const bool focused = m_edit->hasFocus();
+    showChips();
+    if (focused && m_isJoined)
+        m_joined->setFocus(Qt::OtherFocusReason);
+    else if (focused && edited >= 0 && edited < static_cast<int>(m_chips.size()))
+        m_chips[static_cast<std::size_t>(edited)]->setFocus(Qt::OtherFocusReason);
+    else if (focused)
+        m_add->setFocus(Qt::OtherFocusReason);
     m_edit->hide();
-    m_edit->setProperty("refused", false);
-    m_edit->style()->unpolish(m_edit);
-    m_edit->style()->polish(m_edit);
-    for (AxisChip* chip : m_chips)
-        chip->show();
+    if (m_edit->property("refused").toBool()) {
+        m_edit->setProperty("refused", false);
+        m_edit->style()->unpolish(m_edit);
+        m_edit->style()->polish(m_edit);
+    }
 }
 
 void MeshChips::commit()

@@ -50,6 +50,10 @@ class MeshChips : public DocumentView {
 public:
     explicit MeshChips(Document* document, QWidget* parent = nullptr);
     QString refusal() const { return m_refusal; } ///< why the last edit was not made
+    /// Where there is little room: one chip that says how many, with the axes in its menu.
+    void setJoined(bool joined);
+    bool isJoined() const { return m_isJoined; }
+    int wholeWidth() const; ///< with a chip for each axis
 
 public Q_SLOTS:
     /// Opens the editor on an axis, or for a new one with -1.
@@ -70,12 +74,16 @@ private:
     void stopEdit();
     bool apply(const Design& design, const QString& text);
     void fillMenu(QMenu* menu, int axis);
+    void showJoined();
+    void showChips();
     int placeAt(const QPoint& point) const;
     void finishDrop();
 
     QHBoxLayout* m_row;
     QLineEdit* m_edit;
     QToolButton* m_add;
+    QAbstractButton* m_joined;
+    bool m_isJoined = false;
     std::vector<AxisChip*> m_chips;
     std::vector<MeshAxis> m_axes; ///< that the chips were made for
     int m_edited = -2; ///< axis in the editor, -1 for a new one, -2: none

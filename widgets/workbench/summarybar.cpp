@@ -22,6 +22,7 @@
 #include <QStyle>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 namespace shardboard {
@@ -32,6 +33,23 @@ constexpr int kLeastHeight = 48;
 constexpr int kFindWidth = 110;
 constexpr int kWide = 1400; ///< from here there is room for the field that finds things
 constexpr int kNameWidth = 280; ///< of name and workload, as wide as the column below them where there is room
+constexpr int kLeastWorkload = 150; ///< less of it says nothing
+
+/// A magnifying glass.
+QIcon findIcon(const QWidget* widget)
+{
+    constexpr int kSize = 16;
+    const double scale = widget->devicePixelRatioF();
+    QPixmap picture(QSize(kSize, kSize) * scale);
+    picture.setDevicePixelRatio(scale);
+    picture.fill(Qt::transparent);
+    QPainter painter(&picture);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(Theme::of(widget).text, 1.6));
+    painter.drawEllipse(QPointF(6.5, 6.5), 4.5, 4.5);
+    painter.drawLine(QPointF(10, 10), QPointF(14, 14));
+    return picture;
+}
 
 } // namespace
 
@@ -140,6 +158,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     m_actButton->hide();
     row->addWidget(m_actButton);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    style();
     start();
 }
 
@@ -178,16 +197,15 @@ void SummaryBar::followAct()
 void SummaryBar::setFinder(QAction* action)
 {
     m_finder = action;
-    m_find->setText(tr("Find …"));
     m_find->setAccessibleName(action->iconText());
     const auto follow = [this, action] { m_find->setToolTip(action->toolTip()); };
     connect(action, &QAction::changed, m_find, follow);
     follow();
     connect(m_find, &QPushButton::clicked, action, &QAction::trigger);
-    layout()->activate();
+    giveWay();
 }
 
-void SummaryBar::refresh()
+void SummaryBar::style()
 {
     const Theme& theme = Theme::of(this);
     for (QLabel* label : { m_workload, m_stepTitle, m_rateTitle, m_memoryTitle }) {
@@ -195,19 +213,31 @@ void SummaryBar::refresh()
         setTextColor(label, theme.quiet);
     }
     m_name->setFont(uiFont(this, 1, true));
-    m_find->setFixedWidth(std::max(static_cast<int>(kFindWidth * textScale(this)), m_find->sizeHint().width()));
     m_step->setFont(monoFont(this));
     const int upper = std::max(QFontMetrics(uiFont(this, 1, true)).height(), QFontMetrics(monoFont(this)).height());
-    setMinimumHeight(std::max(kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + upper + 8)); // whatever is folded
+    setMinimumHeight(std::max(kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + upper + 8)); // whatever gives way
     m_rate->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));
+    m_findIcon = findIcon(this);
+    m_hints.clear();
+}
+
+void SummaryBar::themeChanged()
+{
+    style();
+    refresh();
+}
+
+void SummaryBar::refresh()
+{
+    const Theme& theme = Theme::of(this);
     const auto evaluation = document()->evaluation();
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_rateTitle, m_rate, m_memoryTitle,
-                                                             m_memoryBar, m_memory, m_modes, m_badge, m_workload })
-        widget->setVisible(evaluation != nullptr);
+    m_modes->setVisible(evaluation != nullptr);
+    m_badge->setVisible(evaluation != nullptr);
     if (!evaluation) {
         m_name->setText(tr("No design"));
         m_workloadText.clear();
+        giveWay();
         elide();
         return;
     }
@@ -250,15 +280,13 @@ void SummaryBar::refresh()
     const double weights = static_cast<double>(std::min(plan.memory.weights, plan.memory.peak));
     if (limit > 0)
         m_memoryBar->setShares(weights / limit, (used - weights) / limit);
-    fold();
+    giveWay();
     elide();
 }
 
 void SummaryBar::showRate(const Performance& performance)
 {
     const double rate = performance.tokensPerSecondPerDevice;
-    m_rateTitle->setVisible(rate > 0);
-    m_rate->setVisible(rate > 0);
     const QString utilization = QStringLiteral("%1 %").arg(100 * performance.mfu, 0, 'f', 1);
     m_rateTitle->setText(performance.mfu > 0 ? tr("MFU %1").arg(utilization) : tr("Tokens"));
     m_rate->setText(tr("%1 tok/s/device").arg(rate < 10 ? digitsText(rate) : countText(qRound64(rate))));
@@ -274,40 +302,81 @@ void SummaryBar::showRate(const Performance& performance)
 
 QSize SummaryBar::minimumSizeHint() const
 {
-    constexpr int kLeast = 640; // name, modes, button
+    constexpr int kLeast = 640; // name, modes, badge, button
     const QSize all = DocumentView::minimumSizeHint();
     return { std::min(all.width(), kLeast), all.height() };
 }
 
-/// Where there is no room for all, what is told elsewhere too goes first: the finder (menu and keys have it), the rate, the bar
-/// beside the memory's numbers, the times' headings. Showing and hiding makes Qt lay the whole window out, which comes back here
-/// with the sizes of what is tried: only the last one counts.
-void SummaryBar::fold()
+/// Where there is no room for all: the field that finds things becomes its icon, the axes one chip, the workload goes to the tip of
+/// the name, the rate to that of the step; then the bar beside the memory's numbers and the headings go, and in the end what is
+/// said elsewhere too. Showing and hiding makes Qt lay the whole window out, which comes back here with the sizes of what is tried:
+/// only the last one counts.
+void SummaryBar::giveWay()
 {
-    if (m_folding)
+    if (m_fitting)
         return;
-    const QScopedValueRollback folding(m_folding, true);
+    const QScopedValueRollback fitting(m_fitting, true);
     const bool open = document()->hasDesign();
     const bool rate = open && document()->evaluation()->plan.performance.tokensPerSecondPerDevice > 0;
-    const std::pair<std::vector<QWidget*>, bool> parts[] = { { { m_find }, m_finder != nullptr && width() >= kWide },
-                                                             { { m_workload }, open },
-                                                             { { m_rateTitle, m_rate }, rate },
-                                                             { { m_memoryBar }, open },
-                                                             { { m_stepTitle, m_memoryTitle }, open },
-                                                             { { m_memory }, open },
-                                                             { { m_chips }, open },
-                                                             { { m_step }, open } };
-    for (const auto& [widgets, wanted] : parts)
-        for (QWidget* widget : widgets)
-            widget->setVisible(wanted);
+    const bool find = m_finder != nullptr;
+    std::vector<int> hints { width(), open ? 1 : 0, rate ? 1 : 0, find ? 1 : 0, m_chips->wholeWidth(), workloadWidth() };
+    for (const QWidget* one :
+         std::initializer_list<QWidget*> { m_name, m_stepTitle, m_step, m_rateTitle, m_rate, m_memory, m_badge, m_actButton })
+        hints.push_back(one->isHidden() && one == m_actButton ? 0 : one->sizeHint().width());
+    if (hints == m_hints)
+        return; // nothing is wider or narrower than it was
+    m_hints = hints;
+    const auto hide = [](std::vector<QWidget*> widgets) {
+        return [widgets](bool gone) {
+            for (QWidget* widget : widgets)
+                widget->setVisible(!gone);
+        };
+    };
+    struct Part {
+        std::function<void(bool)> give;
+        bool has;
+    };
+    const Part parts[] = { { [this](bool gone) { showFinder(!gone); }, find && width() >= kWide },
+                           { [this](bool gone) { m_chips->setJoined(gone); }, true },
+                           { hide({ m_workload }), open },
+                           { hide({ m_rateTitle, m_rate }), rate },
+                           { hide({ m_memoryBar }), open },
+                           { hide({ m_stepTitle, m_memoryTitle }), open },
+                           { hide({ m_find }), find },
+                           { hide({ m_chips }), open },
+                           { hide({ m_memory }), open },
+                           { hide({ m_step }), open } };
+    m_workload->setMinimumWidth(workloadWidth());
+    for (const Part& part : parts)
+        part.give(!part.has);
     layout()->activate();
-    for (const auto& [widgets, wanted] : parts) {
+    for (const Part& part : parts) {
         if (layout()->minimumSize().width() <= width())
             break;
-        for (QWidget* widget : widgets)
-            widget->hide();
+        part.give(true);
         layout()->activate();
     }
+}
+
+/// As a field or as its icon.
+void SummaryBar::showFinder(bool field)
+{
+    m_find->setText(field ? tr("Find …") : QString());
+    m_find->setIcon(field ? QIcon() : m_findIcon);
+    m_find->setProperty("field", field);
+    m_find->style()->unpolish(m_find);
+    m_find->style()->polish(m_find);
+    m_find->setFixedWidth(field ? std::max(static_cast<int>(kFindWidth * textScale(this)), m_find->sizeHint().width())
+                                : m_find->sizeHint().width());
+}
+
+/// What the workload needs to say something.
+int SummaryBar::workloadWidth() const
+{
+    const double scale = std::min(1.5, textScale(this));
+    if (width() >= kWide)
+        return static_cast<int>(kNameWidth * scale);
+    return std::min(QFontMetrics(m_workload->font()).horizontalAdvance(m_workloadText), static_cast<int>(kLeastWorkload * scale));
 }
 
 void SummaryBar::elide()
@@ -315,7 +384,6 @@ void SummaryBar::elide()
     m_workload->setText(
         QFontMetrics(m_workload->font()).elidedText(m_workloadText, Qt::ElideRight, std::max(0, m_workload->width())));
     m_workload->setToolTip(m_workloadText.isEmpty() ? QString() : m_workloadText + tr("\nClick to edit"));
-    m_workload->setMinimumWidth(width() >= kWide ? static_cast<int>(kNameWidth * std::min(1.5, textScale(this))) : 0);
 }
 
 /// The texts lead to the settings that they tell.
@@ -338,8 +406,8 @@ bool SummaryBar::event(QEvent* event)
 void SummaryBar::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
-    fold();
-    if (!m_folding)
+    giveWay();
+    if (!m_fitting)
         elide();
 }
 

@@ -4,6 +4,10 @@
 
 #include "widgets/document/documentview.h"
 
+#include <QIcon>
+
+#include <vector>
+
 class QAction;
 class QLabel;
 class QPushButton;
@@ -35,7 +39,7 @@ class SummaryBar : public DocumentView {
     Q_OBJECT
 public:
     explicit SummaryBar(Document* document, QWidget* parent = nullptr);
-    /// A field between mesh and times that opens what `action` opens, where there is room for it.
+    /// A field between mesh and times that opens what `action` opens; where there is little room, its icon.
     void setFinder(QAction* action);
     /// The button at the right: the act of the mode. It is filled unless it stops what runs.
     void setAct(QAction* act, QAction* stop);
@@ -51,6 +55,7 @@ Q_SIGNALS:
 
 protected:
     void refresh() override;
+    void themeChanged() override;
     bool eventFilter(QObject* watched, QEvent* event) override;
     bool event(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
@@ -58,8 +63,11 @@ protected:
 
 private:
     void showRate(const Performance& performance);
+    void style();
     void elide();
-    void fold();
+    void giveWay();
+    void showFinder(bool field);
+    int workloadWidth() const;
     void followAct();
 
     QLabel* m_name;
@@ -81,7 +89,9 @@ private:
     QAction* m_stop = nullptr;
     bool m_showsStop = false;
     QString m_workloadText;
-    bool m_folding = false;
+    QIcon m_findIcon;
+    std::vector<int> m_hints; ///< widths for which it was decided what gives way
+    bool m_fitting = false;
 };
 
 } // namespace shardboard

@@ -94,7 +94,7 @@ void SettingRow::showDesign(const Design& design)
     field()->setEnabled(whyNot.isEmpty());
     field()->setToolTip(whyNot.isEmpty() ? m_setting.toolTip : m_setting.toolTip + QLatin1Char('\n') + whyNot);
     m_name->setEnabled(whyNot.isEmpty());
-    if (!waits)
+    if (!waits || !pending()) // the design may be what it waited for
         showEffect({}, false);
 }
 

@@ -49,6 +49,11 @@ WorkloadView::WorkloadView(Document* document, QWidget* parent)
 {
     nameView("workloadView", tr("Workload and settings"));
     build();
+    connect(document, &Document::opened, this, [this] { // what was typed was meant for the one before
+        m_trying->forget();
+        for (SettingRow* row : m_rows)
+            row->revert();
+    });
     start();
 }
 
@@ -236,6 +241,18 @@ QString WorkloadView::applySetting(Document& document, const Setting& setting, c
     return status.ok() ? QString() : errorText(status.error());
 }
 
+QString WorkloadView::applyWaiting()
+{
+    QStringList refused;
+    for (SettingRow* row : std::vector<SettingRow*>(m_rows)) // an edit may make other rows
+        if (const auto text = std::ranges::find(m_rows, row) != m_rows.end() ? row->pending() : std::nullopt) {
+            const QString problem = apply(row, *text);
+            if (!problem.isEmpty())
+                refused << problem;
+        }
+    return refused.join(QLatin1Char(' '));
+}
+
 /// What is in the field, as an edit: evaluated elsewhere; only the last one is shown.
 void WorkloadView::tryEdit(SettingRow* row)
 {
@@ -273,11 +290,12 @@ void WorkloadView::tryEdit(SettingRow* row)
     });
 }
 
-void WorkloadView::apply(SettingRow* row, const QString& text)
+/// Returns why it was refused.
+QString WorkloadView::apply(SettingRow* row, const QString& text)
 {
     m_trying->forget();
     if (!document()->hasDesign())
-        return;
+        return {};
     Design edited = document()->design();
     QString problem = row->setting().set(edited, text);
     if (problem.isEmpty()) {
@@ -286,18 +304,16 @@ void WorkloadView::apply(SettingRow* row, const QString& text)
         if (status.ok()) {
             if (std::ranges::find(m_rows, row) != m_rows.end())
                 row->showDesign(document()->design()); // 8.0 becomes 8 also where nothing changed
-            return;
+            return {};
         }
         problem = errorText(status.error());
         row->unsettled(document()->design(), text);
         askPresetFor(edited, row->setting().editText(edited));
     }
-    if (row->setting().isNumber())
-        row->showProblem(problem);
-    else {
+    if (!row->setting().isNumber())
         row->revert();
-        row->showProblem(problem);
-    }
+    row->showProblem(problem);
+    return problem;
 }
 
 /// Each option of a list with what it would do, as soon as that is known.

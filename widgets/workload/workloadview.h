@@ -33,6 +33,8 @@ public:
     bool focusSetting(const QString& id = {});
     /// Makes an edit of one setting, as its field would. Returns why it was refused, or an empty text.
     static QString applySetting(Document& document, const Setting& setting, const QString& text);
+    /// Makes the edits that fields wait with, before the design is saved or closed. Returns why one was refused, with its name.
+    QString applyWaiting();
 
 Q_SIGNALS:
     void hardwareRequested(); ///< the values of the hardware are edited elsewhere
@@ -47,7 +49,7 @@ private:
     void makeRows(std::vector<SettingGroup> groups);
     bool showsSame(const std::vector<SettingGroup>& groups) const;
     void tryEdit(SettingRow* row);
-    void apply(SettingRow* row, const QString& text);
+    QString apply(SettingRow* row, const QString& text);
     void tryOptions(SettingRow* row);
     void showTotals();
     void askPreset();

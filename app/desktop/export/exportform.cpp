@@ -19,6 +19,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPlainTextEdit>
+#include <QPointer>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -228,7 +229,6 @@ void ExportForm::folderChanged()
     m_typed.start();
 }
 
-/// Against what is in the folder now: the last export, as a rule.
 void ExportForm::compare()
 {
     m_typed.stop();
@@ -288,8 +288,10 @@ void ExportForm::showFile(int row)
 
 void ExportForm::browse()
 {
-    const QString chosen = QFileDialog::getExistingDirectory(this, windowTitle(), folder());
-    if (!chosen.isEmpty())
+    // The chooser has an event loop of its own, in which another form may take the place of this one.
+    const QPointer<ExportForm> here = this;
+    const QString chosen = QFileDialog::getExistingDirectory(window(), tr("Folder of the Export"), folder());
+    if (here && !chosen.isEmpty())
         m_folder->setText(QDir::toNativeSeparators(chosen));
 }
 

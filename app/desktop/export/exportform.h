@@ -35,6 +35,8 @@ public:
     bool isBusy() const;
     /// There is something to write, and a folder for it.
     bool canExport() const { return m_canExport; }
+    /// With what is in the folder now: the last export, as a rule.
+    void compare();
     /// No answer of what is being made is wanted any more.
     void forget();
 
@@ -49,7 +51,6 @@ private:
     void showProblems();
     void showBlocked();
     void folderChanged();
-    void compare();
     void showChanges();
     void showNote(const QString& text);
     bool folderIsFile() const;

@@ -53,9 +53,8 @@ void ExportPanel::requestExport()
 
 void ExportPanel::renew()
 {
-    m_formOf.reset();
-    if (isVisible())
-        m_timer->start();
+    if (m_form != nullptr && m_formOf == m_document->evaluation())
+        m_form->compare(); // else it is made anew when it is seen
 }
 
 void ExportPanel::showEvent(QShowEvent* event)
@@ -79,8 +78,7 @@ void ExportPanel::follow()
     m_empty->hide();
     layout()->addWidget(m_form);
     connect(m_form, &ExportForm::changed, this, [this, proposed] {
-        if (m_form->folder() != proposed)
-            m_typed = m_form->folder();
+        m_typed = m_form->folder() == proposed ? QString() : m_form->folder();
         Q_EMIT changed();
     });
     connect(m_form, &ExportForm::weightWanted, this, &ExportPanel::weightWanted);

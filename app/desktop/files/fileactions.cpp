@@ -5,7 +5,6 @@
 #include "app/desktop/base/messagebox.h"
 #include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportaction.h"
-#include "app/desktop/export/exportdialog.h"
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/newdialog.h"
@@ -13,6 +12,7 @@
 #include "app/desktop/files/sample.h"
 #include "app/desktop/files/savename.h"
 #include "model/io/design/designfile.h"
+#include "model/io/exports/exportfiles.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/jobs/longwork.h"
@@ -24,8 +24,10 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMimeData>
+#include <QPushButton>
 #include <QUrl>
 
+#include <algorithm>
 #include <memory>
 
 namespace shardboard {
@@ -53,6 +55,10 @@ FileActions::FileActions(Document* document, Settings& settings, RecentFiles* re
     , m_work(new LongWork(window))
 {
     connect(m_work, &LongWork::cancelled, this, &FileActions::tellCancelled);
+    connect(document, &Document::opened, this, [this] {
+        m_exportFolder.clear();
+        m_exportFolders.clear();
+    });
 }
 
 void FileActions::newDesign(const QString& model)
@@ -163,7 +169,19 @@ bool FileActions::saveAs()
     return !path.isEmpty() && saveTo(path);
 }
 
+QString FileActions::takeWaiting() { return m_waiting ? m_waiting() : QString(); }
+
 bool FileActions::saveTo(const QString& path)
+{
+    const QString leftOut = takeWaiting();
+    if (!askAndSave(path))
+        return false;
+    if (!leftOut.isEmpty())
+        m_banner->showInfo(tr("Saved without what is typed and cannot be used. %1").arg(leftOut));
+    return true;
+}
+
+bool FileActions::askAndSave(const QString& path)
 {
     const FileIdentity& known = m_document->file();
     const bool own = QFileInfo(path).absoluteFilePath() == m_document->filePath() || outsideOf(path).path == known.path;
@@ -178,7 +196,7 @@ bool FileActions::saveTo(const QString& path)
         return saveAs();
     case FileConflict::Answer::Overwrite:
         // What came while it was asked has not been seen.
-        return identityOf(path) == shown ? writeTo(path) : saveTo(path);
+        return identityOf(path) == shown ? writeTo(path) : askAndSave(path);
     case FileConflict::Answer::Reload:
         openPath(path);
         return false; // nothing was saved: a window that was to be closed stays
@@ -209,26 +227,16 @@ QString FileActions::exportFolder() const
         : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
 }
 
-void FileActions::exportJax()
-{
-    if (!m_document->hasDesign())
-        return;
-    ExportDialog dialog(*m_document, QStringLiteral("jax"), exportFolder(), m_window);
-    if (dialog.exec() != QDialog::Accepted) {
-        if (!dialog.wantedWeight().isEmpty())
-            showWeight(dialog.wantedWeight());
-        return;
-    }
-    writeExport(dialog.files(), dialog.folder());
-}
-
 /// Of many devices an export is a hundred megabytes and more, which take a while to write and to read back.
 void FileActions::writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder)
 {
+    if (!mayReplaceIn(folder, *files))
+        return;
     m_work->cancel(); // tells what became of the export before
     m_banner->hide();
     m_export = std::make_shared<ExportState>();
     m_writtenTo = folder;
+    m_exportFolder = folder; // at once: when it has ended, another document may be open
     const auto design = std::make_shared<const Design>(m_document->design());
     m_work->start(tr("Writing %1 …").arg(QDir::toNativeSeparators(folder)),
                   [this, folder, files = std::move(files), state = m_export, design,
@@ -244,13 +252,35 @@ void FileActions::writeExport(std::shared_ptr<const std::vector<ExportedFile>> f
                               m_banner->showError(errorText(written.error())); // says which files are there
                               return;
                           }
-                          m_exportFolder = folder;
                           if (back.ok())
                               m_banner->showInfo(written.value() + QStringLiteral(" · ") + back.value());
                           else
                               m_banner->showError(errorText(back.error()));
                       };
                   });
+}
+
+/// What is in a folder may be the export of another design: asked about once, until another document is opened.
+bool FileActions::mayReplaceIn(const QString& folder, const std::vector<ExportedFile>& files)
+{
+    const QString place = QFileInfo(folder).absoluteFilePath();
+    const auto there = std::find_if(files.begin(), files.end(), [&place](const ExportedFile& file) {
+        return QFileInfo(place + QLatin1Char('/') + qstr(file.name)).isFile();
+    });
+    if (there != files.end() && !m_exportFolders.contains(place)) {
+        const auto box = messageBox(
+            QMessageBox::Question, tr("Replace an Export"),
+            tr("Replace the export in %1?").arg(shortened(shownText(QDir::toNativeSeparators(folder)), kLongestName)),
+            tr("It has files such as %1 that were not written for the design that is open.").arg(shownText(qstr(there->name))),
+            QMessageBox::Yes | QMessageBox::Cancel, m_window);
+        box->setObjectName(QStringLiteral("replaceExportBox"));
+        box->button(QMessageBox::Yes)->setText(tr("Replace"));
+        box->setDefaultButton(QMessageBox::Cancel);
+        if (box->exec() != QMessageBox::Yes)
+            return false;
+    }
+    m_exportFolders << place;
+    return true;
 }
 
 /// A cancel that comes while files are written leaves some, and says so.
@@ -280,6 +310,7 @@ void FileActions::showWeight(const QString& name)
 
 bool FileActions::mayReplace()
 {
+    takeWaiting();
     if (!m_document->hasDesign() || !m_document->isModified())
         return true;
     const QString name =

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <QObject>
-#include <QString>
+#include <QStringList>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 class QMimeData;
@@ -30,6 +32,9 @@ class FileActions : public QObject {
 public:
     FileActions(Document* document, Settings& settings, RecentFiles* recent, Banner* banner, QWidget* window);
 
+    /// Makes the edits that fields wait with; it is called before the design is saved or gives way. Says what was refused.
+    void setWaiting(std::function<QString()> take) { m_waiting = std::move(take); }
+
     void newDesign(const QString& model = {});
     void newModule();
     void open();
@@ -43,7 +48,6 @@ public:
     /// Asks first where that would replace another version of the design's own file.
     bool saveTo(const QString& path);
     bool writeTo(const QString& path); ///< without a question
-    void exportJax();
     /// Where the last export went, or would go.
     QString exportFolder() const;
     void writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder);
@@ -60,6 +64,9 @@ public:
 
 private:
     void create(NewDialog& dialog);
+    QString takeWaiting();
+    bool askAndSave(const QString& path);
+    bool mayReplaceIn(const QString& folder, const std::vector<ExportedFile>& files);
     void showNotes(const std::vector<std::string>& notes);
     void tellCancelled();
     void rememberFolder(const QString& path);
@@ -69,7 +76,9 @@ private:
     RecentFiles* m_recent;
     Banner* m_banner;
     QWidget* m_window;
-    QString m_exportFolder; ///< of the last export
+    std::function<QString()> m_waiting;
+    QString m_exportFolder; ///< of the document's last export
+    QStringList m_exportFolders; ///< all that it was written to
     LongWork* m_work;
     std::shared_ptr<ExportState> m_export; ///< of what m_work writes
     QString m_writtenTo;

@@ -26,8 +26,19 @@ ExplorePage::ExplorePage(Document* document, Panel* variants, Panel* compare, Co
     setCentre(m_all);
     connect(m_search, &PresetSearch::found, comparison, &CompareView::addVariant);
     connect(m_search, &PresetSearch::changed, this, &ExplorePage::actChanged);
-    connect(document, &Document::evaluated, this, &ExplorePage::actChanged);
+    connect(document, &Document::evaluated, this, &ExplorePage::followDesign);
     connect(document, &Document::opened, m_search, &PresetSearch::stop);
+}
+
+/// A search is of the design that it began with.
+void ExplorePage::followDesign()
+{
+    if (m_search->isBusy()) { // whoever opens another design clears the message
+        m_search->stop();
+        Q_EMIT told(tr("The search was stopped, because the design has changed. What it found is for the design before; start it "
+                       "again for this one."));
+    }
+    Q_EMIT actChanged();
 }
 
 void ExplorePage::arrange(const QSize& room) { m_all->setSizes({ room.height() * 45 / 100, room.height() * 55 / 100 }); }

@@ -19,7 +19,12 @@ public:
     void perform() override;
     void stop() override;
 
+Q_SIGNALS:
+    void told(const QString& message); ///< what became of a search
+
 private:
+    void followDesign();
+
     Document* m_document;
     PresetSearch* m_search;
     QSplitter* m_all;

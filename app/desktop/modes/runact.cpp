@@ -38,6 +38,6 @@ void RunAct::perform() const
     m_panel->run();
 }
 
-void RunAct::stop() const { m_engine->cancel(); }
+void RunAct::stop() const { m_panel->cancel(); }
 
 } // namespace shardboard

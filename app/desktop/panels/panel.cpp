@@ -3,7 +3,6 @@
 
 #include "widgets/controls/viewheader.h"
 #include "widgets/document/documentview.h"
-#include "widgets/look/boxlayout.h"
 
 #include <QHideEvent>
 
@@ -12,14 +11,13 @@
 namespace shardboard {
 
 Panel::Panel(const QString& name, const QString& title, QWidget* content, QWidget* parent)
-    : QWidget(parent)
+    : StillFrame(content, parent)
     , m_content(content)
 {
     setObjectName(name);
     setWindowTitle(title);
     setAccessibleName(title);
     hide(); // until it has a place
-    boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this)->addWidget(content);
     for (ViewHeader* heading : content->findChildren<ViewHeader*>(QString(), Qt::FindDirectChildrenOnly))
         heading->installEventFilter(this);
     connect(this, &QWidget::windowTitleChanged, this, &QWidget::setAccessibleName);
@@ -39,7 +37,7 @@ void Panel::wake(bool seen)
 
 void Panel::showEvent(QShowEvent* event)
 {
-    QWidget::showEvent(event);
+    StillFrame::showEvent(event);
     wake(true);
     Q_EMIT visibilityChanged(true);
 }

@@ -3,13 +3,13 @@
 // another tab, in another mode) sleeps.
 #pragma once
 
-#include <QWidget>
+#include "app/desktop/panels/stillframe.h"
 
 namespace shardboard {
 
 class PanelGroup;
 
-class Panel : public QWidget {
+class Panel : public StillFrame {
     Q_OBJECT
 public:
     /// `name` is its object name, `title` its window title, which may change.

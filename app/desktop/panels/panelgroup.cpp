@@ -7,8 +7,6 @@
 #include "widgets/look/plaintext.h"
 
 #include <QAbstractButton>
-#include <QEvent>
-#include <QKeyEvent>
 #include <QStackedWidget>
 
 #include <algorithm>
@@ -24,8 +22,6 @@ PanelGroup::PanelGroup(const QString& name, const QString& title, QWidget* paren
     m_tabs->setObjectName(name + QStringLiteral("Tabs"));
     m_tabs->setAccessibleName(title);
     m_tabs->setTabsClosable(true);
-    m_tabs->setContextMenuPolicy(Qt::CustomContextMenu);
-    m_tabs->installEventFilter(this);
     m_tabs->hide();
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_tabs);
@@ -44,10 +40,6 @@ PanelGroup::PanelGroup(const QString& name, const QString& title, QWidget* paren
     connect(m_tabs, &QTabBar::tabCloseRequested, this, [this](int tab) {
         if (Panel* panel = panelAt(tab))
             Q_EMIT closeRequested(panel);
-    });
-    connect(m_tabs, &QWidget::customContextMenuRequested, this, [this](const QPoint& point) {
-        if (Panel* panel = panelAt(m_tabs->tabAt(point)))
-            Q_EMIT menuRequested(panel, m_tabs->mapToGlobal(point));
     });
 }
 
@@ -112,17 +104,6 @@ void PanelGroup::update()
 {
     m_tabs->setVisible(m_panels.size() > 1 || (m_panels.size() == 1 && !m_panels.front()->hasHeading()));
     setVisible(!m_panels.empty());
-}
-
-/// The menu of a tab by keys, too.
-bool PanelGroup::eventFilter(QObject* watched, QEvent* event)
-{
-    if (watched == m_tabs && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Menu)
-        if (Panel* panel = current()) {
-            Q_EMIT menuRequested(panel, m_tabs->mapToGlobal(m_tabs->tabRect(m_tabs->currentIndex()).bottomLeft()));
-            return true;
-        }
-    return QWidget::eventFilter(watched, event);
 }
 
 } // namespace shardboard

@@ -31,12 +31,8 @@ public:
 
 Q_SIGNALS:
     void titleDoubleClicked(Panel* panel);
-    void menuRequested(Panel* panel, const QPoint& globalPoint);
     void closeRequested(Panel* panel);
     void currentChanged(Panel* panel);
-
-protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void update();

@@ -21,7 +21,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kLayoutVersion = 7; // raise it when panels are added, renamed or removed
+constexpr int kLayoutVersion = 8; // raise it when panels are added, renamed or removed
 constexpr int kCompactWidth = 1400; ///< below, columns are narrower and groups become tabs
 constexpr int kDrawerWidth = 1100; ///< below, the right column is a drawer
 
@@ -175,12 +175,33 @@ void Workbench::setMode(WorkMode mode)
     if (mode == m_mode || m_pages.count(mode) == 0)
         return;
     restoreMaximized();
+    const QPointer<QWidget> focused = QApplication::focusWidget();
+    const bool inside = focused && isAncestorOf(focused);
+    if (inside)
+        m_focused[m_mode] = focused;
     const bool updates = updatesEnabled();
     setUpdatesEnabled(false); // one frame
     m_mode = mode;
     sizePage();
     setUpdatesEnabled(updates);
+    if (inside && !focused->isVisible())
+        focusMode();
     Q_EMIT modeChanged(mode);
+}
+
+/// To where it was in the mode, or else to the mode's first panel.
+void Workbench::focusMode()
+{
+    if (QWidget* kept = m_focused[m_mode]; kept != nullptr && kept->isVisible() && kept->isEnabled()) {
+        kept->setFocus(Qt::OtherFocusReason);
+        return;
+    }
+    const ModePage* shown = m_pages.at(m_mode);
+    for (Panel* panel : m_panels)
+        if (panel->isVisible() && (panel->home() == shown->top() || shown->centre()->isAncestorOf(panel))) {
+            focusPanel(panel);
+            return;
+        }
 }
 
 /// The parts of the present mode, in the sizes in which they were left.
@@ -190,12 +211,7 @@ void Workbench::sizePage()
     const bool hasTop = shown->top() != nullptr;
     if (hasTop)
         m_tops->setCurrentWidget(shown->top());
-    m_tops->setVisible(hasTop);
-    m_centres->setCurrentWidget(shown->centre());
-    placeAsked();
-    if (!m_fitted)
-        return;
-    if (hasTop) {
+    if (hasTop && m_fitted) { // before it is seen: what has been laid out once need not be laid out again
         const int whole = m_body->height();
         const auto kept = m_topSizes.find(m_mode);
         const int wanted = kept != m_topSizes.end()
@@ -203,8 +219,23 @@ void Workbench::sizePage()
             : std::min(static_cast<int>(shown->topHeight() * textScale(this)), whole * 55 / 100);
         m_body->setSizes({ wanted, std::max(1, whole - wanted) });
     }
+    m_tops->setVisible(hasTop);
+    if (!hasTop && m_fitted)
+        m_body->setSizes({ 0, m_body->height() }); // at once: what is arranged below takes its size from it
+    m_centres->setCurrentWidget(shown->centre());
+    placeAsked();
+    if (!m_fitted)
+        return;
     if (const auto kept = m_leftSizes.find(m_mode); kept != m_leftSizes.end())
         m_leftSplit->restoreState(kept->second);
+    else if (const auto asked = m_asked.find(m_mode); asked != m_asked.end() && !asked->second->isHidden()) {
+        const int whole = m_leftSplit->height();
+        const int wanted = std::min(asked->second->sizeHint().height(), whole / 2);
+        QList<int> sizes(m_leftSplit->count(), 0);
+        sizes[m_leftSplit->indexOf(asked->second)] = wanted;
+        sizes.last() = std::max(1, whole - wanted);
+        m_leftSplit->setSizes(sizes);
+    }
     sizeColumns();
     if (!std::exchange(m_arranged[m_mode], true))
         shown->arrange(m_centres->size());
@@ -305,7 +336,8 @@ void Workbench::toggleInspector()
 
 void Workbench::toggleMaximized(Panel* panel)
 {
-    const bool same = m_maximized == panel;
+    const bool same =
+        m_maximized != nullptr && panel != nullptr && m_maximized->group() == panel->group(); // whichever tab it shows
     restoreMaximized();
     if (same || panel == nullptr || panel->group() == nullptr)
         return;
@@ -313,6 +345,7 @@ void Workbench::toggleMaximized(Panel* panel)
     panel->group()->setCurrent(panel);
     if (m_drawer && panel->group() == m_right) {
         placeDrawer();
+        focusPanel(panel);
         return;
     }
     if (m_drawer && m_drawerOpen)
@@ -324,6 +357,7 @@ void Workbench::toggleMaximized(Panel* panel)
                     other->hide();
                     m_putAway.emplace_back(other);
                 }
+    focusPanel(panel); // its keys, and the one that brings the others back
 }
 
 void Workbench::restoreMaximized()
@@ -334,6 +368,8 @@ void Workbench::restoreMaximized()
     for (const QPointer<QWidget>& widget : std::exchange(m_putAway, {}))
         if (widget)
             widget->show();
+    if (std::exchange(m_sizeLater, false))
+        sizePage();
     if (m_drawer)
         placeDrawer();
 }
@@ -373,6 +409,14 @@ void Workbench::focusNext(bool back)
     const std::ptrdiff_t next =
         now == seen.end() ? (back ? count - 1 : 0) : ((now - seen.begin()) + (back ? count - 1 : 1)) % count;
     Panel* panel = seen[static_cast<std::size_t>(next)];
+    focusPanel(panel);
+}
+
+/// Where the focus was in it, or else its first field.
+void Workbench::focusPanel(Panel* panel)
+{
+    if (panel->isAncestorOf(QApplication::focusWidget()))
+        return;
     if (QWidget* before = panel->focusWidget(); before != nullptr && before->isVisible() && before->isEnabled()) {
         before->setFocus(Qt::ShortcutFocusReason);
         return;
@@ -498,6 +542,8 @@ bool Workbench::restore(const QByteArray& state)
         if (modeId(mode) == kept.value(QStringLiteral("mode")).toString())
             setMode(mode);
     sizePage();
+    if (m_drawer)
+        placeDrawer(); // a panel that comes back into it does not open it
     return true;
 }
 
@@ -519,7 +565,14 @@ void Workbench::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::FontChange && m_fitted)
-        QMetaObject::invokeMethod(this, &Workbench::sizePage, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this,
+            [this] {
+                m_sizeLater = m_maximized != nullptr; // the others are put away
+                if (!m_sizeLater)
+                    sizePage();
+            },
+            Qt::QueuedConnection);
 }
 
 void Workbench::keyPressEvent(QKeyEvent* event)

@@ -84,6 +84,8 @@ private:
     std::vector<QSplitter*> splittersOf(WorkMode mode) const;
     WorkMode modeOf(const Panel* panel) const;
     void fit();
+    void focusMode();
+    static void focusPanel(Panel* panel);
     void placeAsked();
     void sizeColumns();
     void sizePage();
@@ -111,6 +113,8 @@ private:
     std::map<WorkMode, bool> m_arranged; ///< modes whose parts have their sizes
     QPointer<Panel> m_maximized;
     std::vector<QPointer<QWidget>> m_putAway; ///< hidden for the panel that is maximized
+    bool m_sizeLater = false; ///< text has another size since
+    std::map<WorkMode, QPointer<QWidget>> m_focused; ///< when the mode was left
     bool m_compact = false;
     bool m_drawer = false;
     bool m_drawerOpen = false;

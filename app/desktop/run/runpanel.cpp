@@ -68,17 +68,13 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     , m_document(document)
     , m_session(session)
     , m_model(new RunModel(this))
+    , m_form(new QScrollArea(this))
     , m_shows(new QTimer(this))
 {
     setObjectName(QStringLiteral("runPanel"));
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     build();
-    connect(m_run, &QPushButton::clicked, this, &RunPanel::run);
-    connect(m_cancel, &QPushButton::clicked, this, [this] {
-        m_needs->setFullText(tr("cancelling …"));
-        m_session->cancel();
-    });
     connect(m_restart, &QPushButton::clicked, this, [this] {
         m_needs->setFullText({});
         m_session->restart();
@@ -115,22 +111,18 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
 /// Widgets are made in the order of reading, which is that of Tab.
 void RunPanel::build()
 {
-    m_layers = countBox(QStringLiteral("run.layers"), 0, 2, this);
+    m_layers = countBox(QStringLiteral("run.layers"), 0, 2, nullptr);
     m_layers->setSpecialValueText(tr("all"));
     m_layers->setToolTip(tr("How many layers of each repeated block to run; 0 is all of them"));
-    m_steps = countBox(QStringLiteral("run.steps"), 1, 1, this);
+    m_steps = countBox(QStringLiteral("run.steps"), 1, 1, nullptr);
     m_steps->setToolTip(tr("Timed repetitions; times are medians over them"));
-    m_backend = new ChoiceBox(false, this);
+    m_backend = new ChoiceBox(false, nullptr);
     nameWidget(m_backend, "run.backend", tr("Runs on"));
-    m_verify = new QCheckBox(tr("&Verify"), this);
+    m_verify = new QCheckBox(tr("&Verify"));
     nameWidget(m_verify, "run.verify", {}, tr("Compare every result with the unsharded computation on the same inputs"));
     m_verify->setChecked(true);
-    m_ends = new QCheckBox(tr("&Embedding and head"), this);
+    m_ends = new QCheckBox(tr("&Embedding and head"));
     m_ends->setObjectName(QStringLiteral("run.ends"));
-    m_run = new QPushButton(tr("▶ Run"), this);
-    m_run->setObjectName(QStringLiteral("run.start"));
-    m_cancel = new QPushButton(tr("Cancel"), this);
-    m_cancel->setObjectName(QStringLiteral("run.cancel"));
     m_useCpu = new QPushButton(tr("Run on the cpu"), this);
     m_useCpu->setObjectName(QStringLiteral("run.useCpu"));
     m_useCpu->hide();
@@ -147,33 +139,35 @@ void RunPanel::build()
     auto* form = new QGridLayout;
     form->setHorizontalSpacing(8);
     form->setVerticalSpacing(4);
-    auto* layersLabel = new QLabel(tr("&Layers"), this);
+    auto* layersLabel = new QLabel(tr("&Layers"));
     layersLabel->setBuddy(m_layers);
-    auto* stepsLabel = new QLabel(tr("&Steps"), this);
+    auto* stepsLabel = new QLabel(tr("&Steps"));
     stepsLabel->setBuddy(m_steps);
     form->addWidget(layersLabel, 0, 0);
     form->addWidget(m_layers, 0, 1);
     form->addWidget(stepsLabel, 1, 0);
     form->addWidget(m_steps, 1, 1);
-    auto* backendLabel = new QLabel(tr("&On"), this);
+    auto* backendLabel = new QLabel(tr("&On"));
     backendLabel->setBuddy(m_backend);
     form->addWidget(backendLabel, 2, 0);
     form->addWidget(m_backend, 2, 1);
-    auto* box = new QWidget(this);
-    auto* options = boxLayout<QVBoxLayout>({ 0, 0, 4, 0 }, 4, box);
+    auto* box = new QWidget;
+    box->setAutoFillBackground(true);
+    box->setBackgroundRole(QPalette::Base);
+    form->setColumnStretch(1, 1);
+    auto* options = boxLayout<QVBoxLayout>({ kPanelMargin, 8, kPanelMargin, 8 }, 4, box);
     options->addLayout(form);
     options->addWidget(m_verify);
     options->addWidget(m_ends);
-    options->addSpacing(4);
-    options->addWidget(m_run);
-    options->addWidget(m_cancel);
     options->addStretch(1);
-    m_options = new QScrollArea(this); // a low panel scrolls it
-    m_options->setWidgetResizable(true);
-    m_options->setFocusPolicy(Qt::NoFocus);
-    m_options->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_options->setWidget(box);
-    m_options->setMinimumHeight(60);
+    nameWidget(m_form, "runForm", tr("What to run"));
+    m_form->setWidgetResizable(true); // a low panel scrolls it
+    m_form->setFocusPolicy(Qt::NoFocus);
+    m_form->setFrameShape(QFrame::NoFrame);
+    m_form->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_form->setWidget(box);
+    m_form->setMinimumHeight(60);
+    m_form->hide(); // until it has its place
 
     auto* words = new QWidget(this);
     auto* lines = boxLayout<QVBoxLayout>({ 1, 1, 1, 1 }, 4, words);
@@ -220,12 +214,13 @@ void RunPanel::build()
     results->addLayout(told);
     results->addWidget(m_table, 1);
     auto* layout = boxLayout<QHBoxLayout>({ kPanelMargin, 8, kPanelMargin, 8 }, kPanelMargin, this);
-    layout->addWidget(m_options);
     layout->addLayout(results, 1);
     m_table->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored); // the words come first
     m_problem->hide();
     fitText();
 }
+
+QWidget* RunPanel::form() const { return m_form; }
 
 RunOptions RunPanel::options() const
 {
@@ -342,6 +337,13 @@ void RunPanel::run()
     m_session->run(m_document->evaluation(), options());
 }
 
+void RunPanel::cancel()
+{
+    if (m_session->isBusy())
+        m_needs->setFullText(tr("cancelling …"));
+    m_session->cancel();
+}
+
 bool RunPanel::isStale() const { return m_resultOf != nullptr && m_resultOf != m_document->evaluation(); }
 
 /// The operation or collective of a row in all views. Of an earlier layout it may be gone.
@@ -365,9 +367,6 @@ void RunPanel::updateState()
     using State = EngineSession::State;
     const State state = m_session->state();
     const bool busy = m_session->isBusy();
-    m_run->setEnabled(canRun());
-    m_run->setVisible(!busy);
-    m_cancel->setVisible(busy);
     m_restart->setVisible(state == State::Failed);
     m_progress->setVisible(busy);
     if (!busy) {
@@ -543,7 +542,7 @@ QSize RunPanel::minimumSizeHint() const
             ways += way->sizeHint().height() + 4;
     const int now = m_words->minimumHeight();
     const int less = std::max(now, ways) - std::max(std::min(now, leastWords()), ways);
-    return { out.width(), std::max(out.height() - less, std::min(out.height(), m_options->minimumHeight() + 16)) };
+    return { out.width(), std::max(out.height() - less, std::min(out.height(), leastWords() + 16)) };
 }
 
 int RunPanel::leastWords() const { return 2 * QFontMetrics(font()).lineSpacing() + 4; }
@@ -569,16 +568,18 @@ void RunPanel::fitText()
 {
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     m_model->setMono(monoFont(m_table, -0.5));
-    QWidget* box = m_options->widget();
-    box->setMinimumHeight(box->sizeHint().height()); // fields keep their height, and scroll
-    m_options->setFixedWidth(box->minimumSizeHint().width() + m_options->verticalScrollBar()->sizeHint().width());
+    if (m_form != nullptr) {
+        QWidget* box = m_form->widget();
+        box->setMinimumHeight(box->sizeHint().height()); // fields keep their height, and scroll
+        m_form->setMinimumWidth(box->minimumSizeHint().width());
+    }
     measureTable();
     fitWords();
 }
 
 void RunPanel::changeEvent(QEvent* event)
 {
-    if (event->type() == QEvent::FontChange && m_options != nullptr)
+    if (event->type() == QEvent::FontChange && m_words != nullptr)
         QMetaObject::invokeMethod(this, &RunPanel::fitText, Qt::QueuedConnection); // when all have the new font
     if (event->type() == QEvent::StyleChange && m_verdict != nullptr) {
         updateVerdict();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run panel: options, what the run will need, progress, and the measured times beside the predicted ones.
+// What is run and what came of it: a form that stands in a panel of its own; what the run will need, progress, and the measured
+// times beside the predicted ones.
 #pragma once
 
 #include "app/desktop/run/enginesession.h"
 #include "widgets/tables/columnfit.h"
 
+#include <QPointer>
+#include <QScrollArea>
 #include <QWidget>
 
 #include <vector>
@@ -13,7 +16,6 @@ class QCheckBox;
 class QProgressBar;
 class QPushButton;
 class QSpinBox;
-class QScrollArea;
 class QTableView;
 class QTimer;
 
@@ -29,10 +31,13 @@ class RunPanel : public QWidget {
 public:
     RunPanel(Document* document, EngineSession* session, QWidget* parent = nullptr);
 
+    /// The fields of what is to be run, to be put where the mode asks.
+    QWidget* form() const;
     RunOptions options() const;
     QSize minimumSizeHint() const override; ///< with the words as low as they may get, however high they are now
     void setOptions(const RunOptions& options);
     void run();
+    void cancel();
     bool canRun() const;
     /// What runs the plan: one of kBackendNames.
     QString backend() const;
@@ -70,14 +75,13 @@ private:
     Document* m_document;
     EngineSession* m_session;
     RunModel* m_model;
+    QPointer<QScrollArea> m_form; ///< what is asked; it stands in a panel of its own
     std::shared_ptr<const Evaluation> m_resultOf; ///< what the results shown were measured on
 
     QSpinBox* m_layers = nullptr;
     QSpinBox* m_steps = nullptr;
     QCheckBox* m_verify = nullptr;
     QCheckBox* m_ends = nullptr;
-    QPushButton* m_run = nullptr;
-    QPushButton* m_cancel = nullptr;
     QPushButton* m_restart = nullptr;
     ChoiceBox* m_backend = nullptr;
     QPushButton* m_useCpu = nullptr; ///< offered where the chosen backend cannot be used
@@ -87,7 +91,6 @@ private:
     WrappedLabel* m_problem = nullptr;
     WrappedLabel* m_verdict = nullptr;
     QTableView* m_table = nullptr;
-    QScrollArea* m_options = nullptr;
     QScrollArea* m_words = nullptr; ///< problem, verdict and what is needed
     std::vector<ColumnWish> m_wishes; ///< of the table's columns
     QTimer* m_shows = nullptr; ///< runs while a step that was told waits to be shown

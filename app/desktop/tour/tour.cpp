@@ -2,7 +2,6 @@
 #include "app/desktop/tour/tour.h"
 
 #include "app/desktop/base/settings.h"
-#include "app/desktop/export/exportdialog.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/panels/panel.h"
@@ -406,10 +405,6 @@ void Tour::takeDrag()
 
 void Tour::takeDialogs()
 {
-    ExportDialog exporting(*document(), QStringLiteral("jax"), QStringLiteral("designs/llama3-8b-jax"), &m_window);
-    exporting.show();
-    take("export", &exporting);
-    exporting.hide();
     PictureDialog picture(QObject::tr("Mesh"), { QStringLiteral("llama3-8b-mesh.svg"), {} }, true, &m_window);
     picture.show();
     take("picture", &picture);

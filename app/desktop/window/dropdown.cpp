@@ -28,11 +28,31 @@ DropDown::DropDown(shardboard::Panel* panel, QWidget* anchor, QWidget* window)
     panel->show(); // with this frame
     window->installEventFilter(this);
     QApplication::instance()->installEventFilter(this);
-    connect(qApp, &QApplication::focusChanged, this, [this](const QWidget*, const QWidget* now) {
-        if (isVisible() && now != nullptr && now->window() == m_window && now != this && !isAncestorOf(now)
-            && geometry().intersects(QRect(now->mapTo(m_window, QPoint()), now->size())))
-            setOpen(false); // it lies over what has the focus
-    });
+    connect(qApp, &QApplication::focusChanged, this, &DropDown::followFocus);
+}
+
+void DropDown::followFocus(const QWidget* before, const QWidget* now)
+{
+    if (!isVisible() || (now != nullptr && (now->window() != m_window || now == this || isAncestorOf(now))))
+        return;
+    if (before != nullptr && isAncestorOf(before) && !before->isVisible()) { // a repair took away what had it
+        if (QWidget* first = firstField())
+            first->setFocus(Qt::PopupFocusReason);
+        else if (m_before != nullptr && m_before->isVisible()) {
+            hide();
+            m_before->setFocus(Qt::PopupFocusReason);
+        }
+    } else if (now != nullptr && geometry().intersects(QRect(now->mapTo(m_window, QPoint()), now->size()))) {
+        setOpen(false); // it lies over what has the focus
+    }
+}
+
+QWidget* DropDown::firstField() const
+{
+    for (QWidget* child : m_panel->findChildren<QWidget*>())
+        if ((child->focusPolicy() & Qt::TabFocus) && child->isVisible() && child->isEnabled())
+            return child;
+    return nullptr;
 }
 
 void DropDown::setOpen(bool open)
@@ -50,11 +70,8 @@ void DropDown::setOpen(bool open)
     place();
     show();
     raise();
-    for (QWidget* child : m_panel->findChildren<QWidget*>())
-        if ((child->focusPolicy() & Qt::TabFocus) && child->isVisible() && child->isEnabled()) {
-            child->setFocus(Qt::PopupFocusReason);
-            break;
-        }
+    if (QWidget* first = firstField())
+        first->setFocus(Qt::PopupFocusReason);
 }
 
 void DropDown::place()

@@ -23,6 +23,8 @@ protected:
 
 private:
     void place();
+    void followFocus(const QWidget* before, const QWidget* now);
+    QWidget* firstField() const;
 
     shardboard::Panel* m_panel;
     QWidget* m_anchor;

@@ -22,6 +22,7 @@
 #include "app/desktop/modes/runact.h"
 #include "app/desktop/panels/modepage.h"
 #include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/stillframe.h"
 #include "app/desktop/panels/workbench.h"
 #include "app/desktop/pictures/pictureactions.h"
 #include "app/desktop/run/enginesession.h"
@@ -197,7 +198,9 @@ void MainWindow::createBar()
     m_summary = new SummaryBar(m_document);
     m_summary->setFinder(m_actions->get(QStringLiteral("edit.palette")));
     m_summary->setAct(m_actions->get(QStringLiteral("mode.act")), m_actions->get(QStringLiteral("mode.stop")));
-    m_bar->addWidget(m_summary);
+    auto* frame = new StillFrame(m_summary, m_bar);
+    frame->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed); // else a tool bar gives it no more than it wishes
+    m_bar->addWidget(frame);
     m_bar->toggleViewAction()->setVisible(false);
     for (const WorkMode mode : kWorkModes)
         m_summary->modes()->followTip(mode, m_actions->get(QStringLiteral("mode.") + modeId(mode)));
@@ -237,10 +240,12 @@ void MainWindow::createModes()
     auto* run = new RunAct(
         m_document, m_engine, m_runPanel, [this] { showRun(); }, this);
     auto* exporter = findChild<ExportPanel*>();
+    auto* explore = new ExplorePage(m_document, panel("variants"), panel("compare"), m_compare, this);
+    connect(explore, &ExplorePage::told, m_banner, &Banner::showInfo);
     ModePage* pages[] = {
         new DesignPage({ panel("mesh"), panel("tiles"), panel("flow"), { panel("collectives"), panel("rules"), panel("cuts") } },
                        run, this),
-        new ExplorePage(m_document, panel("variants"), panel("compare"), m_compare, this),
+        explore,
         new ProfilePage(panel("memory"), panel("cost"), panel("run"), run, this),
         new DeliverPage(panel("export"), exporter, this),
     };
@@ -249,6 +254,7 @@ void MainWindow::createModes()
         connect(page, &ModePage::actChanged, this, &MainWindow::showAct);
     }
     m_workbench->setLeft(panel("weights"));
+    m_workbench->setAsked(WorkMode::Profile, panel("runForm"));
     for (const char* name : { "inspector", "decisions", "history" })
         m_workbench->addRight(panel(name));
     for (const char* name : { "strategy", "workload", "explain", "hardware" })
@@ -282,6 +288,7 @@ void MainWindow::createPanels()
     add("strategy", tr("Strategy"), new StrategyEditor(m_document));
     auto* workload = new WorkloadView(m_document);
     add("workload", tr("Workload"), workload);
+    m_fileActions->setWaiting([workload] { return workload->applyWaiting(); });
     connect(workload, &WorkloadView::hardwareRequested, this, [this] { m_workbench->raise(QStringLiteral("hardware")); });
     auto* collectives = new CollectivesView(m_document);
     connect(collectives, &CollectivesView::pickerRefused, m_banner, &Banner::showError);
@@ -324,7 +331,8 @@ void MainWindow::createPanels()
     connect(m_compare, &CompareView::fileWanted, this, [this] { compareWithFile(); });
     add("variants", tr("Variants"), new VariantsView(m_document, m_compare));
     add("compare", tr("Differences"), m_compare);
-    add("run", tr("Run"), m_runPanel);
+    add("run", tr("Measured"), m_runPanel);
+    add("runForm", tr("Run"), m_runPanel->form());
     add("history", tr("History"), history);
     // It lays out all of its rows at every edit, seen or not.
     connect(m_workbench->find(QStringLiteral("history")), &Panel::visibilityChanged, history, &HistoryView::setSeen);

@@ -26,6 +26,7 @@
 #include "widgets/weights/weighttable.h"
 
 #include <QAction>
+#include <QActionGroup>
 #include <QMenuBar>
 #include <QUndoStack>
 
@@ -45,9 +46,10 @@ void MainWindow::createActions()
     }
     m_actions->add(id("file.save"), tr("&Save"), QKeySequence::Save, [this] { m_fileActions->save(); });
     m_actions->add(id("file.saveAs"), tr("Save &As …"), QKeySequence::SaveAs, [this] { m_fileActions->saveAs(); });
-    m_actions->add(id("file.exportJax"), tr("&Export to JAX …"), tr("Ctrl+E"), [this] { m_fileActions->exportJax(); });
+    m_actions->add(id("file.exportJax"), tr("&Export to JAX …"), tr("Ctrl+E"),
+                   [this] { m_workbench->raise(QStringLiteral("export")); });
     m_actions->get(id("file.exportJax"))->setIconText(tr("Export …"));
-    m_actions->setTip(id("file.exportJax"), tr("Write the layout for JAX, with shards.json"));
+    m_actions->setTip(id("file.exportJax"), tr("Deliver: the files for JAX, and what changes in them"));
     m_actions->add(id("file.quit"), tr("&Quit"), QKeySequence::Quit, [this] { close(); });
     m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
@@ -68,6 +70,7 @@ void MainWindow::createActions()
         m_compare->keep();
     });
     m_actions->add(id("compare.open"), tr("&Compare with File …"), {}, [this] { compareWithFile(); });
+    auto* modes = new QActionGroup(this); // the tick stays where the mode is
     for (const WorkMode mode : kWorkModes) {
         const QString name = QStringLiteral("mode.") + modeId(mode);
         m_actions->add(name, modeTitle(mode), QStringLiteral("Ctrl+%1").arg(static_cast<int>(mode) + 1),
@@ -75,6 +78,7 @@ void MainWindow::createActions()
         m_actions->setTip(name, modeWhat(mode));
         m_actions->get(name)->setCheckable(true);
         m_actions->get(name)->setChecked(mode == WorkMode::Design);
+        modes->addAction(m_actions->get(name));
     }
     m_actions->add(id("mode.act"), tr("&Run"), tr("F5"), [this] { m_workbench->page()->perform(); });
     m_actions->add(id("mode.stop"), tr("&Stop"), tr("Shift+F5"), [this] { m_workbench->page()->stop(); });
@@ -94,7 +98,7 @@ void MainWindow::createActions()
         m_runPanel->run();
     });
     m_actions->setTip(id("run.start"), tr("Run the plan on this machine and check its numbers"));
-    m_actions->add(id("run.cancel"), tr("&Cancel the Run"), {}, [this] { m_engine->cancel(); });
+    m_actions->add(id("run.cancel"), tr("&Cancel the Run"), {}, [this] { m_runPanel->cancel(); });
     m_actions->add(id("run.restart"), tr("Restart &Engine"), {}, [this] { m_engine->restart(); });
     m_actions->add(id("view.allWeights"), tr("&All Weights"), tr("Ctrl+Shift+A"), [this] { m_tileView->showAll(true); });
     m_actions->add(id("view.oneDevice"), tr("All &on One Device"), tr("Ctrl+Shift+D"), [this] { m_tileView->showHeld(); });

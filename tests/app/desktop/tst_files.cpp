@@ -112,6 +112,8 @@ private Q_SLOTS:
     void sameContentIsNotAskedAbout();
     void linkToAnotherFileIsAskedAbout();
     void nothingIsLeftBehindByAProperEnd();
+    void whatIsTypedIsSaved();
+    void whatIsTypedIsAskedAboutBeforeItIsLost();
     void aLivingWindowsChangesAreNotOffered();
     void unwritableFolderIsSaid();
     void changeByAnotherProgramIsOffered();
@@ -136,6 +138,8 @@ private:
     void choose(const QString& text);
     /// Answers the next question about a changed file by its button; what it showed is in m_asked.
     void answerConflict(const char* answer);
+    /// Another number in its field, without Enter.
+    QLineEdit* typeBatch(const QString& text);
 
     QString m_asked;
 };
@@ -575,6 +579,56 @@ void TestFiles::nothingIsLeftBehindByAProperEnd()
     QVERIFY(window->close());
     openWindow();
     QVERIFY(kept().isEmpty());
+}
+
+/// A number in a field that nobody pressed Enter in.
+void TestFiles::whatIsTypedIsSaved()
+{
+    const QString file = at("typed.shardboard");
+    window->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window.get()));
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(file));
+    const QLineEdit* field = typeBatch(QStringLiteral("32"));
+    action("file.save")->trigger();
+    QCOMPARE(batchOf(QFile::encodeName(file).toStdString()), 32);
+    QVERIFY(!document()->isModified() && field->hasFocus());
+    QVERIFY(!window->banner()->isVisible());
+    typeBatch(QStringLiteral("many"));
+    action("file.save")->trigger();
+    QCOMPARE(batchOf(QFile::encodeName(file).toStdString()), 32);
+    QVERIFY2(window->banner()->isVisible() && window->banner()->text().contains(QStringLiteral("Batch")),
+             qPrintable(window->banner()->text()));
+    QCOMPARE(field->text(), QStringLiteral("many"));
+}
+
+void TestFiles::whatIsTypedIsAskedAboutBeforeItIsLost()
+{
+    window->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window.get()));
+    window->fileActions()->openSample();
+    QVERIFY(window->fileActions()->saveTo(at("typed.shardboard")));
+    typeBatch(QStringLiteral("32"));
+    bool asked = false;
+    QTimer::singleShot(0, window.get(), [&asked] {
+        if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+            asked = true;
+            box->button(QMessageBox::Cancel)->click();
+        }
+    });
+    QVERIFY(!window->close());
+    QVERIFY(asked && window->isVisible());
+    QCOMPARE(document()->design().workload.batch, std::int64_t { 32 });
+}
+
+QLineEdit* TestFiles::typeBatch(const QString& text)
+{
+    raise("workload");
+    auto* field = child<QLineEdit>("workload.batch");
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, text);
+    return field;
 }
 
 void TestFiles::aLivingWindowsChangesAreNotOffered()

@@ -7,9 +7,13 @@
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
 #include "widgets/compare/compareview.h"
+#include "widgets/controls/viewheader.h"
 #include "widgets/workbench/summarybar.h"
 
+#include <QImage>
 #include <QLabel>
+#include <QLineEdit>
+#include <QPointer>
 #include <QPushButton>
 #include <QTabBar>
 #include <QToolButton>
@@ -18,6 +22,27 @@
 #include <algorithm>
 
 using namespace shardboard;
+
+namespace {
+
+/// How many pixels below the heading are something else than the ground.
+int inked(QWidget* content)
+{
+    const QImage picture = content->grab().toImage().convertToFormat(QImage::Format_RGB32);
+    int top = 0;
+    for (const ViewHeader* heading : content->findChildren<ViewHeader*>(QString(), Qt::FindDirectChildrenOnly))
+        top = std::max(top, static_cast<int>((heading->y() + heading->height()) * picture.devicePixelRatio()));
+    if (top >= picture.height())
+        return 0;
+    const QRgb ground = picture.pixel(picture.width() / 2, picture.height() - 1);
+    int out = 0;
+    for (int y = top; y < picture.height(); ++y)
+        for (int x = 0; x < picture.width(); ++x)
+            out += picture.pixel(x, y) == ground ? 0 : 1;
+    return out;
+}
+
+} // namespace
 
 class TestModes : public QObject {
     Q_OBJECT
@@ -29,10 +54,22 @@ private Q_SLOTS:
     void noPanelIsEmpty_data();
     void noPanelIsEmpty();
     void maximizedAndBack();
+    void escapeBringsPanelsBack_data();
+    void escapeBringsPanelsBack();
+    void maximizedIsThePlaceNotTheTab();
+    void largerTextLeavesThePanelAlone();
+    void focusComesBackWithItsMode();
+    void drawerStaysClosed();
+    void resetFromAnyModeIsTheSame();
     void inspectorIsADrawer();
     void keysGoFromPanelToPanel();
     void variantsAreKeptRenamedAndTaken();
+    void nameIsTypedWhileOthersAreFound();
+    void variantsFoundUnseenAreThere();
     void findingsDropDown();
+    void keyOfTheModeKeepsItsTick();
+    void searchEndsWithTheDesignThatItIsOf();
+    void repairingTheLastFindingGivesTheFocusBack();
 
 private:
     /// As at first, whatever the test before it left.
@@ -44,6 +81,14 @@ private:
     }
     Workbench* bench() const { return m_it.window->workbench(); }
     Panel* panel(const char* name) const { return bench()->find(QString::fromLatin1(name)); }
+    /// In which a row is named, while it is.
+    static QLineEdit* nameField(const QTreeWidget* list)
+    {
+        for (QLineEdit* field : list->viewport()->findChildren<QLineEdit*>(QString(), Qt::FindDirectChildrenOnly))
+            if (field->isVisible())
+                return field;
+        return nullptr;
+    }
 
     AppWindow m_it;
 };
@@ -93,7 +138,12 @@ void TestModes::eachModeHasItsAct()
     QVERIFY(!bench()->page()->act().running);
     m_it.action("mode.act")->trigger();
     QTRY_VERIFY_WITH_TIMEOUT(!bench()->page()->act().running, 20000);
-    QVERIFY(m_it.window->findChild<CompareView*>()->otherCount() > 3);
+    const auto* compare = m_it.window->findChild<CompareView*>();
+    QVERIFY(compare->otherCount() > 3);
+    auto* list = m_it.child<QTreeWidget>("variantsList");
+    QTRY_COMPARE(list->topLevelItemCount(), compare->otherCount() + 1); // and the design as it is now
+    QVERIFY(list->isVisible());
+    QVERIFY(!list->findItems(QStringLiteral("fsdp"), Qt::MatchExactly, 1).isEmpty());
 }
 
 void TestModes::noPanelIsEmpty_data()
@@ -116,9 +166,8 @@ void TestModes::noPanelIsEmpty()
             if (!one->isVisible())
                 continue;
             ++seen;
-            const auto children = one->widget()->findChildren<QWidget*>();
-            QVERIFY2(std::any_of(children.begin(), children.end(), [](const QWidget* child) { return child->isVisible(); }),
-                     qPrintable(one->objectName()));
+            QVERIFY2(inked(one->widget()) > 200,
+                     qPrintable(QStringLiteral("%1 in %2: %3").arg(one->objectName(), modeId(mode)).arg(inked(one->widget()))));
             QVERIFY2(one->width() >= 120 && one->height() >= 60,
                      qPrintable(QStringLiteral("%1 %2 x %3").arg(one->objectName()).arg(one->width()).arg(one->height())));
         }
@@ -137,7 +186,8 @@ void TestModes::maximizedAndBack()
     QVERIFY(bench()->maximized() == panel("collectives"));
     QVERIFY(!panel("weights")->isVisible() && !panel("mesh")->isVisible());
     QVERIFY(panel("collectives")->width() > 1500);
-    QTest::keyClick(tabs, Qt::Key_Escape);
+    QVERIFY(panel("collectives")->isAncestorOf(QApplication::focusWidget())); // where the next key goes
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
     settle();
     QVERIFY(bench()->maximized() == nullptr);
     QVERIFY(panel("weights")->isVisible() && panel("mesh")->isVisible());
@@ -148,6 +198,141 @@ void TestModes::maximizedAndBack()
     bench()->setMode(WorkMode::Profile); // brings everything back
     settle();
     QVERIFY(panel("inspector")->isVisible() && panel("memory")->isVisible());
+}
+
+void TestModes::escapeBringsPanelsBack_data()
+{
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<QString>("field");
+    QTest::newRow("tiles") << QStringLiteral("tiles") << QStringLiteral("tileCanvas");
+    QTest::newRow("flow") << QStringLiteral("flow") << QStringLiteral("flowCanvas");
+    QTest::newRow("table") << QStringLiteral("collectives") << QStringLiteral("collectivesTable");
+    QTest::newRow("filter") << QStringLiteral("collectives") << QStringLiteral("collectivesFilter");
+    QTest::newRow("weights") << QStringLiteral("weights") << QStringLiteral("weightFilter");
+}
+
+/// The first Escape lets go of what is held, where something is; then the panels come back.
+void TestModes::escapeBringsPanelsBack()
+{
+    QFETCH(QString, name);
+    QFETCH(QString, field);
+    start({ 1600, 1000 });
+    m_it.child<QWidget>("weightTree")->setFocus();
+    Panel* big = bench()->find(name);
+    bench()->toggleMaximized(big);
+    settle();
+    QVERIFY(bench()->maximized() == big);
+    QVERIFY(big->isAncestorOf(QApplication::focusWidget()));
+    auto* keys = big->findChild<QWidget*>(field);
+    QVERIFY2(keys != nullptr && keys->isVisible(), qPrintable(field));
+    keys->setFocus();
+    m_it.selection()->setDevice(-1);
+    QTest::keyClick(keys, Qt::Key_Escape);
+    QVERIFY(bench()->maximized() == nullptr);
+    if (name != QLatin1String("tiles"))
+        return;
+    bench()->toggleMaximized(big);
+    settle();
+    m_it.selection()->setDevice(1);
+    keys->setFocus();
+    QTest::keyClick(keys, Qt::Key_Escape);
+    QVERIFY(bench()->maximized() == big && m_it.selection()->device() < 0);
+    QTest::keyClick(keys, Qt::Key_Escape);
+    QVERIFY(bench()->maximized() == nullptr);
+}
+
+void TestModes::maximizedIsThePlaceNotTheTab()
+{
+    start({ 1600, 1000 });
+    QTabBar* tabs = panel("collectives")->group()->tabs();
+    QTest::mouseDClick(tabs, Qt::LeftButton, {}, tabs->tabRect(0).center());
+    settle();
+    QVERIFY(bench()->maximized() != nullptr);
+    QTest::mouseClick(tabs, Qt::LeftButton, {}, tabs->tabRect(1).center());
+    settle();
+    QVERIFY(panel("rules")->isVisible() && bench()->maximized() != nullptr);
+    QTest::mouseDClick(tabs, Qt::LeftButton, {}, tabs->tabRect(1).center());
+    settle();
+    QVERIFY(bench()->maximized() == nullptr);
+    QVERIFY(panel("rules")->isVisible() && panel("mesh")->isVisible() && panel("weights")->isVisible());
+}
+
+void TestModes::largerTextLeavesThePanelAlone()
+{
+    start({ 1600, 1000 });
+    bench()->setMode(WorkMode::Profile); // with parts that come and go by the mode
+    settle();
+    bench()->toggleMaximized(panel("inspector"));
+    settle();
+    const double size = m_it.theme->textSize();
+    m_it.theme->setTextSize(size + 2);
+    settle();
+    QStringList others;
+    for (const Panel* one : bench()->all())
+        if (one->isVisible() && one != panel("inspector"))
+            others << one->objectName();
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    settle();
+    const bool back = panel("memory")->isVisible() && panel("weights")->isVisible();
+    m_it.theme->setTextSize(size);
+    settle();
+    QVERIFY2(others.isEmpty(), qPrintable(others.join(QLatin1Char(' '))));
+    QVERIFY(back);
+}
+
+void TestModes::focusComesBackWithItsMode()
+{
+    start({ 1600, 1000 });
+    bench()->setMode(WorkMode::Profile);
+    settle();
+    QWidget* kept = nullptr;
+    for (QWidget* child : panel("memory")->findChildren<QWidget*>())
+        if ((child->focusPolicy() & Qt::TabFocus) && child->isVisible() && child->isEnabled())
+            kept = child;
+    QVERIFY(kept != nullptr);
+    kept->setFocus();
+    QVERIFY(kept->hasFocus());
+    QTest::keyClick(kept, Qt::Key_1, Qt::ControlModifier);
+    settle();
+    QCOMPARE(bench()->mode(), WorkMode::Design);
+    QVERIFY(QApplication::focusWidget() != nullptr && QApplication::focusWidget()->isVisible());
+    QVERIFY(bench()->isAncestorOf(QApplication::focusWidget()));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_3, Qt::ControlModifier);
+    settle();
+    QVERIFY2(kept->hasFocus(), QApplication::focusWidget() ? qPrintable(QApplication::focusWidget()->objectName()) : "none");
+}
+
+/// A window that was closed narrow, with a panel of the right column open, does not come back with the drawer over the rest.
+void TestModes::drawerStaysClosed()
+{
+    start({ 1600, 1000 });
+    m_it.raise("workload");
+    m_it.window->resize(1024, 640);
+    settle();
+    QVERIFY(bench()->hasDrawer() && !panel("workload")->isVisible());
+    m_it.open({ 1024, 640 });
+    settle();
+    QVERIFY(bench()->hasDrawer());
+    QVERIFY(!panel("workload")->isVisible() && !panel("inspector")->isVisible());
+    m_it.action("panel.inspector")->trigger(); // one key opens it
+    settle();
+    QVERIFY(panel("inspector")->isVisible());
+}
+
+void TestModes::resetFromAnyModeIsTheSame()
+{
+    start({ 1600, 1000 });
+    const QSize tables = panel("collectives")->group()->size();
+    const QSize mesh = panel("mesh")->size();
+    for (const WorkMode mode : kWorkModes) {
+        bench()->setMode(mode);
+        settle();
+        m_it.action("view.reset")->trigger();
+        settle();
+        QCOMPARE(bench()->mode(), WorkMode::Design);
+        QCOMPARE(panel("collectives")->group()->size(), tables);
+        QCOMPARE(panel("mesh")->size(), mesh);
+    }
 }
 
 void TestModes::inspectorIsADrawer()
@@ -209,14 +394,88 @@ void TestModes::variantsAreKeptRenamedAndTaken()
         if (list->topLevelItem(row)->text(1).startsWith(QStringLiteral("Kept")))
             kept = list->topLevelItem(row);
     QVERIFY(kept != nullptr);
-    kept->setText(1, QStringLiteral("half"));
+    list->setFocus();
+    list->setCurrentItem(kept);
+    QTest::keyClick(list, Qt::Key_F2);
+    auto* field = nameField(list);
+    QVERIFY(field != nullptr && field->hasFocus());
+    field->selectAll();
+    QTest::keyClicks(field, QStringLiteral("half"));
+    QTest::keyClick(field, Qt::Key_Return);
     settle();
     QVERIFY(!list->findItems(QStringLiteral("half"), Qt::MatchExactly, 1).isEmpty());
-    list->setCurrentItem(list->findItems(QStringLiteral("half"), Qt::MatchExactly, 1).constFirst());
-    QTest::keyClick(list, Qt::Key_Return);
+    QTest::keyClick(list, Qt::Key_F2); // a name that is none is not taken
+    field = nameField(list);
+    QVERIFY(field != nullptr);
+    field->selectAll();
+    QTest::keyClick(field, Qt::Key_Delete);
+    QTest::keyClick(field, Qt::Key_Return);
+    settle();
+    QCOMPARE(list->findItems(QStringLiteral("half"), Qt::MatchExactly, 1).size(), 1);
+    const auto at = [list] {
+        const QTreeWidgetItem* item = list->findItems(QStringLiteral("half"), Qt::MatchExactly, 1).constFirst();
+        return list->visualItemRect(item).center();
+    };
+    const QPoint point = at(); // of a double click, whatever the first click of it does to the row
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, point);
+    settle();
+    QTest::mouseDClick(list->viewport(), Qt::LeftButton, {}, point);
     settle();
     QVERIFY(m_it.document()->design() == before);
     QCOMPARE(m_it.document()->undoStack()->count(), 2); // one step
+}
+
+/// What a search finds meanwhile does not take the field away.
+void TestModes::nameIsTypedWhileOthersAreFound()
+{
+    start({ 1600, 1000 });
+    bench()->setMode(WorkMode::Explore);
+    settle();
+    auto* list = m_it.child<QTreeWidget>("variantsList");
+    auto* compare = m_it.window->findChild<CompareView*>();
+    compare->keep();
+    settle();
+    list->setFocus();
+    list->setCurrentItem(list->findItems(QStringLiteral("Kept"), Qt::MatchStartsWith, 1).constFirst());
+    QTest::keyClick(list, Qt::Key_F2);
+    const QPointer<QLineEdit> field = nameField(list);
+    QVERIFY(field);
+    field->selectAll();
+    QTest::keyClicks(field, QStringLiteral("mi"));
+    compare->addVariant(QStringLiteral("found"), m_it.document()->design(), m_it.document()->evaluation());
+    settle();
+    QVERIFY(field && field->isVisible() && field->hasFocus());
+    QTest::keyClicks(field, QStringLiteral("ne"));
+    QTest::keyClick(field, Qt::Key_Return);
+    settle();
+    QCOMPARE(list->findItems(QStringLiteral("mine"), Qt::MatchExactly, 1).size(), 1);
+    QCOMPARE(list->findItems(QStringLiteral("found"), Qt::MatchExactly, 1).size(), 1);
+    QVERIFY(list->hasFocus());
+    QTest::keyClick(list, Qt::Key_F2); // and when nothing is typed after all
+    compare->addVariant(QStringLiteral("another"), m_it.document()->design(), m_it.document()->evaluation());
+    settle();
+    QVERIFY(nameField(list) != nullptr);
+    QTest::keyClick(nameField(list), Qt::Key_Escape);
+    settle();
+    QCOMPARE(list->findItems(QStringLiteral("another"), Qt::MatchExactly, 1).size(), 1);
+}
+
+void TestModes::variantsFoundUnseenAreThere()
+{
+    start({ 1600, 1000 });
+    bench()->setMode(WorkMode::Explore);
+    settle();
+    auto* list = m_it.child<QTreeWidget>("variantsList");
+    m_it.window->findChild<CompareView*>()->keep();
+    settle();
+    bench()->setMode(WorkMode::Design);
+    settle();
+    m_it.window->findChild<CompareView*>()->addVariant(QStringLiteral("found"), m_it.document()->design(),
+                                                       m_it.document()->evaluation());
+    settle();
+    bench()->setMode(WorkMode::Explore);
+    settle();
+    QCOMPARE(list->findItems(QStringLiteral("found"), Qt::MatchExactly, 1).size(), 1);
 }
 
 void TestModes::findingsDropDown()
@@ -237,6 +496,64 @@ void TestModes::findingsDropDown()
     list->setCurrentItem(nullptr);
     m_it.action("findings.next")->trigger();
     QVERIFY(list->currentItem() == list->topLevelItem(0));
+}
+
+void TestModes::keyOfTheModeKeepsItsTick()
+{
+    start({ 1600, 1000 });
+    const Qt::Key keys[] = { Qt::Key_1, Qt::Key_1, Qt::Key_3, Qt::Key_3 };
+    for (const Qt::Key key : keys) {
+        QTest::keyClick(m_it.window.get(), key, Qt::ControlModifier);
+        settle();
+        for (const WorkMode mode : kWorkModes)
+            QCOMPARE(m_it.action(qPrintable(QStringLiteral("mode.") + modeId(mode)))->isChecked(), mode == bench()->mode());
+    }
+    QCOMPARE(bench()->mode(), WorkMode::Profile);
+}
+
+void TestModes::searchEndsWithTheDesignThatItIsOf()
+{
+    start({ 1600, 1000 });
+    bench()->setMode(WorkMode::Explore);
+    m_it.action("mode.act")->trigger();
+    QVERIFY(bench()->page()->act().running);
+    Design edited = m_it.document()->design();
+    edited.workload.batch *= 2;
+    QVERIFY(m_it.document()->edit(edited, QStringLiteral("Batch")).ok());
+    QVERIFY(!bench()->page()->act().running);
+    QVERIFY2(m_it.window->banner()->isVisible() && m_it.window->banner()->text().contains(QStringLiteral("stopped")),
+             qPrintable(m_it.window->banner()->text()));
+    m_it.window->banner()->hide();
+    m_it.action("mode.act")->trigger();
+    m_it.window->fileActions()->openSample(samples()[1].id); // nobody asks what became of it
+    QVERIFY(!bench()->page()->act().running && !m_it.window->banner()->isVisible());
+}
+
+/// Nothing in the drop-down can take the focus any more.
+void TestModes::repairingTheLastFindingGivesTheFocusBack()
+{
+    start({ 1280, 800 });
+    m_it.window->fileActions()->openSample(QStringLiteral("llama3-8b-mistake"));
+    settle();
+    auto* tree = m_it.child<QWidget>("weightTree");
+    tree->setFocus();
+    m_it.child<QPushButton>("findingsBadge")->click();
+    settle();
+    auto* list = m_it.child<QTreeWidget>("findingsList");
+    QVERIFY(list->isVisible());
+    for (int left = 20; left > 0 && m_it.action("edit.repair")->isEnabled(); --left) {
+        list->setFocus();
+        for (int row = 0; row < list->topLevelItemCount(); ++row)
+            if (m_it.document()->evaluation()->findings[static_cast<std::size_t>(row)].fix)
+                list->setCurrentItem(list->topLevelItem(row));
+        QTest::keyClick(list, Qt::Key_Period, Qt::ControlModifier);
+        settle();
+        if (list->topLevelItemCount() > 0)
+            QVERIFY(list->hasFocus());
+    }
+    QCOMPARE(m_it.document()->evaluation()->findings.size(), std::size_t { 0 });
+    QVERIFY2(QApplication::focusWidget() == tree,
+             QApplication::focusWidget() ? qPrintable(QApplication::focusWidget()->objectName()) : "none");
 }
 
 SHARDBOARD_TEST(TestModes, withFonts)

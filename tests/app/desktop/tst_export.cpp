@@ -2,7 +2,7 @@
 // Exports: seen before they are written, compared with the last one, refused by name with a way to the weight, and read back equal.
 #include "app/desktop/base/linediff.h"
 #include "app/desktop/export/exportaction.h"
-#include "app/desktop/export/exportdialog.h"
+#include "app/desktop/export/exportform.h"
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/window/fonts.h"
 #include "model/session/selection.h"
@@ -14,7 +14,6 @@
 #include "widgets/jobs/longwork.h"
 
 #include <QDeadlineTimer>
-#include <QDialogButtonBox>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -34,13 +33,13 @@
 using namespace shardboard;
 using namespace shardboard::test;
 
-class TestExportDialog : public QObject {
+class TestExport : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void linesAreCompared_data();
     void linesAreCompared();
     void windowShowsWritesAndReadsBack();
-    void filesAreMadeWhileTheDialogIsThere();
+    void filesAreMadeWhileTheFormIsThere();
     void typedFolderIsComparedOnce();
     void makingIsCancelled();
     void writingIsCancelledWithoutAnError();
@@ -69,42 +68,48 @@ QString marked(const LineDiff& diff)
     return out;
 }
 
-/// Does something in the next dialog.
-void inDialog(std::function<void(ExportDialog&)> act)
-{
-    QTimer::singleShot(0, qApp, [act = std::move(act)] {
-        auto* dialog = qobject_cast<ExportDialog*>(QApplication::activeModalWidget());
-        QVERIFY(dialog != nullptr);
-        act(*dialog);
-        if (dialog->isVisible())
-            dialog->reject();
-    });
-}
-
 template <class T>
-T* part(const QDialog& dialog, const char* name)
+T* part(const QWidget& form, const char* name)
 {
-    return dialog.findChild<T*>(QString::fromLatin1(name));
+    return form.findChild<T*>(QString::fromLatin1(name));
 }
 
-/// From the window to a folder; `before` happens when the dialog has found that it can.
+/// Ctrl+E: the form of the mode Deliver. It is made anew after an edit and after an export.
+ExportForm* deliver(const TestWindow& test)
+{
+    test.action("file.exportJax")->trigger();
+    settle();
+    ExportForm* out = nullptr;
+    for (ExportForm* form : test.window->findChildren<ExportForm*>())
+        if (form->isVisible())
+            out = form;
+    return out;
+}
+
+/// The button of the mode.
+void exportNow(const TestWindow& test)
+{
+    QTRY_VERIFY(test.action("mode.act")->isEnabled());
+    QTest::mouseClick(test.child<QPushButton>("summaryAct"), Qt::LeftButton);
+}
+
+/// From the window to a folder; `before` happens when the form has found that it can.
 void exportSample(TestWindow& test, const QString& folder, const std::function<void()>& before = {})
 {
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
     test.window->fileActions()->openSample();
-    inDialog([&](ExportDialog& dialog) {
-        part<QLineEdit>(dialog, "export.folder")->setText(folder);
-        QTRY_VERIFY(dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
-        if (before)
-            before();
-        dialog.accept();
-    });
-    test.action("file.exportJax")->trigger();
+    ExportForm* form = deliver(test);
+    QVERIFY(form != nullptr);
+    part<QLineEdit>(*form, "export.folder")->setText(folder);
+    QTRY_VERIFY(form->canExport());
+    if (before)
+        before();
+    exportNow(test);
 }
 
 } // namespace
 
-void TestExportDialog::linesAreCompared_data()
+void TestExport::linesAreCompared_data()
 {
     QTest::addColumn<QString>("before");
     QTest::addColumn<QString>("after");
@@ -123,7 +128,7 @@ void TestExportDialog::linesAreCompared_data()
     row("two places", "1 2 3 4 5 6 7", "0 2 3 4 5 6 8", "-1+0 2~ 6-7+8");
 }
 
-void TestExportDialog::linesAreCompared()
+void TestExport::linesAreCompared()
 {
     QFETCH(QString, before);
     QFETCH(QString, after);
@@ -131,113 +136,101 @@ void TestExportDialog::linesAreCompared()
     QCOMPARE(marked(lineDiff(before, after, 1)), expected);
 }
 
-void TestExportDialog::windowShowsWritesAndReadsBack()
+void TestExport::windowShowsWritesAndReadsBack()
 {
     TestWindow test;
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
     test.window->fileActions()->openSample();
     const QString folder = test.at("out");
-    inDialog([&](ExportDialog& dialog) {
-        part<QLineEdit>(dialog, "export.folder")->setText(folder);
-        auto* files = part<QListWidget>(dialog, "export.files");
-        QTRY_VERIFY(!dialog.isBusy());
-        QCOMPARE(files->count(), 2);
-        QVERIFY(files->item(0)->text().contains(QStringLiteral("new")));
-        QVERIFY(part<QPlainTextEdit>(dialog, "export.preview")->toPlainText().contains(QStringLiteral("PartitionSpec")));
-        dialog.accept();
-    });
-    test.action("file.exportJax")->trigger();
+    ExportForm* form = deliver(test);
+    QVERIFY(form != nullptr && test.window->workbench()->mode() == WorkMode::Deliver);
+    part<QLineEdit>(*form, "export.folder")->setText(folder);
+    auto* files = part<QListWidget>(*form, "export.files");
+    QTRY_VERIFY(!form->isBusy());
+    QCOMPARE(files->count(), 2);
+    QVERIFY(files->item(0)->text().contains(QStringLiteral("new")));
+    QVERIFY(part<QPlainTextEdit>(*form, "export.preview")->toPlainText().contains(QStringLiteral("PartitionSpec")));
+    exportNow(test);
     QTRY_VERIFY(!test.window->fileActions()->work()->isBusy());
     QVERIFY(QFile::exists(folder + QStringLiteral("/export.py")));
     QVERIFY2(test.window->banner()->text().contains(QStringLiteral("tensors read back equal")),
              qPrintable(test.window->banner()->text()));
     // Again without an edit: nothing changes; after one: what does.
-    inDialog([&](ExportDialog& dialog) {
-        QCOMPARE(dialog.folder(), folder); // that of the last export
-        QTRY_VERIFY(!dialog.isBusy());
-        QVERIFY(part<QListWidget>(dialog, "export.files")->item(0)->text().contains(QStringLiteral("unchanged")));
-        QVERIFY(part<QLabel>(dialog, "export.note")->text().contains(QStringLiteral("exactly this export")));
-    });
-    test.action("file.exportJax")->trigger();
+    form = deliver(test);
+    QCOMPARE(form->folder(), folder); // that of the last export
+    QTRY_VERIFY(!form->isBusy());
+    QVERIFY(part<QListWidget>(*form, "export.files")->item(0)->text().contains(QStringLiteral("unchanged")));
+    QVERIFY(part<QLabel>(*form, "export.note")->text().contains(QStringLiteral("exactly this export")));
     Document* document = test.document();
     const int weight = weightNamed(*document, "mlp.up_proj");
     QVERIFY(
         document->edit(document->withStrategy(document->patternOf(weight), Strategy {}), QStringLiteral("Replicate up_proj")).ok());
-    inDialog([&](ExportDialog& dialog) {
-        auto* files = part<QListWidget>(dialog, "export.files");
-        QTRY_VERIFY(!dialog.isBusy());
-        QVERIFY2(files->item(0)->text().contains(QStringLiteral("+1 −1")), qPrintable(files->item(0)->text()));
-        const QString preview = part<QPlainTextEdit>(dialog, "export.preview")->toPlainText();
-        QVERIFY2(preview.contains(QStringLiteral("up_proj")) && preview.contains(QStringLiteral("+ "))
-                     && preview.contains(QStringLiteral("− ")),
-                 qPrintable(preview));
-    });
-    test.action("file.exportJax")->trigger();
+    form = deliver(test);
+    files = part<QListWidget>(*form, "export.files");
+    QTRY_VERIFY(!form->isBusy());
+    QVERIFY2(files->item(0)->text().contains(QStringLiteral("+1 −1")), qPrintable(files->item(0)->text()));
+    const QString preview = part<QPlainTextEdit>(*form, "export.preview")->toPlainText();
+    QVERIFY2(preview.contains(QStringLiteral("up_proj")) && preview.contains(QStringLiteral("+ "))
+                 && preview.contains(QStringLiteral("− ")),
+             qPrintable(preview));
     QVERIFY(test.window->fileActions()->saveTo(test.at("a.shardboard")));
 }
 
-/// They take seconds for very many devices: the dialog is there at once, and its Cancel with it.
-void TestExportDialog::filesAreMadeWhileTheDialogIsThere()
+/// They take seconds for very many devices: the form is there at once.
+void TestExport::filesAreMadeWhileTheFormIsThere()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     const QTemporaryDir folder;
-    ExportDialog dialog(document, QStringLiteral("jax"), folder.path());
-    auto* buttons = dialog.findChild<QDialogButtonBox*>();
-    dialog.show();
-    QVERIFY(dialog.isBusy() && dialog.files() == nullptr);
-    QVERIFY(part<QLabel>(dialog, "export.note")->text().contains(QStringLiteral("Preparing")));
-    QVERIFY(!buttons->button(QDialogButtonBox::Save)->isEnabled());
-    QVERIFY(buttons->button(QDialogButtonBox::Cancel)->isEnabled());
-    dialog.accept(); // nothing to write yet
-    QVERIFY(dialog.isVisible());
-    QTRY_VERIFY(buttons->button(QDialogButtonBox::Save)->isEnabled());
-    QTRY_VERIFY(!dialog.isBusy());
-    QCOMPARE(part<QLabel>(dialog, "export.note")->text(), QStringLiteral("The folder has no export yet."));
+    ExportForm form(document, QStringLiteral("jax"), folder.path());
+    form.show();
+    QVERIFY(form.isBusy() && form.files() == nullptr);
+    QVERIFY(part<QLabel>(form, "export.note")->text().contains(QStringLiteral("Preparing")));
+    QVERIFY(!form.canExport());
+    QTRY_VERIFY(form.canExport());
+    QTRY_VERIFY(!form.isBusy());
+    QCOMPARE(part<QLabel>(form, "export.note")->text(), QStringLiteral("The folder has no export yet."));
     const auto direct = exportDesign("jax", document.design(), document.evaluation());
-    QVERIFY(dialog.files() != nullptr && dialog.files()->size() == direct.value().size());
+    QVERIFY(form.files() != nullptr && form.files()->size() == direct.value().size());
     for (std::size_t i = 0; i < direct.value().size(); ++i)
-        QVERIFY(textOf(dialog.files()->at(i).text) == textOf(direct.value()[i].text));
-    dialog.accept();
-    QVERIFY(!dialog.isVisible());
-    ExportDialog other(document, QStringLiteral("jax"), folder.path());
+        QVERIFY(textOf(form.files()->at(i).text) == textOf(direct.value()[i].text));
+    ExportForm other(document, QStringLiteral("jax"), folder.path());
     other.show();
-    other.reject();
-    QVERIFY(!other.isVisible() && !other.isBusy());
+    other.forget();
+    QVERIFY(!other.isBusy());
     QTest::qWait(0);
     QVERIFY(other.files() == nullptr);
 }
 
 /// Keys of a folder's name are not each looked into; what cannot be a folder is said.
-void TestExportDialog::typedFolderIsComparedOnce()
+void TestExport::typedFolderIsComparedOnce()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     const QTemporaryDir there;
     QVERIFY(exportTo(QStringLiteral("jax"), document, there.path()).ok());
-    ExportDialog dialog(document, QStringLiteral("jax"), QString());
-    dialog.show();
-    QTRY_VERIFY(!dialog.isBusy());
-    auto* list = part<QListWidget>(dialog, "export.files");
-    auto* save = dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save);
-    auto* note = part<QLabel>(dialog, "export.note");
+    ExportForm form(document, QStringLiteral("jax"), QString());
+    form.show();
+    QTRY_VERIFY(!form.isBusy());
+    auto* list = part<QListWidget>(form, "export.files");
+    auto* note = part<QLabel>(form, "export.note");
     QCOMPARE(note->text(), QStringLiteral("Name a folder."));
-    QVERIFY(!save->isEnabled());
+    QVERIFY(!form.canExport());
     int filled = 0;
     connect(list->model(), &QAbstractItemModel::rowsInserted, this,
             [&](const QModelIndex&, int first, int) { filled += first == 0 ? 1 : 0; });
-    QTest::keyClicks(part<QLineEdit>(dialog, "export.folder"), there.path());
-    QVERIFY(save->isEnabled()); // known without a look into it
-    QTRY_VERIFY(!dialog.isBusy());
+    QTest::keyClicks(part<QLineEdit>(form, "export.folder"), there.path());
+    QVERIFY(form.canExport()); // known without a look into it
+    QTRY_VERIFY(!form.isBusy());
     QCOMPARE(filled, 1);
     QVERIFY(list->item(0)->text().contains(QStringLiteral("unchanged")));
-    part<QLineEdit>(dialog, "export.folder")->setText(there.filePath(QStringLiteral("export.py")));
-    QVERIFY(!save->isEnabled());
+    part<QLineEdit>(form, "export.folder")->setText(there.filePath(QStringLiteral("export.py")));
+    QVERIFY(!form.canExport());
     QTRY_VERIFY2(note->text().endsWith(QStringLiteral("is a file, not a folder.")), qPrintable(note->text()));
     QCOMPARE(note->textFormat(), Qt::PlainText);
 }
 
-void TestExportDialog::makingIsCancelled()
+void TestExport::makingIsCancelled()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
@@ -250,7 +243,7 @@ void TestExportDialog::makingIsCancelled()
 }
 
 /// What is written takes a while when there are many devices: it can be cancelled, and says what is there then.
-void TestExportDialog::writingIsCancelledWithoutAnError()
+void TestExport::writingIsCancelledWithoutAnError()
 {
     TestWindow test;
     const QString folder = test.at("cancelled");
@@ -271,7 +264,7 @@ void TestExportDialog::writingIsCancelledWithoutAnError()
 }
 
 /// Once a file is there, a cancel does not sound as if nothing were.
-void TestExportDialog::cancelSaysWhatItLeft()
+void TestExport::cancelSaysWhatItLeft()
 {
     TestWindow test;
     const QString folder = test.at("left");
@@ -287,7 +280,7 @@ void TestExportDialog::cancelSaysWhatItLeft()
     QVERIFY(!test.window->banner()->isError());
 }
 
-void TestExportDialog::writingStopsBetweenFiles()
+void TestExport::writingStopsBetweenFiles()
 {
     using Left = ExportState::Left;
     Document document;
@@ -315,7 +308,7 @@ void TestExportDialog::writingStopsBetweenFiles()
 }
 
 /// An export that ends at one of its files does not sound as if nothing were there, nor as if all were.
-void TestExportDialog::failedWritingSaysWhatIsThere_data()
+void TestExport::failedWritingSaysWhatIsThere_data()
 {
     QTest::addColumn<QString>("inTheWay");
     QTest::addColumn<QString>("told");
@@ -325,13 +318,13 @@ void TestExportDialog::failedWritingSaysWhatIsThere_data()
                                  << QStringLiteral("the export is incomplete: export.py is written, shards.json is not");
 }
 
-void TestExportDialog::failedWritingSaysWhatIsThere()
+void TestExport::failedWritingSaysWhatIsThere()
 {
     QFETCH(QString, inTheWay);
     QFETCH(QString, told);
     TestWindow test;
     const QString folder = test.at("partly");
-    exportSample(test, folder, [&] { // made now, behind the dialog's back
+    exportSample(test, folder, [&] { // made now, behind the form's back
         QVERIFY(inTheWay.isEmpty() ? writeFile(folder, {}) : QDir().mkpath(folder + QLatin1Char('/') + inTheWay));
     });
     QTRY_VERIFY(!test.window->fileActions()->work()->isBusy());
@@ -342,7 +335,7 @@ void TestExportDialog::failedWritingSaysWhatIsThere()
     QVERIFY(!QFileInfo(folder + QStringLiteral("/shards.json")).isFile());
 }
 
-void TestExportDialog::refusalsLeadToTheirWeight()
+void TestExport::refusalsLeadToTheirWeight()
 {
     TestWindow test;
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
@@ -354,46 +347,45 @@ void TestExportDialog::refusalsLeadToTheirWeight()
     if (refusals.empty())
         QSKIP("this preset cuts no dim that does not divide");
     QVERIFY(!exportDesign("jax", design, evaluation).ok());
-    inDialog([&](ExportDialog& dialog) {
-        auto* problems = part<QListWidget>(dialog, "export.problems");
-        QVERIFY(problems->isVisible());
-        QCOMPARE(problems->count(), static_cast<int>(refusals.size()));
-        QVERIFY(problems->item(0)->text().contains(QString::fromStdString(refusals.front().error.where)));
-        QVERIFY(!dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
-        Q_EMIT problems->itemActivated(problems->item(0));
-    });
-    test.action("file.exportJax")->trigger();
+    ExportForm* form = deliver(test);
+    QVERIFY(form != nullptr);
+    auto* problems = part<QListWidget>(*form, "export.problems");
+    QVERIFY(problems->isVisible());
+    QCOMPARE(problems->count(), static_cast<int>(refusals.size()));
+    QVERIFY(problems->item(0)->text().contains(QString::fromStdString(refusals.front().error.where)));
+    QVERIFY(!form->canExport() && !test.action("mode.act")->isEnabled());
+    Q_EMIT problems->itemActivated(problems->item(0));
     const int shown = test.document()->selection()->weight();
     QVERIFY(shown >= 0);
     QCOMPARE(weightAt(*test.document(), shown).spec.name, refusals.front().error.where);
 }
 
 /// A pipeline is no matter of single weights.
-void TestExportDialog::designsAreRefusedAsAWhole()
+void TestExport::designsAreRefusedAsAWhole()
 {
     Document document;
     QVERIFY(document.setDesign(trainingDesign("llama3-8b", "stage=2,model=4", "pp-1f1b")).ok());
     const QTemporaryDir folder;
-    ExportDialog dialog(document, QStringLiteral("jax"), folder.path());
-    dialog.show();
-    QCOMPARE(part<QLabel>(dialog, "export.problemTitle")->text(), QStringLiteral("The design cannot be exported as it is."));
-    auto* problems = part<QListWidget>(dialog, "export.problems");
+    ExportForm form(document, QStringLiteral("jax"), folder.path());
+    form.show();
+    QCOMPARE(part<QLabel>(form, "export.problemTitle")->text(), QStringLiteral("The design cannot be exported as it is."));
+    auto* problems = part<QListWidget>(form, "export.problems");
     QCOMPARE(problems->count(), 1);
     QVERIFY2(problems->item(0)->text().startsWith(QStringLiteral("pipeline: each layer lies on the devices of its stage")),
              qPrintable(problems->item(0)->text()));
-    QVERIFY(!dialog.isBusy() && !dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
+    QVERIFY(!form.isBusy() && !form.canExport());
 }
 
 /// As plain text, whatever a pin's names hold.
-void TestExportDialog::whatIsLeftOutIsShown()
+void TestExport::whatIsLeftOutIsShown()
 {
     const QTemporaryDir folder;
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     {
-        ExportDialog dialog(document, QStringLiteral("jax"), folder.path());
-        dialog.show();
-        QVERIFY(!part<QLabel>(dialog, "export.leftOut")->isVisible());
+        ExportForm form(document, QStringLiteral("jax"), folder.path());
+        form.show();
+        QVERIFY(!part<QLabel>(form, "export.leftOut")->isVisible());
     }
     Design design = trainingDesign("llama3-8b", "data=2,model=4", "tp-sp");
     design.workload.recompute = Recompute::Full;
@@ -402,9 +394,9 @@ void TestExportDialog::whatIsLeftOutIsShown()
     pin.whole = { "model" };
     design.pins.push_back(pin);
     QVERIFY(document.setDesign(design).ok());
-    ExportDialog dialog(document, QStringLiteral("jax"), folder.path());
-    dialog.show();
-    auto* label = part<QLabel>(dialog, "export.leftOut");
+    ExportForm form(document, QStringLiteral("jax"), folder.path());
+    form.show();
+    auto* label = part<QLabel>(form, "export.leftOut");
     QVERIFY(label->isVisible());
     QCOMPARE(label->textFormat(), Qt::PlainText);
     const QStringList lines = label->text().split(QLatin1Char('\n'));
@@ -416,7 +408,7 @@ void TestExportDialog::whatIsLeftOutIsShown()
 }
 
 /// A link in the folder is not followed, nor a pipe waited for.
-void TestExportDialog::linksAndPipesAreNotOpened()
+void TestExport::linksAndPipesAreNotOpened()
 {
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
@@ -429,32 +421,31 @@ void TestExportDialog::linksAndPipesAreNotOpened()
     const QString link = place.filePath(QStringLiteral("links/shards.json"));
     QVERIFY(QFile::link(outside, link));
     QCOMPARE(::mkfifo(qPrintable(place.filePath(QStringLiteral("pipes/export.py"))), 0600), 0);
-    ExportDialog dialog(document, QStringLiteral("jax"), place.filePath(QStringLiteral("links")));
-    dialog.show();
-    QTRY_VERIFY(!dialog.isBusy());
-    auto* save = dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save);
-    auto* note = part<QLabel>(dialog, "export.note");
-    QVERIFY(!save->isEnabled());
+    ExportForm form(document, QStringLiteral("jax"), place.filePath(QStringLiteral("links")));
+    form.show();
+    QTRY_VERIFY(!form.isBusy());
+    auto* note = part<QLabel>(form, "export.note");
+    QVERIFY(!form.canExport());
     QVERIFY2(note->text().startsWith(QStringLiteral("shards.json is a link that leads out of this folder")),
              qPrintable(note->text()));
-    QVERIFY(part<QListWidget>(dialog, "export.files")->item(1)->text().endsWith(QStringLiteral("a link")));
-    part<QLineEdit>(dialog, "export.folder")->setText(place.filePath(QStringLiteral("pipes")));
-    QTRY_VERIFY(!dialog.isBusy());
-    QVERIFY(save->isEnabled());
-    // A link that comes behind the dialog's back is refused all the same.
-    const auto written = writeFiles(*dialog.files(), place.filePath(QStringLiteral("links")));
+    QVERIFY(part<QListWidget>(form, "export.files")->item(1)->text().endsWith(QStringLiteral("a link")));
+    part<QLineEdit>(form, "export.folder")->setText(place.filePath(QStringLiteral("pipes")));
+    QTRY_VERIFY(!form.isBusy());
+    QVERIFY(form.canExport());
+    // A link that comes behind the form's back is refused all the same.
+    const auto written = writeFiles(*form.files(), place.filePath(QStringLiteral("links")));
     QVERIFY(!written.ok());
     QVERIFY2(written.error().text().find("shards.json: is a link") != std::string::npos, written.error().text().c_str());
     QVERIFY(QFileInfo(link).isSymLink() && !QFile::exists(place.filePath(QStringLiteral("links/export.py"))));
     QVERIFY(file.open(QIODevice::ReadOnly));
     QCOMPARE(file.readAll(), QByteArray("mine"));
-    part<QLineEdit>(dialog, "export.folder")->setText(place.filePath(QStringLiteral("other")));
-    QTRY_VERIFY(!dialog.isBusy());
-    QVERIFY(save->isEnabled());
+    part<QLineEdit>(form, "export.folder")->setText(place.filePath(QStringLiteral("other")));
+    QTRY_VERIFY(!form.isBusy());
+    QVERIFY(form.canExport());
     QCOMPARE(note->text(), QStringLiteral("The folder has no export yet."));
 }
 
-void TestExportDialog::damageIsFoundWhenReadBack()
+void TestExport::damageIsFoundWhenReadBack()
 {
     const QTemporaryDir folder;
     Document document;
@@ -468,6 +459,6 @@ void TestExportDialog::damageIsFoundWhenReadBack()
     QVERIFY(back.error().text().find("shards.json") != std::string::npos);
 }
 
-SHARDBOARD_TEST(TestExportDialog, withFonts)
+SHARDBOARD_TEST(TestExport, withFonts)
 
-#include "tst_exportdialog.moc"
+#include "tst_export.moc"
