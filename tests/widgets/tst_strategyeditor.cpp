@@ -295,7 +295,7 @@ void TestStrategyEditor::partsAreAddedRemovedAndMoved()
     const StrategySegment kv { 0, 8, 128 };
     QCOMPARE(table->segments(), (std::vector<StrategySegment> { q, kv, kv }));
     auto* sum = bench.field<QLabel>("segmentSum");
-    QCOMPARE(sum->text(), QStringLiteral("6144 of 6144"));
+    QCOMPARE(sum->text(), QStringLiteral("6,144 of 6,144"));
     const auto buttons = [&](const char* name) { return table->findChildren<QToolButton*>(QString::fromLatin1(name)); };
     QTest::mouseClick(buttons("segmentDown").front(), Qt::LeftButton);
     QCOMPARE(table->segments(), (std::vector<StrategySegment> { kv, q, kv }));
@@ -308,7 +308,7 @@ void TestStrategyEditor::partsAreAddedRemovedAndMoved()
     QCOMPARE(bench.refusal(), QString());
     bench.clickApply();
     QCOMPARE(bench.weight().strategy.segments, (std::vector<StrategySegment> { kv, q, { 1024, 0, 0 } }));
-    QCOMPARE(segmentSumText({ { 12288, 0, 0 } }, 6144), QStringLiteral("12288 of 6144, two packed in one"));
+    QCOMPARE(segmentSumText({ { 12288, 0, 0 } }, 6144), QStringLiteral("12,288 of 6,144, two packed in one"));
     QCOMPARE(segmentSumText({ { 7000, 0, 0 } }, 6144), QStringLiteral("7,000 of 6,144: 856 too many"));
 }
 

@@ -50,7 +50,6 @@ void HardwareView::buildLayout()
     scroll->setWidget(m_body);
     scroll->setWidgetResizable(true);
     scroll->setFocusPolicy(Qt::NoFocus);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     column->addWidget(scroll, 1);

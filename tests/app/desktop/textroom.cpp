@@ -420,9 +420,10 @@ QStringList ungroupedNumbers(const QList<SaidText>& said)
         const QString name = (list != nullptr ? list : it.widget)->objectName();
         // Shapes of norms have one dim, and parts of a dim are ranges.
         const bool shapes = name == QLatin1String("weightTree") || name == QLatin1String("cutsTable");
-        if (!field && !shapes
-            && (!other.match(it.text).hasMatch() || qobject_cast<const QAbstractItemView*>(it.widget->parentWidget())))
-            numbers.append(it);
+        for (const QString& line : it.text.split(QLatin1Char('\n')))
+            if (!field && !shapes
+                && (!other.match(line).hasMatch() || qobject_cast<const QAbstractItemView*>(it.widget->parentWidget())))
+                numbers.append({ it.widget, line });
     }
     return matching(numbers, number);
 }
