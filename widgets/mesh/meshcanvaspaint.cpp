@@ -51,7 +51,7 @@ std::vector<QRgb> MeshCanvas::tones() const
     const Theme& theme = Theme::of(this);
     const auto warmed = [&](const QColor& base, std::size_t level) {
         const double share = level < m_scene.heat.size() ? m_scene.heat[level] : 0;
-        return blended(base, theme.attention, 0.55 * std::sqrt(share)).rgb();
+        return blended(base, theme.attention, 0.24 * std::sqrt(share)).rgb();
     };
     std::vector<QRgb> out;
     const auto& tiers = m_scene.grid.tiers().tiers;
@@ -132,7 +132,7 @@ void MeshCanvas::paintUnitNames(QPainter& painter)
     const double high = kNameLine * text;
     const QRectF area = gridArea();
     painter.setFont(uiFont(this, -2.5));
-    painter.setPen(Theme::of(this).quiet);
+    painter.setPen(Theme::of(this).text); // what is quiet is hard to read on a warm ground
     const QFontMetricsF metrics(painter.font());
     double below = 0; // of the names of the units inside
     for (int tier = 0; tier < grid.tierCount(); ++tier) {
