@@ -91,7 +91,10 @@ void MeshCanvas::paintCells(QPainter& painter)
 
 void MeshCanvas::paintPixels(QPainter& painter, const Viewport& viewport, const QRect& area) const
 {
-    const double ratio = painter.device()->devicePixelRatioF() * std::max(1.0, painter.transform().m11());
+    if (area.isEmpty())
+        return; // a canvas without room
+    constexpr double kFinest = 4; // in a picture for a file
+    const double ratio = painter.device()->devicePixelRatioF() * std::clamp(painter.transform().m11(), 1.0, kFinest);
     QImage image = meshPixels(m_scene, viewport, area, ratio, tones());
     image.setDevicePixelRatio(ratio);
     painter.drawImage(QRectF(area), image);
