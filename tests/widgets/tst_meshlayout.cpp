@@ -52,6 +52,7 @@ private Q_SLOTS:
     void manyAxesTakeNoTime();
     void pixelsHaveTheColorsOfTheirDevices_data();
     void pixelsHaveTheColorsOfTheirDevices();
+    void groupsArePartedFarOut();
 };
 
 void TestMeshLayout::nodesAreFoldedByIds_data()
@@ -345,6 +346,29 @@ void TestMeshLayout::pixelsHaveTheColorsOfTheirDevices()
                 QVERIFY(qBlue(image.pixel(at)) > tier && qRed(image.pixel(at)) == 1);
         }
     }
+}
+
+/// Where devices share pixels and gaps are less than one, each group still has a line beside it.
+void TestMeshLayout::groupsArePartedFarOut()
+{
+    const Design design = knownDesign("pod=32,data=8,fsdp=64,model=8", "replicate");
+    MeshScene scene;
+    scene.hardware = findHardware("dgx-h100").value();
+    const QRect area(0, 0, 358, 250);
+    scene.prepare(design, nullptr, nullptr, {}, { QSizeF(area.size()), 1, 92 }, Theme::light());
+    Viewport viewport;
+    viewport.setView(area);
+    viewport.setWorld(scene.grid.world(), 92);
+    QVERIFY(viewport.scale() < 1);
+    const std::vector<QRgb> tones { qRgb(1, 2, 0), qRgb(1, 2, 1), qRgb(1, 2, 2), qRgb(1, 2, 3) };
+    const QImage image = meshPixels(scene, viewport, area, 1, tones);
+    const int groups = static_cast<int>(scene.grid.columns() / scene.grid.unitColumns(1));
+    QVERIFY(groups > 4);
+    int lines = 0;
+    const int y = static_cast<int>(viewport.toScreen(scene.grid.unit(1, 0)).center().y());
+    for (int x = 1; x < image.width(); ++x)
+        lines += image.pixel(x, y) == tones[2] && image.pixel(x - 1, y) != tones[2] ? 1 : 0;
+    QVERIFY2(lines >= groups - 1, qPrintable(QStringLiteral("%1 of %2").arg(lines).arg(groups)));
 }
 
 SHARDBOARD_TEST(TestMeshLayout)

@@ -57,6 +57,7 @@ private Q_SLOTS:
     void toolTipsNameUnits();
     void groupsOfTheSelectedAreSeenFromAfar();
     void anotherSizeKeepsWhatIsSeen();
+    void withoutRoomNothingIsDrawn();
 };
 
 void TestMeshPath::threeClicksFindADevice_data()
@@ -193,6 +194,20 @@ void TestMeshPath::anotherSizeKeepsWhatIsSeen()
         QVERIFY(canvas->currentView().view().intersects(canvas->deviceRect(9000)));
         QVERIFY(!canvas->currentView().isFitted());
         QCOMPARE(canvas->deviceAt(canvas->deviceRect(9000).center()), std::int64_t { 9000 });
+    }
+}
+
+void TestMeshPath::withoutRoomNothingIsDrawn()
+{
+    for (const char* mesh : { "data=2,model=4", kLargeMesh }) {
+        const ShownPath shown(mesh, { 300, 300 });
+        QVERIFY(shown.ready);
+        for (const QSize& size : { QSize(20, 10), QSize(300, 40), QSize(30, 300) }) {
+            MeshCanvas canvas(const_cast<Document*>(&shown.document));
+            canvas.resize(size);
+            canvas.refresh();
+            QCOMPARE(canvas.grab().toImage().size(), size * canvas.devicePixelRatioF());
+        }
     }
 }
 

@@ -51,7 +51,7 @@ std::vector<QRgb> MeshCanvas::tones() const
     const Theme& theme = Theme::of(this);
     const auto warmed = [&](const QColor& base, std::size_t level) {
         const double share = level < m_scene.heat.size() ? m_scene.heat[level] : 0;
-        return blended(base, theme.attention, 0.55 * std::sqrt(share)).rgb();
+        return blended(base, theme.attention, 0.24 * std::sqrt(share)).rgb();
     };
     std::vector<QRgb> out;
     const auto& tiers = m_scene.grid.tiers().tiers;
@@ -91,7 +91,10 @@ void MeshCanvas::paintCells(QPainter& painter)
 
 void MeshCanvas::paintPixels(QPainter& painter, const Viewport& viewport, const QRect& area) const
 {
-    const double ratio = painter.device()->devicePixelRatioF() * std::max(1.0, painter.transform().m11());
+    if (area.isEmpty())
+        return; // a canvas without room
+    constexpr double kFinest = 4; // in a picture for a file
+    const double ratio = painter.device()->devicePixelRatioF() * std::clamp(painter.transform().m11(), 1.0, kFinest);
     QImage image = meshPixels(m_scene, viewport, area, ratio, tones());
     image.setDevicePixelRatio(ratio);
     painter.drawImage(QRectF(area), image);
@@ -132,7 +135,7 @@ void MeshCanvas::paintUnitNames(QPainter& painter)
     const double high = kNameLine * text;
     const QRectF area = gridArea();
     painter.setFont(uiFont(this, -2.5));
-    painter.setPen(Theme::of(this).quiet);
+    painter.setPen(Theme::of(this).text); // what is quiet is hard to read on a warm ground
     const QFontMetricsF metrics(painter.font());
     double below = 0; // of the names of the units inside
     for (int tier = 0; tier < grid.tierCount(); ++tier) {

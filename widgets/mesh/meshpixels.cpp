@@ -61,6 +61,19 @@ std::vector<Span> along(bool across, const MeshGrid& grid, const Viewport& viewp
             span.end = cell + 1;
         });
     });
+    // Units whose gap is less than a pixel are told apart all the same.
+    constexpr double kParted = 8;
+    const auto extent = [&](int tier) {
+        return (across ? grid.unitSize(tier).width() : grid.unitSize(tier).height()) * viewport.scale() * ratio;
+    };
+    int tier = 0;
+    while (tier < grid.tierCount() && extent(tier) < kParted)
+        ++tier;
+    if (!single && tier < grid.tierCount())
+        each(tier, [&](int, double, double to) {
+            const auto last = static_cast<std::ptrdiff_t>(std::lround(to)) - 1;
+            within(last, last + 1, [&](Span& span) { span = { 0, 0, tier + 1 }; });
+        });
     return out;
 }
 
