@@ -5,10 +5,8 @@
 #include "app/desktop/panels/panel.h"
 #include "app/desktop/panels/panelgroup.h"
 #include "widgets/look/boxlayout.h"
-#include "widgets/look/theme.h"
 
 #include <QApplication>
-#include <QJsonDocument>
 #include <QKeyEvent>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -20,10 +18,6 @@
 namespace shardboard {
 
 namespace {
-
-constexpr int kLayoutVersion = 8; // raise it when panels are added, renamed or removed
-constexpr int kCompactWidth = 1400; ///< below, columns are narrower and groups become tabs
-constexpr int kDrawerWidth = 1100; ///< below, the right column is a drawer
 
 QSplitter* splitter(Qt::Orientation orientation, const char* name, QWidget* parent)
 {
@@ -170,146 +164,6 @@ void Workbench::close(Panel* panel)
     panel->group()->remove(panel);
 }
 
-void Workbench::setMode(WorkMode mode)
-{
-    if (mode == m_mode || m_pages.count(mode) == 0)
-        return;
-    restoreMaximized();
-    const bool updates = updatesEnabled();
-    setUpdatesEnabled(false); // one frame
-    m_mode = mode;
-    sizePage();
-    setUpdatesEnabled(updates);
-    Q_EMIT modeChanged(mode);
-}
-
-/// The parts of the present mode, in the sizes in which they were left.
-void Workbench::sizePage()
-{
-    ModePage* shown = m_pages.at(m_mode);
-    const bool hasTop = shown->top() != nullptr;
-    if (hasTop)
-        m_tops->setCurrentWidget(shown->top());
-    if (hasTop && m_fitted) { // before it is seen: what has been laid out once need not be laid out again
-        const int whole = m_body->height();
-        const auto kept = m_topSizes.find(m_mode);
-        const int wanted = kept != m_topSizes.end()
-            ? kept->second
-            : std::min(static_cast<int>(shown->topHeight() * textScale(this)), whole * 55 / 100);
-        m_body->setSizes({ wanted, std::max(1, whole - wanted) });
-    }
-    m_tops->setVisible(hasTop);
-    m_centres->setCurrentWidget(shown->centre());
-    placeAsked();
-    if (!m_fitted)
-        return;
-    if (const auto kept = m_leftSizes.find(m_mode); kept != m_leftSizes.end())
-        m_leftSplit->restoreState(kept->second);
-    else if (const auto asked = m_asked.find(m_mode); asked != m_asked.end() && !asked->second->isHidden()) {
-        const int whole = m_leftSplit->height();
-        const int wanted = std::min(asked->second->sizeHint().height(), whole / 2);
-        QList<int> sizes(m_leftSplit->count(), 0);
-        sizes[m_leftSplit->indexOf(asked->second)] = wanted;
-        sizes.last() = std::max(1, whole - wanted);
-        m_leftSplit->setSizes(sizes);
-    }
-    sizeColumns();
-    if (!std::exchange(m_arranged[m_mode], true))
-        shown->arrange(m_centres->size());
-}
-
-/// Where there is little room, what a mode asks is a tab beside Weights.
-void Workbench::placeAsked()
-{
-    for (const auto& [mode, group] : m_asked) {
-        const bool tabbed = m_compact && mode == m_mode;
-        for (Panel* panel : m_panels) {
-            if (panel->home() != group || (panel->group() == nullptr && panel->isOptional()))
-                continue;
-            if (tabbed && panel->group() != m_weights) {
-                m_weights->add(panel, 0);
-                m_weights->setCurrent(panel);
-            } else if (!tabbed) {
-                group->add(panel);
-            }
-        }
-        group->setVisible(!tabbed && mode == m_mode && !group->isEmpty());
-    }
-}
-
-void Workbench::sizeColumns()
-{
-    const double scale = std::min(textScale(this), std::clamp(width() * 0.5 / 528, 1.0, 1.5));
-    const int left = m_leftWidth > 0 ? m_leftWidth : static_cast<int>((m_compact ? 248 : 310) * scale);
-    const int right = m_rightWidth > 0 ? m_rightWidth : static_cast<int>((m_compact ? 280 : 340) * scale);
-    m_columns->setSizes({ left, std::max(1, width() - left - 1) });
-    if (!m_drawer)
-        m_lower->setSizes({ std::max(1, m_body->width() - right - 1), right });
-}
-
-/// To the window's size: what gives way does, or comes back.
-void Workbench::fit()
-{
-    const bool compact = width() < kCompactWidth;
-    const bool drawer = width() < kDrawerWidth;
-    const bool changed = compact != m_compact || drawer != m_drawer || !m_fitted;
-    m_compact = compact;
-    if (changed) {
-        restoreMaximized();
-        for (const auto& [mode, shown] : m_pages)
-            for (const auto& [group, into] : shown->folds())
-                for (Panel* panel : m_panels)
-                    if (panel->home() == group && panel->group() != nullptr)
-                        (compact ? into : group)->add(panel);
-    }
-    if (drawer != m_drawer) {
-        m_drawer = drawer;
-        m_drawerOpen = false;
-        if (drawer) {
-            m_right->setParent(this);
-            m_right->hide();
-        } else {
-            m_lower->addWidget(m_right);
-            m_right->setVisible(!m_right->isEmpty());
-        }
-    }
-    m_fitted = true;
-    if (changed)
-        sizePage();
-    if (m_drawer)
-        placeDrawer();
-}
-
-void Workbench::placeDrawer()
-{
-    const int wanted = std::min(width() * 2 / 3, static_cast<int>(320 * std::min(1.5, textScale(this))));
-    m_right->setGeometry(m_maximized != nullptr && m_maximized->group() == m_right ? rect()
-                                                                                   : QRect(width() - wanted, 0, wanted, height()));
-    m_right->setVisible(m_drawerOpen);
-    m_right->raise();
-}
-
-void Workbench::openDrawer(bool open)
-{
-    m_drawerOpen = open;
-    placeDrawer();
-}
-
-void Workbench::toggleInspector()
-{
-    Panel* inspector = find(QStringLiteral("inspector"));
-    if (inspector == nullptr)
-        return;
-    if (m_drawer && m_drawerOpen) {
-        openDrawer(false);
-        return;
-    }
-    raise(inspector->objectName());
-    inspector->setFocus();
-    if (QWidget* first = inspector->findChild<QWidget*>(QStringLiteral("inspectorScroll")))
-        first->setFocus(Qt::ShortcutFocusReason);
-}
-
 void Workbench::toggleMaximized(Panel* panel)
 {
     const bool same = m_maximized == panel;
@@ -394,119 +248,6 @@ void Workbench::focusNext(bool back)
 }
 
 std::vector<PanelGroup*> Workbench::groups() const { return m_watched; }
-
-std::vector<QSplitter*> Workbench::splittersOf(WorkMode mode) const
-{
-    std::vector<QSplitter*> out;
-    QWidget* centre = m_pages.at(mode)->centre();
-    if (auto* outer = qobject_cast<QSplitter*>(centre))
-        out.push_back(outer);
-    for (QSplitter* one : centre->findChildren<QSplitter*>())
-        out.push_back(one);
-    std::erase_if(out, [](const QSplitter* one) { return one->objectName().isEmpty(); });
-    return out;
-}
-
-void Workbench::reset()
-{
-    restoreMaximized();
-    for (const auto& [panel, show] : m_elsewhere)
-        show(false);
-    for (Panel* panel : m_panels)
-        if (panel->isOptional() && panel->group() != nullptr)
-            panel->group()->remove(panel);
-    m_leftWidth = 0;
-    m_rightWidth = 0;
-    m_leftSizes.clear();
-    m_topSizes.clear();
-    m_arranged.clear();
-    for (PanelGroup* group : groups())
-        if (!group->isEmpty())
-            group->setCurrent(group->panels().front());
-    m_mode = WorkMode::Design;
-    m_drawerOpen = false;
-    sizePage();
-    if (m_drawer)
-        placeDrawer();
-    Q_EMIT modeChanged(m_mode);
-}
-
-QByteArray Workbench::save() const
-{
-    const auto text = [](const QByteArray& state) { return QString::fromLatin1(state.toBase64()); };
-    QJsonObject out;
-    out[QStringLiteral("version")] = kLayoutVersion;
-    out[QStringLiteral("mode")] = modeId(m_mode);
-    out[QStringLiteral("left")] = m_leftWidth;
-    out[QStringLiteral("right")] = m_rightWidth;
-    QJsonObject splitters;
-    QJsonObject tops;
-    QJsonObject lefts;
-    for (const auto& [mode, shown] : m_pages) {
-        if (const auto it = m_arranged.find(mode); it != m_arranged.end() && it->second)
-            for (const QSplitter* one : splittersOf(mode))
-                splitters[one->objectName()] = text(one->saveState());
-        if (const auto it = m_topSizes.find(mode); it != m_topSizes.end())
-            tops[modeId(mode)] = it->second;
-        if (const auto it = m_leftSizes.find(mode); it != m_leftSizes.end())
-            lefts[modeId(mode)] = text(it->second);
-    }
-    out[QStringLiteral("splitters")] = splitters;
-    out[QStringLiteral("tops")] = tops;
-    out[QStringLiteral("asked")] = lefts;
-    QJsonObject tabs;
-    QJsonObject open;
-    for (const PanelGroup* group : groups())
-        if (const Panel* panel = group->current())
-            tabs[group->objectName()] = panel->objectName();
-    for (const Panel* panel : m_panels)
-        if (panel->isOptional())
-            open[panel->objectName()] = panel->group() != nullptr;
-    out[QStringLiteral("tabs")] = tabs;
-    out[QStringLiteral("open")] = open;
-    return QJsonDocument(out).toJson(QJsonDocument::Compact);
-}
-
-bool Workbench::restore(const QByteArray& state)
-{
-    reset();
-    const QJsonObject kept = QJsonDocument::fromJson(state).object();
-    if (kept.value(QStringLiteral("version")).toInt() != kLayoutVersion)
-        return false;
-    const auto bytes = [](const QJsonValue& value) { return QByteArray::fromBase64(value.toString().toLatin1()); };
-    const auto width = [&kept](const char* key) {
-        const int pixels = kept.value(QLatin1String(key)).toInt();
-        return pixels >= 100 && pixels <= 1200 ? pixels : 0;
-    };
-    m_leftWidth = width("left");
-    m_rightWidth = width("right");
-    for (const auto& [mode, shown] : m_pages) {
-        const QJsonValue top = kept.value(QStringLiteral("tops")).toObject().value(modeId(mode));
-        if (top.toInt() >= 40)
-            m_topSizes[mode] = top.toInt();
-        const QJsonValue left = kept.value(QStringLiteral("asked")).toObject().value(modeId(mode));
-        if (left.isString())
-            m_leftSizes[mode] = bytes(left);
-        for (QSplitter* one : splittersOf(mode)) {
-            const QJsonValue sizes = kept.value(QStringLiteral("splitters")).toObject().value(one->objectName());
-            if (sizes.isString() && one->restoreState(bytes(sizes)))
-                m_arranged[mode] = true;
-        }
-    }
-    const QJsonObject open = kept.value(QStringLiteral("open")).toObject();
-    for (Panel* panel : m_panels)
-        if (panel->isOptional() && panel->home() != nullptr && open.value(panel->objectName()).toBool())
-            panel->home()->add(panel);
-    const QJsonObject tabs = kept.value(QStringLiteral("tabs")).toObject();
-    for (PanelGroup* group : groups())
-        if (Panel* panel = find(tabs.value(group->objectName()).toString()))
-            group->setCurrent(panel); // none of another group
-    for (const WorkMode mode : kWorkModes)
-        if (modeId(mode) == kept.value(QStringLiteral("mode")).toString())
-            setMode(mode);
-    sizePage();
-    return true;
-}
 
 void Workbench::resizeEvent(QResizeEvent* event)
 {
