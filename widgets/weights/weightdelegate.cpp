@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weightdelegate.h"
 
+#include "widgets/look/elidedpath.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/weights/weightmodel.h"
@@ -33,7 +34,9 @@ void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, 
     else
         painter->drawPolyline(QPolygonF({ centre + QPointF(-2, -4), centre + QPointF(2, 0), centre + QPointF(-2, 4) }));
     painter->setPen(theme.text);
-    painter->drawText(rect.adjusted(WeightDelegate::kIndent, 0, -80, 0), Qt::AlignLeft | Qt::AlignVCenter, index.data().toString());
+    const QRect room = rect.adjusted(WeightDelegate::kIndent, 0, -80, 0);
+    painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                      elidedPath(index.data().toString(), painter->fontMetrics(), room.width()));
 }
 
 } // namespace
@@ -105,7 +108,7 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const QFont markFont = uiFont(widget, -1.5, true);
     const QString mark = attention ? tr("replicated") : QString();
     const int markWidth = attention ? QFontMetrics(markFont).horizontalAdvance(mark) : 0;
-    painter->drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, QFontMetrics(fitted).elidedText(name, Qt::ElideMiddle, nameRoom));
+    painter->drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, elidedPath(name, QFontMetrics(fitted), nameRoom));
     if (attention && markWidth <= upper.right() - thumbLeft - kSide - 4) {
         painter->setFont(markFont);
         painter->setPen(theme.attention);
