@@ -141,7 +141,6 @@ QPushButton* Card::addButton(const QString& text, const QString& beside)
         m_column->addWidget(m_button, 0, Qt::AlignLeft);
         m_button->setVisible(true);
     }
-    m_button->setProperty("primary", true);
     m_button->setAccessibleName(text);
     m_button->setToolTip(text);
     m_button->setFont(uiFont(this, -0.5, true));

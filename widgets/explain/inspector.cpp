@@ -574,7 +574,6 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
             continue;
         QPushButton* button = card->addButton(picked ? tr("Unpin") : tr("Pin this"), QString());
         nameWidget(button, "inspectorPin", {}, tr("%1 (can be undone)").arg(qstr(edit->text)));
-        button->setProperty("primary", false);
         button->setFont(uiFont(this, -0.5));
         connect(
             button, &QPushButton::clicked, this,

@@ -106,7 +106,6 @@ void StrategyEditor::buildLayout()
     nameWidget(m_layer, "strategyLayer", tr("Number of the layer"));
     m_layer->setPrefix(tr("layer "));
     m_apply->setObjectName(QStringLiteral("strategyApply"));
-    m_apply->setProperty("primary", true);
     nameWidget(m_revert, "strategyRevert", {}, tr("Back to what the design says"));
     auto* foot = boxLayout<QVBoxLayout>({ kPanelMargin, 8, kPanelMargin, 12 }, 8, m_foot);
     auto* scope = new QHBoxLayout;

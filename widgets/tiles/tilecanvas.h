@@ -43,6 +43,8 @@ public:
     void accessibleActivate(int index) override;
     QString tileText(std::int64_t position) const; ///< device, coordinates, ranges and bytes, as the tool tip says it
     bool isDragged() const { return m_dragAxis >= 0; } ///< a mesh axis is over it
+    bool cutsOver(const QString& axis) const; ///< the shown weight
+    void takeOff(const QString& axis); ///< as if it were dropped beside the tensor
 
 Q_SIGNALS:
     void axisDropped(int axis, int dim); ///< dim -1: take it off

@@ -2,6 +2,7 @@
 #include "widgets/tiles/tilecanvas.h"
 
 #include "widgets/controls/axisdrag.h"
+#include "widgets/edits/weightedits.h"
 
 #include <QDragEnterEvent>
 #include <QKeyEvent>
@@ -93,6 +94,20 @@ void TileCanvas::dragLeaveEvent(QDragLeaveEvent*)
     m_dragAxis = -1;
     m_refusal.clear();
     update();
+}
+
+bool TileCanvas::cutsOver(const QString& axis) const
+{
+    if (m_weight < 0 || axis.isEmpty() || !document()->hasDesign())
+        return false;
+    const int index = document()->design().mesh.find(axis.toStdString());
+    return index >= 0 && dimOfAxis(m_layout, index) >= 0;
+}
+
+void TileCanvas::takeOff(const QString& axis)
+{
+    if (cutsOver(axis))
+        Q_EMIT axisDropped(document()->design().mesh.find(axis.toStdString()), -1);
 }
 
 void TileCanvas::dropEvent(QDropEvent* event)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weightdelegate.h"
 
+#include "widgets/look/elidedpath.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/weights/weightmodel.h"
@@ -28,7 +29,7 @@ void paintName(QPainter* painter, const QRect& room, const QString& name, const 
             break;
         }
     painter->setFont(fitted);
-    painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter, QFontMetrics(fitted).elidedText(name, Qt::ElideMiddle, room.width()));
+    painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter, elidedPath(name, QFontMetrics(fitted), room.width()));
 }
 
 void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, const QWidget* widget, bool open)

@@ -39,6 +39,19 @@ void paintPixels(QImage& image, const QRect& room, const TileScene& scene)
                     .fill.rgba());
 }
 
+/// Where a weight lives: up to the number of its layer or expert, else all but its own name. Empty: it lives nowhere.
+QString parentPath(const QString& name)
+{
+    const QStringList parts = name.split(QLatin1Char('.'));
+    for (qsizetype i = parts.size() - 1; i-- > 0;) {
+        bool number = false;
+        (void)parts[i].toInt(&number);
+        if (number)
+            return parts.mid(0, i + 1).join(QLatin1Char('.'));
+    }
+    return parts.size() < 2 ? QString() : parts.mid(0, parts.size() - 1).join(QLatin1Char('.'));
+}
+
 } // namespace
 
 QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColor& outline)
@@ -92,6 +105,11 @@ int WeightModel::addGroup(const WeightLayout& weight)
     if (weight.firstLayer > 0 || weight.segment != "block")
         title = weight.copies == 1 ? tr("layer %1").arg(weight.firstLayer)
                                    : tr("layers %1–%2").arg(weight.firstLayer).arg(weight.firstLayer + weight.copies - 1);
+    return addGroup(title);
+}
+
+int WeightModel::addGroup(const QString& title)
+{
     for (const int top : m_top)
         if (m_nodes[static_cast<std::size_t>(top)].weight < 0 && m_nodes[static_cast<std::size_t>(top)].title == title)
             return top;
@@ -133,6 +151,35 @@ void WeightModel::addWeight(int weight, Mark replicated)
     m_nodes.push_back(std::move(node));
 }
 
+/// Weights that no graph takes: those of one path under a group, each with what is left of its name. A group of one would only hide
+/// it.
+void WeightModel::groupByPath()
+{
+    std::map<QString, int> members;
+    const auto pathOf = [this](int node) { return parentPath(m_nodes[static_cast<std::size_t>(node)].title); };
+    for (const int top : m_top)
+        if (const QString path = pathOf(top); !path.isEmpty())
+            ++members[path];
+    for (const int node : std::exchange(m_top, {})) {
+        const QString path = pathOf(node);
+        const auto known = members.find(path);
+        if (known == members.end() || known->second < 2) {
+            m_nodes[static_cast<std::size_t>(node)].row = static_cast<int>(m_top.size());
+            m_top.push_back(node);
+            continue;
+        }
+        const int parent = addGroup(path);
+        Node& group = m_nodes[static_cast<std::size_t>(parent)];
+        Node& weight = m_nodes[static_cast<std::size_t>(node)];
+        weight.title.remove(0, path.size() + 1);
+        weight.parent = parent;
+        weight.row = static_cast<int>(group.children.size());
+        group.children.push_back(node);
+        group.bytes += weight.bytes;
+        group.bytesPerDevice += std::max<std::int64_t>(0, weight.bytesPerDevice);
+    }
+}
+
 void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline,
                                 Notation notation)
 {
@@ -153,6 +200,8 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
         const auto found = replicated.find(m_evaluation->weights[i].spec.name);
         addWeight(static_cast<int>(i), found == replicated.end() ? Mark::None : found->second);
     }
+    if (m_evaluation && m_evaluation->graph.ops.empty())
+        groupByPath();
     m_ofWeight.assign(m_evaluation ? m_evaluation->weights.size() : 0, -1);
     for (std::size_t i = 0; i < m_nodes.size(); ++i)
         if (m_nodes[i].weight >= 0)

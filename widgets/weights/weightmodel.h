@@ -63,6 +63,8 @@ private:
         std::int64_t bytesPerDevice = 0;
     };
     int addGroup(const WeightLayout& weight);
+    int addGroup(const QString& title);
+    void groupByPath();
     void addWeight(int weight, Mark replicated);
     bool tellsOther(const Node& now, const Node& then, const Evaluation& before) const;
     QVariant groupData(const Node& node, int role) const;

@@ -57,7 +57,7 @@ void loosen(QTextDocument* document)
 const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
-        QStringLiteral("index first-steps weights mesh tiles flow inspector strategy workload history collectives cost "
+        QStringLiteral("index first-steps modes weights mesh tiles flow inspector strategy workload history collectives cost "
                        "explain decisions cuts findings rules memory variants compare run hardware window notation module files "
                        "export glossary")
             .split(QLatin1Char(' '));
@@ -76,6 +76,8 @@ QString HelpWindow::pageOf(const QWidget* widget)
             name.chop(4); // meshView, tileView, flowView
             if (name == QLatin1String("tile"))
                 name = QStringLiteral("tiles");
+        } else if (name == QLatin1String("runForm")) {
+            name = QStringLiteral("run");
         }
         if (pages().contains(name))
             return name;

@@ -27,6 +27,7 @@
 #include "app/desktop/pictures/pictureactions.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
+#include "app/desktop/window/axistakeoff.h"
 #include "app/desktop/window/columnsettings.h"
 #include "app/desktop/window/dropdown.h"
 #include "app/desktop/window/helpwindow.h"
@@ -113,6 +114,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
             QString::fromStdString(mpirunCommand(*program, std::clamp(QThread::idealThreadCount(), 2, 8)).value_or("")));
     setWindowIcon(QIcon(QStringLiteral(":/icons/shardboard.png")));
     connect(new FileDrops(this), &FileDrops::dropped, this, &MainWindow::openDropped);
+    new AxisTakeOff(this);
     new ViewWaker(this);
     new KeyFocus(this);
     createActions();

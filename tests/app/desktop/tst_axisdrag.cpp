@@ -58,6 +58,7 @@ private Q_SLOTS:
 
     void wrongPlacesChangeNothing();
     void undoMeanwhileLetsGo();
+    void axisIsTakenOffOutside();
     void keyboardAloneMakesTheEdit();
     void refusalOffersWhatWorks();
     void fixesAreAccepted();
@@ -105,6 +106,22 @@ void TestAxisDrag::wrongPlacesChangeNothing()
     QCOMPARE(history()->count(), 0);
     QVERIFY(!tiles()->isDragged());
     QTest::mouseClick(tiles(), Qt::LeftButton, {}, tiles()->rect().center()); // it goes on
+}
+
+/// A drag that began at the tensor ends anywhere else: what the window does then.
+void TestAxisDrag::axisIsTakenOffOutside()
+{
+    QVERIFY(dropAxis(tiles(), QStringLiteral("data"), tiles()->zone(0).center()));
+    QCOMPARE(spec(), std::string("P('data')"));
+    QVERIFY(tiles()->cutsOver(QStringLiteral("data")) && !tiles()->cutsOver(QStringLiteral("model")));
+    dropAxis(m_real->window.get(), QStringLiteral("data"), { 20, 20 }); // one that comes from elsewhere is not meant
+    QCoreApplication::processEvents();
+    QCOMPARE(spec(), std::string("P('data')"));
+    tiles()->takeOff(QStringLiteral("model")); // it is not there
+    QCOMPARE(history()->count(), 1);
+    tiles()->takeOff(QStringLiteral("data"));
+    QCOMPARE(spec(), std::string("P()"));
+    QCOMPARE(history()->count(), 2);
 }
 
 void TestAxisDrag::undoMeanwhileLetsGo()

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command palette of the real window, by keys alone: every command of the menus is found by its name and runs, what is
 // refused says so and does nothing, weights, operations, collectives and devices are gone to, and the focus comes back.
+#include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/palettesources.h"
 #include "tests/app/desktop/appwindow.h"
 
 #include "tests/support/runner.h"
 #include "widgets/document/documentview.h"
+#include "widgets/look/format.h"
 #include "widgets/workbench/commandpalette.h"
 
 #include <QLabel>
@@ -34,6 +36,7 @@ private Q_SLOTS:
     void commandRunsByKeysAlone();
     void goesToPartsOfTheDesign();
     void devicesByNumber();
+    void settingsNumbersFindingsRulesAndHelp();
     void refusedCommandsSaySoAndDoNothing();
     void nothingFoundIsSaid();
     void withoutADesign();
@@ -162,6 +165,56 @@ void TestCommandPalette::devicesByNumber()
     press(palette, Qt::Key_Return);
     QVERIFY(palette->isVisible());
     QCOMPARE(selection()->device(), std::int64_t { 6 });
+}
+
+void TestCommandPalette::settingsNumbersFindingsRulesAndHelp()
+{
+    const auto first = [this](const char* typed, const QString& detail) {
+        CommandPalette* palette = open();
+        type(palette, typed);
+        for (int row = 0; row < palette->model().rowCount(); ++row)
+            if (palette->model().entry(row)->detail.startsWith(detail)) {
+                palette->findChild<QListView*>()->setCurrentIndex(palette->model().index(row));
+                return palette->model().entry(row);
+            }
+        return static_cast<const PaletteEntry*>(nullptr);
+    };
+    const auto take = [this] { press(window->findChild<CommandPalette*>(), Qt::Key_Return); };
+    const PaletteEntry* entry = first("sequence", QStringLiteral("setting"));
+    QVERIFY(entry != nullptr);
+    QCOMPARE(entry->key, QStringLiteral("%1 tokens").arg(countText(document()->design().workload.sequence)));
+    take();
+    settle();
+    QVERIFY(window->workbench()->find(QStringLiteral("workload"))->isVisible());
+    QCOMPARE(QApplication::focusWidget()->objectName(), QStringLiteral("workload.sequence"));
+    entry = first("memory per device", QStringLiteral("number"));
+    QVERIFY(entry != nullptr);
+    QCOMPARE(entry->key, bytesText(document()->evaluation()->plan.memory.peak));
+    take();
+    settle();
+    QVERIFY(window->workbench()->find(QStringLiteral("memory"))->isVisible());
+    entry = first("tiles", QStringLiteral("help"));
+    QVERIFY(entry != nullptr);
+    take();
+    settle();
+    auto* help = window->findChild<HelpWindow*>();
+    QVERIFY(help != nullptr && help->isVisible());
+    QCOMPARE(help->page(), QStringLiteral("tiles"));
+    help->hide();
+    window->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window.get()));
+    document()->undoStack()->setClean();
+    window->fileActions()->openSample(QStringLiteral("llama3-8b-mistake"));
+    entry = first("mlp", QStringLiteral("finding"));
+    QVERIFY(entry != nullptr);
+    QCOMPARE(entry->text, qstr(document()->evaluation()->findings.front().message));
+    take();
+    settle();
+    entry = first("mpl", QStringLiteral("rule"));
+    QVERIFY(entry != nullptr && entry->text.startsWith(QStringLiteral("mpl → ")));
+    take();
+    settle();
+    QVERIFY(window->workbench()->find(QStringLiteral("rules"))->isVisible());
 }
 
 void TestCommandPalette::refusedCommandsSaySoAndDoNothing()

@@ -13,6 +13,7 @@
 #include "tests/support/files.h"
 #include "tests/support/runner.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
@@ -91,6 +92,7 @@ private Q_SLOTS:
     void droppedWrongFileChangesNothing();
     void newDialogRefusesAWrongMesh();
     void newDialogMakesADesign();
+    void newDialogTellsSizeFitAndStep();
     void newDialogOffersWhatShardctlNewDoes();
     void tabsKeepTheirNamesInASmallWindow();
     void layoutIsRestoredAndReset();
@@ -397,6 +399,35 @@ void TestMainWindow::newDialogMakesADesign()
     QCOMPARE(dialog.design().mesh.text(), std::string("model=2"));
     QCOMPARE(dialog.design().workload.batch, std::int64_t { 3 });
     QVERIFY(document()->setDesign(dialog.design()).ok());
+}
+
+/// Before anything is made: parameters, devices, memory against what a device has, the step.
+void TestMainWindow::newDialogTellsSizeFitAndStep()
+{
+    NewDialog dialog;
+    dialog.show();
+    auto* preview = dialog.findChild<QLabel*>(QStringLiteral("new.preview"));
+    auto* mesh = dialog.findChild<QLineEdit*>(QStringLiteral("new.mesh"));
+    dialog.setModel(QStringLiteral("llama3-8b"));
+    mesh->setText(QStringLiteral("data=2,model=4"));
+    QTRY_VERIFY2(preview->isEnabled() && preview->text().contains(QStringLiteral("8 devices")), qPrintable(preview->text()));
+    QVERIFY2(preview->text().contains(QStringLiteral("8.03 billion")), qPrintable(preview->text()));
+    dialog.accept();
+    QVERIFY(document()->setDesign(dialog.design()).ok());
+    const Plan& plan = document()->evaluation()->plan;
+    QVERIFY2(preview->text().contains(bytesText(plan.memory.peak)) && preview->text().contains(secondsText(plan.seconds())),
+             qPrintable(preview->text()));
+    NewDialog large; // 405B on one device
+    large.show();
+    large.setModel(QStringLiteral("llama3.1-405b"));
+    large.findChild<QLineEdit*>(QStringLiteral("new.mesh"))->setText(QStringLiteral("model=1"));
+    auto* told = large.findChild<QLabel*>(QStringLiteral("new.preview"));
+    QTRY_VERIFY2(told->isEnabled() && told->text().contains(QStringLiteral("1 device"))
+                     && told->text().contains(QStringLiteral("406 billion")),
+                 qPrintable(told->text()));
+    QCOMPARE(told->palette().color(QPalette::WindowText), Theme::of(&large).error);
+    large.findChild<QLineEdit*>(QStringLiteral("new.mesh"))->setText(QStringLiteral("data=0"));
+    QTRY_VERIFY2(told->isEnabled() && told->text().contains(QStringLiteral("data")), qPrintable(told->text()));
 }
 
 void TestMainWindow::tabsKeepTheirNamesInASmallWindow()

@@ -10,6 +10,7 @@
 #include "widgets/controls/viewheader.h"
 #include "widgets/workbench/summarybar.h"
 
+#include <QAbstractButton>
 #include <QImage>
 #include <QLabel>
 #include <QLineEdit>
@@ -20,6 +21,7 @@
 #include <QTreeWidget>
 
 #include <algorithm>
+#include <array>
 
 using namespace shardboard;
 
@@ -36,9 +38,10 @@ int inked(QWidget* content)
         return 0;
     const QRgb ground = picture.pixel(picture.width() / 2, picture.height() - 1);
     int out = 0;
-    for (int y = top; y < picture.height(); ++y)
-        for (int x = 0; x < picture.width(); ++x)
-            out += picture.pixel(x, y) == ground ? 0 : 1;
+    for (int y = top; y < picture.height(); ++y) {
+        const auto* line = reinterpret_cast<const QRgb*>(picture.constScanLine(y));
+        out += picture.width() - static_cast<int>(std::count(line, line + picture.width(), ground));
+    }
     return out;
 }
 
@@ -70,6 +73,8 @@ private Q_SLOTS:
     void keyOfTheModeKeepsItsTick();
     void searchEndsWithTheDesignThatItIsOf();
     void repairingTheLastFindingGivesTheFocusBack();
+    void barGivesWayInOrder();
+    void profileAsksAboveWeights();
 
 private:
     /// As at first, whatever the test before it left.
@@ -166,8 +171,8 @@ void TestModes::noPanelIsEmpty()
             if (!one->isVisible())
                 continue;
             ++seen;
-            QVERIFY2(inked(one->widget()) > 200,
-                     qPrintable(QStringLiteral("%1 in %2: %3").arg(one->objectName(), modeId(mode)).arg(inked(one->widget()))));
+            const int ink = inked(one->widget());
+            QVERIFY2(ink > 200, qPrintable(QStringLiteral("%1 in %2: %3").arg(one->objectName(), modeId(mode)).arg(ink)));
             QVERIFY2(one->width() >= 120 && one->height() >= 60,
                      qPrintable(QStringLiteral("%1 %2 x %3").arg(one->objectName()).arg(one->width()).arg(one->height())));
         }
@@ -554,6 +559,63 @@ void TestModes::repairingTheLastFindingGivesTheFocusBack()
     QCOMPARE(m_it.document()->evaluation()->findings.size(), std::size_t { 0 });
     QVERIFY2(QApplication::focusWidget() == tree,
              QApplication::focusWidget() ? qPrintable(QApplication::focusWidget()->objectName()) : "none");
+}
+
+/// The field that finds becomes its icon, the axes one chip, the workload goes to the tip, the rate to that of the step. The rest
+/// stays.
+void TestModes::barGivesWayInOrder()
+{
+    start({ 1920, 1000 });
+    Design design = m_it.document()->design();
+    design.mesh = Mesh::parse("pod=2,data=2,model=2").value();
+    QVERIFY(m_it.document()->edit(design, QStringLiteral("Mesh"), Misfits::Replicate).ok());
+    settle();
+    const auto state = [this] {
+        const auto* find = m_it.child<QPushButton>("summaryFind");
+        return std::array<bool, 4> { !find->isVisible() || find->text().isEmpty(), m_it.child<QWidget>("joinedChip")->isVisible(),
+                                     !m_it.child<QLabel>("summaryWorkload")->isVisible(),
+                                     !m_it.child<QLabel>("summaryRate")->isVisible() };
+    };
+    QCOMPARE(state(), (std::array<bool, 4> {}));
+    int given = 0;
+    for (int width = 1920; width >= 1024; width -= 32) {
+        m_it.window->resize(width, 800);
+        settle();
+        const auto now = state();
+        for (std::size_t i = 1; i < now.size(); ++i)
+            QVERIFY2(now[i - 1] || !now[i], qPrintable(QStringLiteral("%1: %2").arg(width).arg(i)));
+        given = static_cast<int>(std::count(now.begin(), now.end(), true));
+        for (const char* stays : { "modeBar", "summaryStep", "summaryMemory", "findingsBadge", "summaryAct" })
+            QVERIFY2(m_it.child<QWidget>(stays)->isVisible(),
+                     qPrintable(QStringLiteral("%1: %2").arg(width).arg(QLatin1String(stays))));
+        const auto* bar = m_it.window->findChild<SummaryBar*>();
+        QVERIFY(bar->width() <= m_it.window->width());
+        QVERIFY(bar->rect().contains(m_it.child<QPushButton>("summaryAct")->geometry()));
+    }
+    QVERIFY(given >= 2);
+    QVERIFY(m_it.child<QLabel>("summaryName")->toolTip().contains(QStringLiteral("prefill")));
+    QVERIFY(m_it.child<QLabel>("summaryStep")->toolTip().contains(QStringLiteral("tokens a second")));
+    QCOMPARE(m_it.child<QAbstractButton>("joinedChip")->text(), QStringLiteral("8 devices · 3 axes"));
+    m_it.window->resize(1920, 1000);
+    settle();
+    QCOMPARE(state(), (std::array<bool, 4> {}));
+}
+
+void TestModes::profileAsksAboveWeights()
+{
+    start({ 1600, 1000 });
+    QVERIFY(!panel("runForm")->isVisible());
+    bench()->setMode(WorkMode::Profile);
+    settle();
+    const auto top = [](const QWidget* widget) { return widget->mapToGlobal(QPoint()).y(); };
+    QVERIFY(panel("runForm")->isVisible() && top(panel("runForm")) < top(panel("weights")));
+    QCOMPARE(panel("runForm")->width(), panel("weights")->width());
+    const auto* box = m_it.child<QWidget>("run.ends"); // the last field is in sight on first opening
+    QVERIFY(box->visibleRegion().contains(box->rect().center()));
+    start({ 1280, 800 }); // a tab beside Weights
+    bench()->setMode(WorkMode::Profile);
+    settle();
+    QVERIFY(panel("runForm")->group() == panel("weights")->group());
 }
 
 SHARDBOARD_TEST(TestModes, withFonts)
