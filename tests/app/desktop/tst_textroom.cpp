@@ -134,7 +134,7 @@ void TestTextRoom::noViewNamesKeysOrOptions()
     m_it.open({ 1280, 800 });
     Design design = m_it.document()->design();
     design.picker.onReshard = OnReshard::Raise;
-    design.picker.picker = PlanPicker::Greedy;
+    design.picker.picker = PickerKind::Greedy;
     design.pins.emplace_back().match = "nowhere";
     QVERIFY(m_it.document()->edit(design, QStringLiteral("Refuse"), Misfits::Replicate).ok());
     settle();
