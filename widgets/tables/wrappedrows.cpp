@@ -12,6 +12,7 @@ void wrapRows(QTreeWidget* list, int least)
     constexpr int kPadding = 10; // of the style above and below the text
     constexpr int kBeside = 22; // of the style and the delegate at both sides: a column as wide as its texts does not wrap them
     constexpr int kHighest = 4000;
+    constexpr int kRounding = 2; // of a column that is as wide as its text
     list->setUniformRowHeights(false);
     list->setWordWrap(true);
     int line = 0; // rows of as many lines are as high, whatever the fonts of their columns
@@ -30,6 +31,8 @@ void wrapRows(QTreeWidget* list, int least)
             const QVariant own = item->data(column, Qt::FontRole);
             const QFontMetrics metrics(own.isValid() ? own.value<QFont>() : list->font());
             const QRect room(0, 0, std::max(20, list->columnWidth(column) - kBeside), kHighest);
+            if (metrics.horizontalAdvance(item->text(column)) <= room.width() + kRounding)
+                continue; // one line
             const int wrapped = metrics.boundingRect(room, Qt::TextWordWrap, item->text(column)).height();
             lines = std::max(lines, (wrapped + metrics.lineSpacing() / 2) / metrics.lineSpacing());
         }
