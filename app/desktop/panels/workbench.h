@@ -113,6 +113,7 @@ private:
     std::map<WorkMode, bool> m_arranged; ///< modes whose parts have their sizes
     QPointer<Panel> m_maximized;
     std::vector<QPointer<QWidget>> m_putAway; ///< hidden for the panel that is maximized
+    QPointer<QWidget> m_placed; ///< got the focus from a change of modes, not from a person
     bool m_sizeLater = false; ///< text has another size since
     std::map<WorkMode, QPointer<QWidget>> m_focused; ///< when the mode was left
     bool m_compact = false;

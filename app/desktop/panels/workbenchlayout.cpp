@@ -37,8 +37,10 @@ void Workbench::setMode(WorkMode mode)
     m_mode = mode;
     sizePage();
     setUpdatesEnabled(updates);
-    if (inside && !focused->isVisible())
+    if (inside && (!focused->isVisible() || focused == m_placed)) {
         focusMode();
+        m_placed = QApplication::focusWidget();
+    }
     Q_EMIT modeChanged(mode);
 }
 

@@ -292,11 +292,11 @@ void TestModes::focusComesBackWithItsMode()
     settle();
     QWidget* kept = nullptr;
     for (QWidget* child : panel("memory")->findChildren<QWidget*>())
-        if ((child->focusPolicy() & Qt::TabFocus) && child->isVisible() && child->isEnabled())
-            kept = child;
+        if ((child->focusPolicy() & Qt::TabFocus) && child->isVisible() && child->isEnabled() && kept == nullptr) {
+            child->setFocus();
+            kept = child->hasFocus() ? child : nullptr; // another may have it in its place
+        }
     QVERIFY(kept != nullptr);
-    kept->setFocus();
-    QVERIFY(kept->hasFocus());
     QTest::keyClick(kept, Qt::Key_1, Qt::ControlModifier);
     settle();
     QCOMPARE(bench()->mode(), WorkMode::Design);
@@ -530,6 +530,7 @@ void TestModes::searchEndsWithTheDesignThatItIsOf()
              qPrintable(m_it.window->banner()->text()));
     m_it.window->banner()->hide();
     m_it.action("mode.act")->trigger();
+    m_it.document()->undoStack()->setClean(); // no question about changes
     m_it.window->fileActions()->openSample(samples()[1].id); // nobody asks what became of it
     QVERIFY(!bench()->page()->act().running && !m_it.window->banner()->isVisible());
 }
