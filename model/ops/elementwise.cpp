@@ -160,7 +160,10 @@ const std::array kElementwiseOps {
 
 bool addsBias(const Graph& graph, const Op& op)
 {
-    return op.kind == OpKind::Add && graph.tensor(op.operands[1]).role == TensorRole::Weight;
+    if (op.kind != OpKind::Add)
+        return false;
+    const TensorSpec& added = graph.tensor(op.operands[1]);
+    return added.role == TensorRole::Weight && added.shape.size() < graph.tensor(op.result).shape.size();
 }
 
 std::span<const OpDefinition> elementwiseDefinitions() { return kElementwiseOps; }

@@ -114,7 +114,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     nameWidget(m_causes, "explainCauses", tr("Causes, starting at the root"));
     m_causes->setWidgetResizable(true);
     m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_causes->setMinimumWidth(200);
+    m_causes->setMinimumWidth(140);
     nameWidget(m_table, "explainRows", tr("Rows that the picker considered"));
     m_table->setModel(m_rows);
     m_table->setItemDelegateForColumn(RowsModel::PriceColumn, new PriceDelegate(m_table));

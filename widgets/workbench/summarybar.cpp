@@ -320,8 +320,8 @@ void SummaryBar::giveWay()
     const bool rate = open && document()->evaluation()->plan.performance.tokensPerSecondPerDevice > 0;
     const bool find = m_finder != nullptr;
     std::vector<int> hints { width(), open ? 1 : 0, rate ? 1 : 0, find ? 1 : 0, m_chips->wholeWidth(), workloadWidth() };
-    for (const QWidget* one :
-         std::initializer_list<QWidget*> { m_name, m_stepTitle, m_step, m_rateTitle, m_rate, m_memory, m_badge, m_actButton })
+    for (const QWidget* one : std::initializer_list<QWidget*> { m_name, m_modes, m_stepTitle, m_step, m_rateTitle, m_rate, m_memory,
+                                                                m_badge, m_actButton })
         hints.push_back(one->isHidden() && one == m_actButton ? 0 : one->sizeHint().width());
     if (hints == m_hints)
         return; // nothing is wider or narrower than it was
@@ -350,6 +350,7 @@ void SummaryBar::giveWay()
     for (const Part& part : parts)
         part.give(!part.has);
     layout()->activate();
+    setMinimumHeight(std::max(minimumHeight(), layout()->minimumSize().height())); // as high as with all of them
     for (const Part& part : parts) {
         if (layout()->minimumSize().width() <= width())
             break;
@@ -398,8 +399,10 @@ bool SummaryBar::eventFilter(QObject* watched, QEvent* event)
 bool SummaryBar::event(QEvent* event)
 {
     const bool out = DocumentView::event(event);
-    if (event->type() == QEvent::LayoutRequest) // a neighbour has got another width, the chips of the mesh for one
+    if (event->type() == QEvent::LayoutRequest && !m_fitting) { // something has got another width, the chips of the mesh for one
+        giveWay();
         elide();
+    }
     return out;
 }
 

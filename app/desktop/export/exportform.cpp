@@ -122,6 +122,8 @@ void ExportForm::build()
     m_progress->hide();
     m_problemTitle->setObjectName(QStringLiteral("export.problemTitle"));
     m_problemTitle->setWordWrap(true);
+    for (QLabel* label : { m_note, m_leftOut, m_problemTitle })
+        label->setMinimumWidth(1); // not as wide as the longest name in it
     nameWidget(m_problems, "export.problems", tr("What stands in the way"));
     m_problems->setWordWrap(true);
     nameWidget(m_list, "export.files", tr("Files to be written"));

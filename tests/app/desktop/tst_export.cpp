@@ -371,7 +371,7 @@ void TestExport::designsAreRefusedAsAWhole()
     QCOMPARE(part<QLabel>(form, "export.problemTitle")->text(), QStringLiteral("The design cannot be exported as it is."));
     auto* problems = part<QListWidget>(form, "export.problems");
     QCOMPARE(problems->count(), 1);
-    QVERIFY2(problems->item(0)->text().startsWith(QStringLiteral("pipeline: each layer lies on the devices of its stage")),
+    QVERIFY2(problems->item(0)->text().startsWith(QStringLiteral("each layer lies on the devices of its stage")),
              qPrintable(problems->item(0)->text()));
     QVERIFY(!form.isBusy() && !form.canExport());
 }

@@ -439,9 +439,11 @@ void TestMainWindow::tabsKeepTheirNamesInASmallWindow()
     for (const QTabBar* bar : window->findChildren<QTabBar*>()) {
         if (!bar->isVisible())
             continue;
-        QCOMPARE(bar->elideMode(), Qt::ElideNone);
-        for (int tab = 0; tab < bar->count(); ++tab)
+        for (int tab = 0; tab < bar->count(); ++tab) {
             QVERIFY2(bar->rect().contains(bar->tabRect(tab).center()), qPrintable(bar->tabText(tab)));
+            QVERIFY2(bar->tabRect(tab).width() > bar->fontMetrics().horizontalAdvance(bar->tabText(tab)),
+                     qPrintable(bar->tabText(tab)));
+        }
         seen += bar->count();
     }
     QVERIFY(seen >= 6); // those below and those at the right

@@ -290,6 +290,7 @@ void TestRemovedParts::pressedAxisIsRemoved()
 {
     QFETCH(QString, where);
     TestWindow test;
+    test.window->resize(1800, 1000); // so that each axis has a chip of its own
     QVERIFY(open(test, knownDesign("data=2,model=2")));
     const Design before = test.document()->design();
     Design more = before;
