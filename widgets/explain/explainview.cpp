@@ -114,7 +114,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     nameWidget(m_causes, "explainCauses", tr("Causes, starting at the root"));
     m_causes->setWidgetResizable(true);
     m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_causes->setMinimumWidth(140);
+    m_causes->setMinimumWidth(200);
     nameWidget(m_table, "explainRows", tr("Rows that the picker considered"));
     m_table->setModel(m_rows);
     m_table->setItemDelegateForColumn(RowsModel::PriceColumn, new PriceDelegate(m_table));
@@ -220,7 +220,8 @@ void ExplainView::build(bool wait)
     const auto evaluation = document()->evaluation();
     const auto target = selectedTarget(*document());
     m_title->setFont(uiFont(this, 0, true));
-    m_operations->setFixedWidth(static_cast<int>(260 * textScale(this)));
+    m_operations->setMinimumWidth(static_cast<int>(100 * textScale(this)));
+    m_operations->setMaximumWidth(static_cast<int>(260 * textScale(this)));
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     m_operations->setVisible(m_operations->count() > 0);
     if (!target) {
