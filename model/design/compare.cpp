@@ -301,7 +301,7 @@ private:
             { "bubble_seconds", "waiting for stages", CostUnit::Seconds, Better::Lower, a.device.bubble, b.device.bubble, true });
         lineIfAny({ "bubble", "pipeline bubble", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,
                     b.pipeline ? b.pipeline->bubble : 0, true });
-        line({ "tokens_per_second_per_device", "tokens/s on each device", CostUnit::Rate, Better::Higher,
+        line({ "tokens_per_second_per_device", "tok/s/device", CostUnit::Rate, Better::Higher,
                a.performance.tokensPerSecondPerDevice, b.performance.tokensPerSecondPerDevice });
         line({ "mfu", "MFU", CostUnit::Share, Better::Higher, a.performance.mfu, b.performance.mfu });
         lineIfAny({ "hfu", "HFU", CostUnit::Share, Better::Neither, a.performance.hfu, b.performance.hfu });
@@ -343,7 +343,7 @@ private:
                                   + " after; times and memory do not compare");
         else if (a.batch != b.batch || a.sequence != b.sequence)
             m_out.notes.push_back("the two designs do different work: " + workText(a) + " before, " + workText(b)
-                                  + " after; compare tokens/s and MFU, not the step");
+                                  + " after; compare tok/s/device and MFU, not the step");
         if (m_before.model != m_after.model)
             m_out.notes.push_back("the two designs have different models: " + m_before.model.name + ", "
                                   + countText(m_old.parameters) + " parameters, before, " + m_after.model.name + ", "

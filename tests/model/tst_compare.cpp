@@ -145,7 +145,7 @@ private Q_SLOTS:
         QVERIFY(comparisonToJson(kinds)["notes"] == nlohmann::json::array({ kinds.notes.front() }));
         Design more = prefill;
         more.workload.batch = 16;
-        QVERIFY(compared(prefill, more).notes.at(0).find("compare tokens/s and MFU, not the step") != std::string::npos);
+        QVERIFY(compared(prefill, more).notes.at(0).find("compare tok/s/device and MFU, not the step") != std::string::npos);
         Design smaller = prefill;
         smaller.model.name = "half";
         smaller.model.layers = 16;

@@ -138,7 +138,6 @@ CostView::CostView(Document* document, QWidget* parent)
         m_tree->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     m_tree->setItemDelegate(new PartDelegate(m_shown, m_tree));
     m_tree->setItemDelegateForColumn(ShareColumn, new ShareDelegate(m_shown, m_tree));
-    m_tree->setUniformRowHeights(true);
     m_tree->setTextElideMode(Qt::ElideMiddle);
     m_tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_tree->setIndentation(16);
@@ -298,6 +297,7 @@ void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const
     const auto evaluation = document()->evaluation();
     const Theme& theme = Theme::of(this);
     auto* item = new QTreeWidgetItem(parent);
+    item->setSizeHint(NameColumn, QSize(20, rowHeight(this)));
     const std::string& name = evaluation->graph.op(operation.op).name;
     item->setText(NameColumn, qstr(name));
     item->setToolTip(NameColumn, qstr(name));

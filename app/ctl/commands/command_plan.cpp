@@ -160,12 +160,12 @@ std::string rateText(double rate) { return rate < 10 ? formatted("%.2f", rate) :
 
 constexpr const char* kMfuNote = "that counts all of causal attention, of which kernels compute half";
 
-/// `5,762 tokens/s on each device, MFU 38.6 % (6P + 12Lhs), HFU 43.1 %`
+/// `5,762 tok/s/device, MFU 38.6 % (6P + 12Lhs), HFU 43.1 %`
 std::string performanceText(const Performance& performance)
 {
     if (performance.tokensPerSecondPerDevice <= 0)
         return {};
-    std::string out = rateText(performance.tokensPerSecondPerDevice) + " tokens/s on each device";
+    std::string out = rateText(performance.tokensPerSecondPerDevice) + " tok/s/device";
     if (performance.mfu > 0)
         out += ", MFU " + percentText(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference"
             + (performance.mfu > 1 ? std::string("; ") + kMfuNote + ")" : ")");

@@ -61,7 +61,7 @@ private Q_SLOTS:
         const Outcome it = shardctl({ "plan", path("tp.shardboard"), "--against", path("whole.shardboard") });
         QCOMPARE(it.code, 0);
         for (const char* text : { "what differs", "whole.shardboard", "tp.shardboard", "data=8,model=1", "data=2,model=4",
-                                  "tokens/s on each device", "memory per device", "better", "worse", "all-reduce over model" })
+                                  "tok/s/device", "memory per device", "better", "worse", "all-reduce over model" })
             QVERIFY2(it.out.contains(QLatin1String(text)), text);
         QVERIFY(!it.out.contains(QLatin1String("nan")) && !it.out.contains(QLatin1String("inf ")));
     }
