@@ -12,7 +12,7 @@
 namespace shardboard {
 
 struct TimelineChart::Plot {
-    QCustomPlot* widget = nullptr; // owned by the Qt tree
+    VectorPlot* widget = nullptr; // owned by the Qt tree
     QCPItemLine* pointer = nullptr; // owned by the plot
     QColor pointed;
 };
@@ -41,7 +41,7 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
 {
     m_again = [this, parts, limit, highest, marks, axes, look] { setParts(parts, limit, highest, marks, axes, look); };
     m_drawn = size();
-    QCustomPlot& plot = *m_plot->widget;
+    VectorPlot& plot = *m_plot->widget;
     plot.clearPlottables();
     plot.clearItems();
     m_plot->pointer = nullptr;
@@ -154,7 +154,7 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
         label->position->setCoords(highest + 0.5, value + 0.04 * ceiling);
     }
     if (!plot.viewport().isEmpty()) // else when it has room
-        plot.replot(QCustomPlot::rpQueuedReplot);
+        plot.drawAnew();
 }
 
 void TimelineChart::placeTicks(const TimelineAxes& axes)
@@ -216,7 +216,7 @@ void TimelineChart::setCurrent(int moment)
     if (moment == m_current)
         return;
     m_current = moment;
-    QCustomPlot& plot = *m_plot->widget;
+    VectorPlot& plot = *m_plot->widget;
     if (!m_plot->pointer) {
         m_plot->pointer = new QCPItemLine(&plot);
         m_plot->pointer->setPen(QPen(m_plot->pointed, 1));
@@ -225,7 +225,7 @@ void TimelineChart::setCurrent(int moment)
     m_plot->pointer->start->setCoords(moment + 0.5, 0);
     m_plot->pointer->end->setCoords(moment + 0.5, plot.yAxis->range().upper);
     if (!plot.viewport().isEmpty()) // else when it has room
-        plot.replot(QCustomPlot::rpQueuedReplot);
+        plot.drawAnew();
     Q_EMIT currentChanged(m_current);
 }
 

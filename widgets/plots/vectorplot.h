@@ -6,11 +6,20 @@
 
 #include <qcustomplot.h>
 
+#include <utility>
+
 namespace shardboard {
 
 class VectorPlot : public QCustomPlot {
 public:
     using QCustomPlot::QCustomPlot;
+
+    /// Before it is painted next, once for all that has changed until then.
+    void drawAnew()
+    {
+        m_stale = true;
+        update();
+    }
 
 protected:
     void paintEvent(QPaintEvent* event) override
@@ -30,16 +39,22 @@ protected:
                 return;
             }
         }
+        if (std::exchange(m_stale, false))
+            replot(rpQueuedRefresh);
         QCustomPlot::paintEvent(event);
     }
 
-protected:
     /// Without room there is nothing to paint on, which QCustomPlot complains of.
-    void resizeEvent(QResizeEvent* event) override
+    void resizeEvent(QResizeEvent*) override
     {
-        if (!rect().isEmpty())
-            QCustomPlot::resizeEvent(event);
+        if (rect().isEmpty())
+            return;
+        setViewport(rect());
+        drawAnew();
     }
+
+private:
+    bool m_stale = true;
 };
 
 } // namespace shardboard
