@@ -23,6 +23,8 @@ void setReserved(Plan& plan, const Hardware& hardware)
 {
     const auto reserved = static_cast<std::int64_t>(hardware.reservedBytes());
     const std::int64_t more = reserved - std::exchange(plan.reservedBytes, reserved);
+    if (more == 0)
+        return;
     const auto add = [more](MemoryByCause& memory) {
         memory.runtime += more;
         memory.peak = memory.total();

@@ -118,7 +118,6 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
         plan.collectiveSeconds += time.collectives;
         plan.exposedSeconds += time.exposed;
     }
-    plan.device = { plan.computeSeconds, plan.collectiveSeconds, plan.exposedSeconds, 0 };
     if (!plan.pipeline)
         return;
     PlannedPipeline& pipeline = *plan.pipeline;
@@ -144,7 +143,6 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
     pipeline.endSeconds = ends.front() + (apart ? 0 : other);
     pipeline.otherEndSeconds = apart ? other / static_cast<double>(plan.microBatches) : 0;
     pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends / static_cast<double>(pipeline.stages);
-    plan.device = busiestDevice(graph, times, sends, plan);
 }
 
 void setStepTimes(const Graph& graph, Plan& plan)
@@ -153,7 +151,10 @@ void setStepTimes(const Graph& graph, Plan& plan)
     for (const Collective& collective : plan.collectives)
         if (isStageSend(plan, collective))
             sends += static_cast<double>(collective.count) * collective.seconds;
-    setStepTimes(graph, segmentTimes(graph, plan), sends, plan);
+    const std::vector<SegmentTime> times = segmentTimes(graph, plan);
+    setStepTimes(graph, times, sends, plan);
+    plan.device = plan.pipeline ? busiestDevice(graph, times, sends, plan)
+                                : DeviceStep { plan.computeSeconds, plan.collectiveSeconds, plan.exposedSeconds, 0 };
 }
 
 } // namespace shardboard

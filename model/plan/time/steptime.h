@@ -41,7 +41,7 @@ std::vector<DeviceCollective> deviceCollectives(const Graph& graph, const Plan& 
 /// From the seconds of a step's parts to those of the step: the totals of a plan and the times of its pipeline. Layers are
 /// spread over the stages; embedding and head lie on the first and the last, which work at different times.
 void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, double sends, Plan& plan);
-/// The same from the seconds of its operations and collectives.
+/// The same from the seconds of its operations and collectives, and what one device does in the step.
 void setStepTimes(const Graph& graph, Plan& plan);
 
 } // namespace shardboard
