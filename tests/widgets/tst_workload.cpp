@@ -329,7 +329,7 @@ void TestWorkload::presetIsOfferedAfterAnotherBatch()
     QVERIFY(!(panel.document.design() == design));
     panel.document.undoStack()->redo();
     QVERIFY(panel.settled());
-    QTRY_VERIFY(!card()->isVisible());
+    QTRY_VERIFY(card() == nullptr || !card()->isVisible()); // a new look makes it anew
 }
 
 /// An edit made elsewhere may be the very one that the field still waits with.

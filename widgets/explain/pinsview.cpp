@@ -169,8 +169,9 @@ void PinsView::showState()
     m_empty->setVisible(!any);
     m_empty->setMinimumHeight(2 * QFontMetrics(font()).lineSpacing()); // it wraps
     m_empty->setText(!document()->hasDesign() ? tr("No design is open.")
-                         : graph ? tr("No pin: the picker takes what is cheapest everywhere. “Pin this” in Why makes one.")
-                                 : tr("There is no plan to pin: this model is open as weights only."));
+                         : graph              ? tr("No pins: “Pin this” in Why makes one.")
+                                              : tr("There is no plan to pin: this model is open as weights only."));
+    m_empty->setToolTip(graph ? tr("The picker takes what is cheapest everywhere") : QString());
     m_new->setEnabled(graph);
     m_add->setEnabled(graph && !m_new->text().trimmed().isEmpty());
     m_remove->setEnabled(!m_list->selectedItems().isEmpty());

@@ -76,7 +76,7 @@ void StrategyList::refresh()
         if (weight.entry >= 0 && weight.entry < static_cast<int>(entries.size()))
             ++decided[static_cast<std::size_t>(weight.entry)];
     m_title->setFullText(entries.empty() ? tr("No strategy: rules, or nothing, decide.")
-                                         : tr("Strategies · the first that names a weight decides"));
+                                         : tr("Strategies · the first match decides"));
     const int numberWidth = QFontMetrics(uiFont(this)).horizontalAdvance(countText(static_cast<std::int64_t>(entries.size()))) + 24;
     for (std::size_t i = entries.size(); i-- > 0;) {
         auto* item = new QTreeWidgetItem(m_list);

@@ -214,10 +214,10 @@ void SummaryBar::style()
     }
     m_name->setFont(uiFont(this, 1, true));
     m_step->setFont(monoFont(this));
-    const int upper = std::max(QFontMetrics(uiFont(this, 1, true)).height(), QFontMetrics(monoFont(this)).height());
-    setMinimumHeight(std::max(kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + upper + 8)); // whatever gives way
     m_rate->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));
+    const int upper = std::max(m_name->sizeHint().height(), m_step->sizeHint().height());
+    setMinimumHeight(std::max(kLeastHeight, upper + m_workload->sizeHint().height() + 8)); // whatever gives way
     m_findIcon = findIcon(this);
     m_hints.clear();
 }
@@ -350,7 +350,6 @@ void SummaryBar::giveWay()
     for (const Part& part : parts)
         part.give(!part.has);
     layout()->activate();
-    setMinimumHeight(std::max(minimumHeight(), layout()->minimumSize().height())); // as high as with all of them
     for (const Part& part : parts) {
         if (layout()->minimumSize().width() <= width())
             break;
