@@ -3,12 +3,12 @@
 // for a collective, memory layer by layer, and which logits a prefill computes. Sums are made here once more.
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
+#include "tests/widgets/inspectortexts.h"
 
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/findings/findings.h"
 #include "model/hardware/hardware.h"
 #include "model/plan/memory/timeline.h"
-#include "widgets/controls/card.h"
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/explain/rowsmodel.h"
@@ -20,7 +20,6 @@
 #include "widgets/workload/settings.h"
 #include "widgets/workload/workloadview.h"
 
-#include <QGridLayout>
 #include <QRegularExpression>
 #include <QTableView>
 #include <QTest>
@@ -36,41 +35,12 @@ namespace {
 
 constexpr double kMib = 1024.0 * 1024.0;
 
-QString plain(QString text) { return text.remove(QChar(0x200B)).remove(QChar(0x2060)); }
-
-/// The facts of the inspector's page by their names.
-std::map<QString, QString> factsOf(const QWidget& panel)
-{
-    std::map<QString, QString> out;
-    for (const QGridLayout* grid : panel.findChildren<QGridLayout*>())
-        for (int row = 0; row < grid->rowCount(); ++row) {
-            const QLayoutItem* name = grid->itemAtPosition(row, 0);
-            const QLayoutItem* value = grid->itemAtPosition(row, 1);
-            if (!name || !value)
-                continue;
-            const auto* label = qobject_cast<QLabel*>(name->widget());
-            const auto* text = qobject_cast<QLabel*>(value->widget());
-            if (label && text)
-                out[label->toolTip().isEmpty() ? label->text() : label->toolTip()] = plain(text->text());
-        }
-    return out;
-}
-
-std::vector<Card*> cardsOf(const QWidget& panel)
-{
-    std::vector<Card*> out;
-    for (Card* card : panel.findChildren<Card*>())
-        if (card->isVisibleTo(&panel))
-            out.push_back(card);
-    return out;
-}
-
 /// All texts of a card.
 QString textsOf(const Card& card)
 {
     QStringList out { card.title(), card.value() };
     for (const QLabel* label : card.findChildren<QLabel*>())
-        out << plain(label->text());
+        out << unbroken(label->text());
     for (const QPushButton* button : card.findChildren<QPushButton*>())
         out << button->text();
     return out.join(QLatin1Char('\n'));
@@ -161,10 +131,10 @@ void TestFigures::aCollectiveHasOnePrice()
                 continue;
             document.selection()->setCollective(i);
             panel->buildNow();
-            const auto facts = factsOf(*panel);
+            const auto facts = shownFacts(*panel);
             const QString predicted = facts.at(QStringLiteral("predicted")).section(QStringLiteral(" ×"), 0, 0);
             QCOMPARE(predicted, secondsText(collective.seconds));
-            for (Card* card : cardsOf(*panel)) {
+            for (Card* card : shownCards(*panel)) {
                 const QString all = textsOf(*card);
                 if (!all.contains(QStringLiteral("picked:")) && !all.contains(QStringLiteral("pinned:")))
                     continue;
@@ -202,7 +172,7 @@ void TestFigures::bytesOfMaxAreThoseOfItsPicker()
         const auto panel = shownView<InspectorPanel>(document, { 340, 1400 });
         panel->buildNow();
         int told = 0;
-        for (Card* card : cardsOf(*panel)) {
+        for (Card* card : shownCards(*panel)) {
             const QString all = textsOf(*card);
             told += all.contains(QStringLiteral(" B as MAX counts")) || all.contains(QStringLiteral("iB as MAX counts")) ? 1 : 0;
             QVERIFY2(!card->value().contains(QStringLiteral("iB")), qPrintable(all));
@@ -235,7 +205,7 @@ void TestFigures::sameStepTimeNamesPins()
     for (const char* name : { "o_proj", "q_proj", "up_proj", "embed_tokens", "norm" }) {
         document.selection()->setWeight(weightNamed(document, name));
         panel->buildNow();
-        for (Card* card : cardsOf(*panel))
+        for (Card* card : shownCards(*panel))
             told += textsOf(*card).contains(QStringLiteral("same step time with these pins")) ? 1 : 0;
     }
     QVERIFY(told > 0);
@@ -243,7 +213,7 @@ void TestFigures::sameStepTimeNamesPins()
     QVERIFY(document.setDesign(knownDesign()).ok());
     document.selection()->setWeight(weightNamed(document, "o_proj"));
     panel->buildNow();
-    for (Card* card : cardsOf(*panel))
+    for (Card* card : shownCards(*panel))
         QVERIFY(!textsOf(*card).contains(QStringLiteral("pins")));
 }
 

@@ -3,11 +3,11 @@
 // are told apart. Sums are made here once more, from the plan's operations and collectives and from the mesh alone.
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
+#include "tests/widgets/inspectortexts.h"
 
 #include "model/design/deviceweights.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/findings/findings.h"
-#include "widgets/controls/card.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
@@ -21,7 +21,6 @@
 #include "widgets/workbench/summarybar.h"
 
 #include <QContextMenuEvent>
-#include <QGridLayout>
 #include <QMenu>
 #include <QTreeView>
 #include <QTreeWidget>
@@ -31,35 +30,6 @@
 using namespace shardboard;
 
 namespace {
-
-QString unbroken(QString text) { return text.remove(QChar(0x200B)).remove(QChar(0x2060)); }
-
-/// The facts of the inspector's page by their names.
-std::map<QString, QString> shownFacts(const QWidget& panel)
-{
-    std::map<QString, QString> out;
-    for (const QGridLayout* grid : panel.findChildren<QGridLayout*>())
-        for (int row = 0; row < grid->rowCount(); ++row) {
-            const QLayoutItem* name = grid->itemAtPosition(row, 0);
-            const QLayoutItem* value = grid->itemAtPosition(row, 1);
-            if (!name || !value)
-                continue;
-            const auto* label = qobject_cast<QLabel*>(name->widget());
-            const auto* text = qobject_cast<QLabel*>(value->widget());
-            if (label && text)
-                out[label->toolTip().isEmpty() ? label->text() : label->toolTip()] = unbroken(text->text());
-        }
-    return out;
-}
-
-std::vector<Card*> shownCards(const QWidget& panel)
-{
-    std::vector<Card*> out;
-    for (Card* card : panel.findChildren<Card*>())
-        if (card->isVisibleTo(&panel))
-            out.push_back(card);
-    return out;
-}
 
 const DesignFinding* findingAt(const Evaluation& evaluation, const std::string& kind, const std::string& end)
 {
