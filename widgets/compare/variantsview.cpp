@@ -295,9 +295,11 @@ void VariantsView::fitColumns()
         m_list->setColumnWidth(column, m_list->columnWidth(column) + 8);
         left -= m_list->columnWidth(column);
     }
-    const int shares = narrow ? 2 : 4;
-    m_list->setColumnWidth(VariantColumn, std::max(60, left / shares));
-    m_list->setColumnWidth(MeshColumn, std::max(60, left / shares));
+    for (const int column : { VariantColumn, MeshColumn }) { // whole where there is room, and what differs has the rest
+        m_list->resizeColumnToContents(column);
+        const int most = narrow ? left / 2 : left / 3;
+        m_list->setColumnWidth(column, std::max(60, narrow ? most : std::min(m_list->columnWidth(column) + 8, most)));
+    }
 }
 
 void VariantsView::resizeEvent(QResizeEvent* event)
