@@ -9,7 +9,7 @@
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
 
-#include "model/io/layouts/exporter.h"
+#include "model/io/targets/targets.h"
 #include "model/session/document.h"
 #include "model/text/visibletext.h"
 #include "widgets/controls/windowplace.h"
@@ -73,7 +73,7 @@ Status writeExportOf(const CommandLine& line)
     const auto back = readBack(document, line.exportFolder);
     if (!back.ok())
         return back.error();
-    for (const std::string& left : exportLeftOut("jax", document.design()))
+    for (const std::string& left : findExportTarget("jax")->leftOut(document.design(), *document.evaluation()))
         std::fprintf(stderr, "note: not in the export: %s\n", left.c_str());
     std::printf("%s, %s\n", visibleText(written.value().toStdString()).c_str(), visibleText(back.value().toStdString()).c_str());
     return done();

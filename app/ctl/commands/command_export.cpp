@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl export: a design as another framework's configuration.
 #include "app/ctl/commands.h"
-#include "model/io/layouts/exporter.h"
+#include "model/io/targets/targets.h"
 
 #include <iostream>
 
@@ -17,12 +17,15 @@ int exportCommand(const Arguments& arguments)
     if (!opened.ok())
         return report(opened.error());
     const Design& design = opened.value().design;
-    const auto files = exportDesign(arguments.text("--to"), design, opened.value().evaluation);
+    const auto target = exportTargetNamed(arguments.text("--to"));
+    if (!target.ok())
+        return report(target.error());
+    const auto files = exportDesign(*target.value(), design, opened.value().evaluation);
     if (!files.ok())
         return report(ofFile(path, files.error()));
     if (const auto status = writeExport(arguments.text("-o"), files.value()); !status.ok())
         return report(status.error());
-    for (const std::string& line : exportLeftOut(arguments.text("--to"), design))
+    for (const std::string& line : target.value()->leftOut(design, *opened.value().evaluation))
         std::cerr << "note: not in the export: " << line << "\n";
     for (const ExportedFile& file : files.value())
         std::cout << arguments.text("-o") << "/" << file.name << "\n";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/export/exportaction.h"
 
-#include "model/io/layouts/exporter.h"
 #include "model/io/layouts/layoutdiff.h"
+#include "model/io/targets/targets.h"
 #include "model/session/document.h"
 
 #include <QCoreApplication>
@@ -14,7 +14,10 @@ namespace shardboard {
 
 Result<QString> exportTo(const QString& target, const Document& document, const QString& folder)
 {
-    const auto files = exportDesign(target.toStdString(), document.design(), document.evaluation());
+    const auto found = exportTargetNamed(target.toStdString());
+    if (!found.ok())
+        return found.error();
+    const auto files = exportDesign(*found.value(), document.design(), document.evaluation());
     if (!files.ok())
         return files.error();
     return writeFiles(files.value(), folder);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "app/desktop/base/linediff.h"
-#include "model/io/layouts/exporter.h"
+#include "model/io/exports/exportfiles.h"
 
 #include <QString>
 

@@ -2,6 +2,7 @@
 #include "app/desktop/export/exportform.h"
 
 #include "app/desktop/base/difftext.h"
+#include "model/io/targets/targets.h"
 #include "model/session/document.h"
 #include "widgets/jobs/latestjob.h"
 #include "widgets/look/errortext.h"
@@ -36,10 +37,10 @@ constexpr int kProgressMs = 1000; ///< of preparing, after which it shows that i
 
 } // namespace
 
-ExportForm::ExportForm(const Document& document, const QString& target, const QString& folder, QWidget* parent)
+ExportForm::ExportForm(const Document& document, const ExportTarget& target, const QString& folder, QWidget* parent)
     : QWidget(parent)
     , m_job(new LatestJob(this))
-    , m_refusals(exportRefusals(target.toStdString(), document.design(), *document.evaluation()))
+    , m_refusals(target.refusals(document.design(), *document.evaluation(), {}).value())
     , m_folder(new QLineEdit(QDir::toNativeSeparators(folder), this))
     , m_note(new QLabel(this))
     , m_leftOut(new QLabel(this))
@@ -57,7 +58,7 @@ ExportForm::ExportForm(const Document& document, const QString& target, const QS
     connect(m_folder, &QLineEdit::textChanged, this, &ExportForm::folderChanged);
     connect(m_list, &QListWidget::currentRowChanged, this, &ExportForm::showFile);
     QStringList leftOut;
-    for (const std::string& line : exportLeftOut(target.toStdString(), document.design()))
+    for (const std::string& line : target.leftOut(document.design(), *document.evaluation()))
         leftOut << tr("Not in the export: %1.").arg(qstr(line));
     m_leftOut->setText(leftOut.join(QLatin1Char('\n')));
     connect(m_problems, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
@@ -68,7 +69,7 @@ ExportForm::ExportForm(const Document& document, const QString& target, const QS
     showBlocked();
     folderChanged();
     if (m_refusals.empty())
-        prepare(document, target.toStdString());
+        prepare(document, target);
 }
 
 bool ExportForm::isBusy() const { return m_job->isBusy() || m_typed.isActive(); }
@@ -85,7 +86,7 @@ void ExportForm::setCanExport(bool can)
     Q_EMIT changed();
 }
 
-void ExportForm::prepare(const Document& document, const std::string& target)
+void ExportForm::prepare(const Document& document, const ExportTarget& target)
 {
     QTimer::singleShot(kProgressMs, this, [this] { m_progress->setVisible(m_files == nullptr && m_refusals.empty()); });
     const auto design = std::make_shared<const Design>(document.design());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "app/desktop/export/exportchanges.h"
+#include "model/io/exports/exporttarget.h"
 
 #include <QString>
 #include <QTimer>
@@ -26,7 +27,7 @@ class LatestJob;
 class ExportForm : public QWidget {
     Q_OBJECT
 public:
-    ExportForm(const Document& document, const QString& target, const QString& folder, QWidget* parent = nullptr);
+    ExportForm(const Document& document, const ExportTarget& target, const QString& folder, QWidget* parent = nullptr);
 
     QString folder() const;
     /// What is to be written, made once; null until it is made and where something stands in the way.
@@ -47,7 +48,7 @@ Q_SIGNALS:
 
 private:
     void build();
-    void prepare(const Document& document, const std::string& target);
+    void prepare(const Document& document, const ExportTarget& target);
     void showProblems();
     void showBlocked();
     void folderChanged();

@@ -2,6 +2,7 @@
 #include "app/desktop/export/exportpanel.h"
 
 #include "app/desktop/export/exportform.h"
+#include "model/io/targets/targets.h"
 #include "model/session/document.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
@@ -74,7 +75,7 @@ void ExportPanel::follow()
     }
     m_formOf = m_document->evaluation();
     const QString proposed = m_folder();
-    m_form = new ExportForm(*m_document, QStringLiteral("jax"), m_typed.isEmpty() ? proposed : m_typed, this);
+    m_form = new ExportForm(*m_document, *findExportTarget("jax"), m_typed.isEmpty() ? proposed : m_typed, this);
     m_empty->hide();
     layout()->addWidget(m_form);
     connect(m_form, &ExportForm::changed, this, [this, proposed] {

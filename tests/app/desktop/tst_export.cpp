@@ -5,6 +5,7 @@
 #include "app/desktop/export/exportform.h"
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/window/fonts.h"
+#include "model/io/targets/targets.h"
 #include "model/session/selection.h"
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/files.h"
@@ -190,7 +191,7 @@ void TestExport::filesAreMadeWhileTheFormIsThere()
     QTRY_VERIFY(form.canExport());
     QTRY_VERIFY(!form.isBusy());
     QCOMPARE(part<QLabel>(form, "export.note")->text(), QStringLiteral("The folder has no export yet."));
-    const auto direct = exportDesign("jax", document.design(), document.evaluation());
+    const auto direct = exportDesign(*findExportTarget("jax"), document.design(), document.evaluation());
     QVERIFY(form.files() != nullptr && form.files()->size() == direct.value().size());
     for (std::size_t i = 0; i < direct.value().size(); ++i)
         QVERIFY(textOf(form.files()->at(i).text) == textOf(direct.value()[i].text));
@@ -235,10 +236,11 @@ void TestExport::makingIsCancelled()
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     int asked = 0;
-    const auto all = exportDesign("jax", document.design(), document.evaluation(), [&] { return ++asked == 0; });
+    const auto all = exportDesign(*findExportTarget("jax"), document.design(), document.evaluation(), [&] { return ++asked == 0; });
     QVERIFY(all.ok() && asked > 2);
     asked = 0;
-    QVERIFY(exportDesign("jax", document.design(), document.evaluation(), [&] { return ++asked == 2; }).cancelled());
+    QVERIFY(
+        exportDesign(*findExportTarget("jax"), document.design(), document.evaluation(), [&] { return ++asked == 2; }).cancelled());
     QCOMPARE(asked, 2);
 }
 
@@ -285,7 +287,7 @@ void TestExport::writingStopsBetweenFiles()
     using Left = ExportState::Left;
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto files = exportDesign("jax", document.design(), document.evaluation());
+    const auto files = exportDesign(*findExportTarget("jax"), document.design(), document.evaluation());
     const QTemporaryDir place;
     ExportState before;
     QCOMPARE(before.cancel(), Left::Nothing);
@@ -343,10 +345,10 @@ void TestExport::refusalsLeadToTheirWeight()
     design.model.vocabSize = 128001; // embedding and head do not divide
     QVERIFY(test.document()->setDesign(design).ok());
     const auto evaluation = test.document()->evaluation();
-    const auto refusals = exportRefusals("jax", design, *evaluation);
+    const auto refusals = findExportTarget("jax")->refusals(design, *evaluation, {}).value();
     if (refusals.empty())
         QSKIP("this preset cuts no dim that does not divide");
-    QVERIFY(!exportDesign("jax", design, evaluation).ok());
+    QVERIFY(!exportDesign(*findExportTarget("jax"), design, evaluation).ok());
     ExportForm* form = deliver(test);
     QVERIFY(form != nullptr);
     auto* problems = part<QListWidget>(*form, "export.problems");

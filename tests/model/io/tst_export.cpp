@@ -7,8 +7,8 @@
 #include "model/io/design/designfile.h"
 #include "model/io/exports/pythontext.h"
 #include "model/io/layouts/designdump.h"
-#include "model/io/layouts/exporter.h"
 #include "model/io/shards/shardsjson.h"
+#include "model/io/targets/targets.h"
 #include "model/text/visibletext.h"
 #include "tests/support/datarow.h"
 #include "tests/support/designs.h"
@@ -32,6 +32,12 @@ using nlohmann::json;
 
 namespace {
 
+/// What the export to JAX says that it leaves out.
+std::vector<std::string> jaxLeftOut(const Design& design)
+{
+    return findExportTarget("jax")->leftOut(design, *evaluate(design, Misfits::Replicate).value());
+}
+
 Design designOf(ModelSpec model, const char* mesh, const char* preset, const Workload& workload = {})
 {
     return designOn(mesh, std::move(model), workload, preset);
@@ -53,7 +59,7 @@ Workload training(std::int64_t microBatches)
 
 Result<std::vector<ExportedFile>> filesOf(const Design& design)
 {
-    return exportDesign("jax", design, evaluate(design, Misfits::Replicate).value());
+    return exportDesign(*findExportTarget("jax"), design, evaluate(design, Misfits::Replicate).value());
 }
 
 std::string moduleOf(const Design& design) { return textOf(filesOf(design).value().front().text); }
@@ -159,7 +165,7 @@ private Q_SLOTS:
         QCOMPARE(linesOf(text), linesOf(moduleOf(namedBy("tame"))));
         const std::string proof = textOf(files.back().text);
         QVERIFY(isPlain(proof) && json::accept(proof));
-        for (const std::string& line : exportLeftOut("jax", design))
+        for (const std::string& line : jaxLeftOut(design))
             QVERIFY(isPlain(line) && linesOf(line) == 0 && line.size() < 1000);
     }
 
@@ -217,7 +223,7 @@ for i in range(int(sys.argv[2])):
     void wholeHeadsAreRefused()
     {
         const Design design = builtin("qwen2.5-7b", "data=2,model=8", "megatron-tp");
-        const auto refusals = exportRefusals("jax", design, *evaluate(design).value());
+        const auto refusals = findExportTarget("jax")->refusals(design, *evaluate(design).value(), {}).value();
         std::set<std::string> names;
         std::int64_t tensors = 0;
         for (const ExportRefusal& refusal : refusals) {
@@ -306,8 +312,8 @@ for i in range(int(sys.argv[2])):
         make.at(kind)();
         design.strategies = { entry };
         const auto evaluation = evaluate(design, Misfits::Replicate).value();
-        const auto refusals = exportRefusals("jax", design, *evaluation);
-        const auto files = exportDesign("jax", design, evaluation);
+        const auto refusals = findExportTarget("jax")->refusals(design, *evaluation, {}).value();
+        const auto files = exportDesign(*findExportTarget("jax"), design, evaluation);
         QCOMPARE(files.ok(), told.isEmpty());
         QCOMPARE(refusals.empty(), told.isEmpty());
         if (told.isEmpty())
@@ -385,7 +391,7 @@ for i in range(int(sys.argv[2])):
         Design design = designOf(model, "model=2,stage=3", preset.toLatin1().constData(), training(6));
         design.mesh = Mesh::make({ { "model", 2 }, { "stage", 3 } }, { 15, 14, 13, 12, 11, 10 }).value();
         const auto evaluation = evaluate(design).value();
-        const auto files = exportDesign("jax", design, evaluation);
+        const auto files = exportDesign(*findExportTarget("jax"), design, evaluation);
         QVERIFY(!files.ok());
         QVERIFY2(QString::fromStdString(files.error().text())
                      .startsWith(QStringLiteral("pipeline: each layer lies on the devices of its stage")),
@@ -424,7 +430,8 @@ for i in range(int(sys.argv[2])):
                 QCOMPARE(tensor["shards"].size(), std::size_t(2));
         // One stage is no pipeline.
         design.mesh = Mesh::parse("model=2,stage=1").value();
-        QVERIFY(exportDesign("jax", design, evaluate(design).value()).ok() || preset == QLatin1String("pp-interleaved"));
+        QVERIFY(exportDesign(*findExportTarget("jax"), design, evaluate(design).value()).ok()
+                || preset == QLatin1String("pp-interleaved"));
     }
 
     /// Sub-axes and edited orders: the holders of a shard are all that hold it, each once.
@@ -466,7 +473,7 @@ for i in range(int(sys.argv[2])):
     /// By what they match, how often, and what it means; in the list and at the head of the module.
     void whatIsLeftOutIsSaid()
     {
-        QVERIFY(exportLeftOut("jax", builtin("llama3-8b", "data=2,model=4", "megatron-tp")).empty());
+        QVERIFY(jaxLeftOut(builtin("llama3-8b", "data=2,model=4", "megatron-tp")).empty());
         Design design = builtin("llama3-8b", "data=2,model=4", "tp-sp", training(2));
         QVERIFY(!design.pins.empty());
         design.workload.recompute = Recompute::Selective;
@@ -475,7 +482,7 @@ for i in range(int(sys.argv[2])):
         std::map<std::string, int> matches;
         for (const Pin& pin : design.pins)
             ++matches[pin.match];
-        const std::vector<std::string> left = exportLeftOut("jax", design);
+        const std::vector<std::string> left = jaxLeftOut(design);
         QCOMPARE(left.size(), std::size_t(5));
         const QString pins = QString::fromStdString(left.front());
         QVERIFY2(pins.startsWith(QString::number(design.pins.size()) + QStringLiteral(" pins of \"")), qPrintable(pins));
@@ -498,7 +505,7 @@ for i in range(int(sys.argv[2])):
             pin.whole = { "model" };
             many.pins.push_back(pin);
         }
-        const QString counted = QString::fromStdString(exportLeftOut("jax", many).front());
+        const QString counted = QString::fromStdString(jaxLeftOut(many).front());
         QVERIFY2(counted.startsWith(QStringLiteral("30 pins of \"x0\" (3), "))
                      && counted.contains(QStringLiteral("\"x7\" (3) and 2 more:")),
                  qPrintable(counted));
@@ -566,7 +573,7 @@ for i in range(int(sys.argv[2])):
         const QString link = folder + QLatin1Char('/') + name;
         const auto writtenTo = [&](const QString& to) -> Status {
             if (!dump)
-                return writeExport(to.toStdString(), exportDesign("jax", design, evaluation).value());
+                return writeExport(to.toStdString(), exportDesign(*findExportTarget("jax"), design, evaluation).value());
             const auto counts = writeDump(design, *evaluation, to.toStdString());
             return counts.ok() ? done() : Status(counts.error());
         };

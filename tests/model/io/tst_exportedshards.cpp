@@ -6,7 +6,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/io/layouts/exporter.h"
+#include "model/io/targets/targets.h"
 #include "model/text/text.h"
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
@@ -352,8 +352,8 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
 void TestExportedShards::holdTogether(const Design& design)
 {
     const auto evaluation = sure(evaluate(design));
-    const auto files = exportDesign("jax", design, evaluation);
-    const auto refusals = exportRefusals("jax", design, *evaluation);
+    const auto files = exportDesign(*findExportTarget("jax"), design, evaluation);
+    const auto refusals = findExportTarget("jax")->refusals(design, *evaluation, {}).value();
     if (design.pipeline.present()) {
         QVERIFY(!files.ok());
         QCOMPARE(files.error().where, std::string("pipeline"));

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/io/exports/exportrefusals.h"
+
+#include "model/io/shards/shardsjson.h"
+#include "model/text/numbers.h"
+
+#include <unordered_set>
+
+namespace shardboard {
+
+namespace {
+
+std::string rangesText(const std::vector<Range>& ranges)
+{
+    std::string text;
+    for (const Range& range : ranges)
+        text += (text.empty() ? "" : " + ") + std::to_string(range.lo) + ":" + std::to_string(range.hi);
+    return text.empty() ? "nothing" : text;
+}
+
+/// Ranges that lie side by side as one; empty ones are nothing.
+std::vector<Range> joinedRanges(const std::vector<Range>& ranges)
+{
+    std::vector<Range> out;
+    for (const Range& range : ranges) {
+        if (range.size() == 0)
+            continue;
+        if (!out.empty() && out.back().hi == range.lo)
+            out.back().hi = range.hi;
+        else
+            out.push_back(range);
+    }
+    return out;
+}
+
+/// Whether a dim has equal parts at once, without a look at each.
+bool isEven(const DimCut& cut, std::int64_t size)
+{
+    const CutSegment& segment = cut.segments().front();
+    return cut.segments().size() == 1 && segment.begin == 0 && segment.size == size && segment.numerator == segment.denominator
+        && size % segment.unit == 0 && size / segment.unit % cut.count() == 0;
+}
+
+/// Why the framework has other parts of a dim than the plan: what is wrong and what to do.
+std::optional<Error> otherParts(const std::string& name, std::size_t dim, std::int64_t size, const DimCut& cut, const Mesh& mesh,
+                                const TargetLimits& limits)
+{
+    const std::int64_t parts = cut.count();
+    const std::string text = "dim " + std::to_string(dim);
+    if (size % parts != 0 && limits.cut == CutRule::Strict)
+        return inputError(name,
+                          limits.framework + " cannot cut " + text + " of size " + std::to_string(size) + " into "
+                              + std::to_string(parts) + " equal parts",
+                          "pad the dim to a multiple of " + std::to_string(parts) + " or cut it over other mesh axes");
+    if (isEven(cut, size))
+        return std::nullopt;
+    for (std::int64_t i = 0; i < parts; ++i) {
+        const std::vector<Range> held = joinedRanges(cut.part(i));
+        const std::vector<Range> there = joinedRanges({ partRange(size, cut.axes(), mesh, { limits.cut, 1 }, i) });
+        if (held == there)
+            continue;
+        const std::int64_t unit = cut.segments().front().unit;
+        const bool fused = cut.segments().size() > 1;
+        const std::string how = fused ? " is cut in " + std::to_string(cut.segments().size()) + " segments"
+            : unit > 1                ? " is cut in whole units of " + std::to_string(unit)
+                                      : " is cut by the rule " + cutRuleName(cut.rule());
+        return inputError(name,
+                          text + how + " over " + std::to_string(parts) + " devices: part " + std::to_string(i) + " is "
+                              + rangesText(held) + ", in " + limits.framework + " " + rangesText(there),
+                          fused ? "cut the dim as a whole, or not at all"
+                              : unit > 1
+                              ? "cut it over mesh axes that divide its " + std::to_string(size / unit) + " units, or evenly"
+                              : "cut it evenly");
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Error> weightRefusal(const WeightLayout& weight, const Mesh& mesh, const TargetLimits& limits)
+{
+    const std::string& name = weight.spec.name;
+    if (weight.misfit)
+        return inputError(name, "its strategy cannot be applied, so that it is replicated instead: " + weight.misfit->error.what,
+                          weight.misfit->error.fix.empty() ? "give it another strategy" : weight.misfit->error.fix);
+    if (weight.unknownShape)
+        return inputError(name, "its shape is not known, so it cannot be exported to " + limits.framework,
+                          "open the model with its weight files");
+    for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim) {
+        for (const AxisRef& ref : weight.layout.dims[dim])
+            if (!ref.whole() && !limits.subAxes)
+                return inputError(name,
+                                  limits.framework + " cannot cut over a part of mesh axis '" + mesh.axis(ref.axis).name + "'",
+                                  "split the mesh axis into two axes");
+        if (auto error = otherParts(name, dim, weight.spec.shape[dim], weight.shards.cuts()[dim], mesh, limits))
+            return error;
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> namePatterns(const WeightLayout& weight, std::int64_t layers)
+{
+    if (weight.firstLayer < 0 || weight.copies == layers)
+        return { weight.spec.name };
+    std::vector<std::string> names;
+    for (std::int64_t i = 0; i < weight.copies; ++i)
+        names.push_back(concreteName(weight.spec.name, weight.firstLayer + i));
+    return names;
+}
+
+std::int64_t weightCount(const Evaluation& evaluation)
+{
+    std::int64_t count = 0;
+    for (const WeightLayout& weight : evaluation.weights)
+        count += weight.spec.role == TensorRole::Weight ? weight.copies : 0;
+    return count;
+}
+
+Result<std::vector<ExportRefusal>> commonRefusals(const Design& design, const Evaluation& evaluation, const TargetLimits& limits,
+                                                  const std::function<bool()>& stopped)
+{
+    std::vector<ExportRefusal> out;
+    const int stages = design.mesh.find(design.pipeline.axis);
+    if (!limits.stages && stages >= 0 && design.mesh.axis(stages).size > 1)
+        out.push_back({ inputError("pipeline",
+                                   "each layer lies on the devices of its stage alone, of which mesh axis '"
+                                       + design.mesh.axis(stages).name + "' has " + std::to_string(design.mesh.axis(stages).size)
+                                       + ", and a " + limits.framework + " mesh has every weight on all devices",
+                                   "export a design without the pipeline, on the mesh of one stage") });
+    if (const std::int64_t bytes = shardsJsonBytes(design.mesh, evaluation); bytes > kMostShardsBytes)
+        out.push_back(
+            { inputError("mesh",
+                         "shards.json would take " + bytesText(bytes) + ", because it lists the ids of all "
+                             + countText(design.mesh.deviceCount()) + " devices for each of " + countText(weightCount(evaluation))
+                             + " weights, and more than " + bytesText(kMostShardsBytes) + " is not useful",
+                         "export the design on a mesh with smaller axes or of fewer layers, which has the same layouts") });
+    std::unordered_set<std::string> names; // of a graph they differ
+    for (const ModelSpec::LooseWeight& weight : design.model.looseWeights)
+        if (!names.insert(weight.tensor.name).second)
+            out.push_back({ inputError(weight.tensor.name, "two weights have this name, and an export tells them apart by it",
+                                       "rename one of them"),
+                            1 });
+    for (const WeightLayout& weight : evaluation.weights) {
+        if (stopped && stopped())
+            return Cancelled {};
+        if (auto error = weightRefusal(weight, design.mesh, limits))
+            out.push_back({ std::move(*error), weight.copies });
+    }
+    return out;
+}
+
+} // namespace shardboard

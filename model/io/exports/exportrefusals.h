@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in the way of an export to most frameworks: weights that it would cut elsewhere than the plan does.
+#pragma once
+
+#include "model/core/cutrule.h"
+#include "model/design/evaluation.h"
+#include "model/io/exports/exportfiles.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// What a framework can say of a weight.
+struct TargetLimits {
+    std::string framework; ///< `JAX`
+    CutRule cut = CutRule::Strict; ///< where it cuts a dim that does not divide
+    bool stages = false; ///< layers may lie on the devices of a pipeline's stage alone
+    bool subAxes = false;
+};
+
+/// Refused: a weight whose shards in the plan are others than the framework cuts (a dim that does not divide, whole heads, fused
+/// segments, a sub-axis), one of unknown shape, one whose strategy does not fit it, two of one name; a pipeline of two stages or
+/// more where there are no stages; so many devices that shards.json gets too large. Cancelled when `stopped` says so.
+Result<std::vector<ExportRefusal>> commonRefusals(const Design& design, const Evaluation& evaluation, const TargetLimits& limits,
+                                                  const std::function<bool()>& stopped = {});
+
+/// Why a framework has other shards of this weight than the plan; nothing when they are the same.
+std::optional<Error> weightRefusal(const WeightLayout& weight, const Mesh& mesh, const TargetLimits& limits);
+
+/// Weights of the model, each layer apart, inputs left out.
+std::int64_t weightCount(const Evaluation& evaluation);
+
+/// The names under which a weight of a repeated layer is said: the one with `*` where it stands for all `layers` of the model, else
+/// each concrete one.
+std::vector<std::string> namePatterns(const WeightLayout& weight, std::int64_t layers);
+
+} // namespace shardboard

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/io/targets/targets.h"
+
+#include "model/io/shards/shardsjson.h"
+#include "model/io/targets/jax/jaxtarget.h"
+#include "model/text/text.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+const std::vector<ExportTarget>& exportTargets()
+{
+    static const std::vector<ExportTarget> kTargets {
+        jaxTarget(),
+    };
+    return kTargets;
+}
+
+const ExportTarget* findExportTarget(std::string_view id)
+{
+    const auto found = std::ranges::find(exportTargets(), id, &ExportTarget::id);
+    return found == exportTargets().end() ? nullptr : &*found;
+}
+
+Result<const ExportTarget*> exportTargetNamed(const std::string& id)
+{
+    if (const ExportTarget* target = findExportTarget(id))
+        return target;
+    std::vector<std::string> ids;
+    for (const ExportTarget& target : exportTargets())
+        ids.push_back(target.id);
+    return usageError("--to", "there is no export target '" + id + "'", "targets are " + joined(ids));
+}
+
+Result<std::vector<ExportedFile>> exportDesign(const ExportTarget& target, const Design& design,
+                                               std::shared_ptr<const Evaluation> evaluation, const std::function<bool()>& stopped)
+{
+    const auto refusals = target.refusals(design, *evaluation, stopped);
+    if (refusals.cancelled())
+        return Cancelled {};
+    if (!refusals.ok())
+        return refusals.error();
+    if (!refusals.value().empty())
+        return refusalError(refusals.value(), target.title);
+    auto files = target.files(design, *evaluation);
+    if (!files.ok())
+        return files.error();
+    auto shards = shardsJson(design.mesh, std::move(evaluation));
+    if (!shards.ok())
+        return shards.error();
+    files.value().push_back({ "shards.json", std::move(shards).value() });
+    return files;
+}
+
+} // namespace shardboard
