@@ -183,7 +183,7 @@ void TestExport::filesAreMadeWhileTheFormIsThere()
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     const QTemporaryDir folder;
-    ExportForm form(document, QStringLiteral("jax"), folder.path());
+    ExportForm form(document, *findExportTarget("jax"), folder.path());
     form.show();
     QVERIFY(form.isBusy() && form.files() == nullptr);
     QVERIFY(part<QLabel>(form, "export.note")->text().contains(QStringLiteral("Preparing")));
@@ -195,7 +195,7 @@ void TestExport::filesAreMadeWhileTheFormIsThere()
     QVERIFY(form.files() != nullptr && form.files()->size() == direct.value().size());
     for (std::size_t i = 0; i < direct.value().size(); ++i)
         QVERIFY(textOf(form.files()->at(i).text) == textOf(direct.value()[i].text));
-    ExportForm other(document, QStringLiteral("jax"), folder.path());
+    ExportForm other(document, *findExportTarget("jax"), folder.path());
     other.show();
     other.forget();
     QVERIFY(!other.isBusy());
@@ -210,7 +210,7 @@ void TestExport::typedFolderIsComparedOnce()
     QVERIFY(document.setDesign(knownDesign()).ok());
     const QTemporaryDir there;
     QVERIFY(exportTo(QStringLiteral("jax"), document, there.path()).ok());
-    ExportForm form(document, QStringLiteral("jax"), QString());
+    ExportForm form(document, *findExportTarget("jax"), QString());
     form.show();
     QTRY_VERIFY(!form.isBusy());
     auto* list = part<QListWidget>(form, "export.files");
@@ -368,7 +368,7 @@ void TestExport::designsAreRefusedAsAWhole()
     Document document;
     QVERIFY(document.setDesign(trainingDesign("llama3-8b", "stage=2,model=4", "pp-1f1b")).ok());
     const QTemporaryDir folder;
-    ExportForm form(document, QStringLiteral("jax"), folder.path());
+    ExportForm form(document, *findExportTarget("jax"), folder.path());
     form.show();
     QCOMPARE(part<QLabel>(form, "export.problemTitle")->text(), QStringLiteral("The design cannot be exported as it is."));
     auto* problems = part<QListWidget>(form, "export.problems");
@@ -385,7 +385,7 @@ void TestExport::whatIsLeftOutIsShown()
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     {
-        ExportForm form(document, QStringLiteral("jax"), folder.path());
+        ExportForm form(document, *findExportTarget("jax"), folder.path());
         form.show();
         QVERIFY(!part<QLabel>(form, "export.leftOut")->isVisible());
     }
@@ -396,7 +396,7 @@ void TestExport::whatIsLeftOutIsShown()
     pin.whole = { "model" };
     design.pins.push_back(pin);
     QVERIFY(document.setDesign(design).ok());
-    ExportForm form(document, QStringLiteral("jax"), folder.path());
+    ExportForm form(document, *findExportTarget("jax"), folder.path());
     form.show();
     auto* label = part<QLabel>(form, "export.leftOut");
     QVERIFY(label->isVisible());
@@ -423,7 +423,7 @@ void TestExport::linksAndPipesAreNotOpened()
     const QString link = place.filePath(QStringLiteral("links/shards.json"));
     QVERIFY(QFile::link(outside, link));
     QCOMPARE(::mkfifo(qPrintable(place.filePath(QStringLiteral("pipes/export.py"))), 0600), 0);
-    ExportForm form(document, QStringLiteral("jax"), place.filePath(QStringLiteral("links")));
+    ExportForm form(document, *findExportTarget("jax"), place.filePath(QStringLiteral("links")));
     form.show();
     QTRY_VERIFY(!form.isBusy());
     auto* note = part<QLabel>(form, "export.note");
