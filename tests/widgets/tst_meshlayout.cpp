@@ -52,6 +52,7 @@ private Q_SLOTS:
     void manyAxesTakeNoTime();
     void pixelsHaveTheColorsOfTheirDevices_data();
     void pixelsHaveTheColorsOfTheirDevices();
+    void keptGridsAreThoseMadeAnew();
     void groupsArePartedFarOut();
 };
 
@@ -346,6 +347,23 @@ void TestMeshLayout::pixelsHaveTheColorsOfTheirDevices()
                 QVERIFY(qBlue(image.pixel(at)) > tier && qRed(image.pixel(at)) == 1);
         }
     }
+}
+
+/// A grid that is kept is the one that would be made: whatever of mesh, device order, hardware and room changed since.
+void TestMeshLayout::keptGridsAreThoseMadeAnew()
+{
+    KeptGrids grids;
+    const Hardware dgx = findHardware("dgx-h100").value();
+    const Hardware none;
+    for (int round = 0; round < 3; ++round)
+        for (const char* mesh : { "data=8,model=16", "data=16,model=8", "x=128", "pod=2,data=64,model=8" })
+            for (const Hardware& hardware : { dgx, none })
+                for (const QSizeF size : { QSizeF(900, 700), QSizeF(400, 250) }) {
+                    const Mesh is = knownDesign(mesh, "replicate").mesh;
+                    const MeshRoom room { size, 1, 92 };
+                    QVERIFY(grids.of(is, hardware, room) == MeshGrid(is, hardware, room));
+                    QVERIFY(grids.of(is, hardware, room) == MeshGrid(is, hardware, room));
+                }
 }
 
 /// Where devices share pixels and gaps are less than one, each group still has a line beside it.

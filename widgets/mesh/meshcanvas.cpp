@@ -153,7 +153,7 @@ MeshRoom MeshCanvas::roomIn(const QSizeF& canvas) const
 
 int MeshCanvas::detailIn(const QSize& size) const
 {
-    const MeshGrid grid(m_scene.mesh, m_scene.hardware, roomIn(size));
+    const MeshGrid grid = m_scene.gridIn(roomIn(size));
     const QSizeF bars = roomForBars(grid, textScale(this));
     const QRectF area =
         QRectF(QPointF(), roomIn(size).size)

@@ -22,6 +22,7 @@ struct MeshRoom {
     QSizeF size { 560, 400 };
     double text = 1; ///< scale of the text
     double largestCell = 92;
+    friend bool operator==(const MeshRoom&, const MeshRoom&) = default;
 };
 
 class MeshGrid {

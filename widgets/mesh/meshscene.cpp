@@ -33,14 +33,14 @@ void MeshScene::prepare(const Design& design, const Evaluation* evaluation, cons
         memory = DeviceMemory(evaluation->plan, hardware.memoryBytes());
     }
     found = MeshPattern(wanted, mesh, hardware);
-    grid = MeshGrid(mesh, hardware, room);
+    grid = gridIn(room);
     color(theme);
     drawImage();
 }
 
 bool MeshScene::arrange(const MeshRoom& room)
 {
-    MeshGrid next(mesh, hardware, room);
+    MeshGrid next = gridIn(room);
     if (next == grid)
         return false;
     grid = std::move(next);

@@ -6,8 +6,8 @@
 
 #include "widgets/document/devicememory.h"
 #include "widgets/look/devicecolors.h"
+#include "widgets/mesh/keptgrids.h"
 #include "widgets/mesh/meshfind.h"
-#include "widgets/mesh/meshgrid.h"
 
 #include "model/design/evaluation.h"
 #include "model/hardware/hardware.h"
@@ -43,6 +43,8 @@ struct MeshScene {
                  const MeshRoom& room, const Theme& theme);
     /// The same in another room; false where that is the same grid.
     bool arrange(const MeshRoom& room);
+    /// The grid that another room would have.
+    MeshGrid gridIn(const MeshRoom& room) const { return m_grids.of(mesh, hardware, room); }
 
     PartColor colorAt(std::int64_t position, const Theme& theme) const;
     /// Whether a device is what is searched for and what the legend shows.
@@ -62,6 +64,7 @@ private:
     void color(const Theme& theme);
     void drawImage();
     std::vector<QRgb> m_pixels; ///< by position
+    mutable KeptGrids m_grids;
 };
 
 } // namespace shardboard
