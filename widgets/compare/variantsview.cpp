@@ -16,6 +16,7 @@
 #include <QLabel>
 #include <QMouseEvent>
 #include <QPushButton>
+#include <QScopeGuard>
 #include <QTreeWidget>
 
 #include <algorithm>
@@ -287,6 +288,9 @@ void VariantsView::fitColumns()
     const bool narrow = m_list->viewport()->width() < kNarrow;
     m_list->setColumnHidden(MovedColumn, narrow);
     m_list->setColumnHidden(DiffersColumn, narrow);
+    // The last column in sight is stretched, and Qt takes that for its width.
+    m_list->header()->setStretchLastSection(false);
+    const auto stretchAgain = qScopeGuard([this] { m_list->header()->setStretchLastSection(true); });
     int left = m_list->viewport()->width();
     for (int column = 0; column < ColumnCount; ++column) {
         if (column == VariantColumn || column == MeshColumn || column == DiffersColumn || m_list->isColumnHidden(column))
@@ -295,11 +299,17 @@ void VariantsView::fitColumns()
         m_list->setColumnWidth(column, m_list->columnWidth(column) + 8);
         left -= m_list->columnWidth(column);
     }
-    for (const int column : { VariantColumn, MeshColumn }) { // whole where there is room, and what differs has the rest
+    const auto wanted = [this](int column) {
         m_list->resizeColumnToContents(column);
-        const int most = narrow ? left / 2 : left / 3;
-        m_list->setColumnWidth(column, std::max(60, narrow ? most : std::min(m_list->columnWidth(column) + 8, most)));
-    }
+        return m_list->columnWidth(column) + 8;
+    };
+    const int name = wanted(VariantColumn);
+    const int mesh = wanted(MeshColumn);
+    // Whole where there is room; what differs has the rest, and where it is not shown the name has it.
+    const int most = narrow ? left : left * 2 / 3;
+    const int meshWidth = std::min(mesh, std::max(most / 2, most - name));
+    m_list->setColumnWidth(MeshColumn, std::max(60, meshWidth));
+    m_list->setColumnWidth(VariantColumn, std::max(60, narrow ? most - meshWidth : std::min(name, most - meshWidth)));
 }
 
 void VariantsView::resizeEvent(QResizeEvent* event)

@@ -18,12 +18,14 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QScopeGuard>
 #include <QSignalBlocker>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTableView>
 
 #include <algorithm>
+#include <map>
 
 namespace shardboard {
 
@@ -33,6 +35,8 @@ constexpr int kNarrow = 700; ///< below this width the size of the group is left
 constexpr int kWidestTensor = 200; ///< so that bytes, time and cause stay in sight
 constexpr int kLeastTensor = 112;
 constexpr int kWidestAxes = 100;
+constexpr int kCellPadding = 28;
+constexpr int kSpare = 12; ///< of the 40 pixels that frame and scroll bar are counted with
 constexpr int kHeadingPadding = 24; ///< without room for a sort arrow
 constexpr int kCause = 190; ///< what the cause needs to say something
 
@@ -225,16 +229,21 @@ void CollectivesView::fitColumns()
 {
     const QFontMetrics heading(uiFont(this, -1));
     const QAbstractItemView* cells = m_table;
+    const QFontMetrics number(monoFont(this, -0.5)); // what another plan may need
+    const std::map<int, QString> widest { { CollectivesModel::BytesColumn, QStringLiteral("0.000 GiB") },
+                                          { CollectivesModel::CountColumn, QStringLiteral("00,000") },
+                                          { CollectivesModel::TimeColumn, QStringLiteral("0.000 ms") } };
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column) {
         const QString text = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-        const int width = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kHeadingPadding);
-        m_table->setColumnWidth(column,
-                                column == CollectivesModel::TensorColumn ? std::min(width, kWidestTensor)
-                                    : column == CollectivesModel::AxisColumn
-                                    ? std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kHeadingPadding))
-                                    : width);
+        int width = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kHeadingPadding);
+        if (const auto known = widest.find(column); known != widest.end())
+            width = std::max(width, number.horizontalAdvance(known->second) + kCellPadding);
+        if (column == CollectivesModel::TensorColumn)
+            width = m_wantedTensor = std::min(width, kWidestTensor);
+        if (column == CollectivesModel::AxisColumn)
+            width = std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kHeadingPadding));
+        m_table->setColumnWidth(column, width);
     }
-    m_wantedTensor = m_table->columnWidth(CollectivesModel::TensorColumn);
     m_table->setColumnWidth(CollectivesModel::CauseColumn, 40);
     showGroups();
 }
@@ -246,6 +255,9 @@ void CollectivesView::showGroups()
     m_table->setColumnHidden(CollectivesModel::PhaseColumn, !m_phases || m_phases->size() < 2 || width() < kNarrow);
     for (const int column : { CollectivesModel::CauseColumn, CollectivesModel::CountColumn, CollectivesModel::TensorColumn })
         m_table->setColumnHidden(column, false);
+    // The last column in sight is stretched, and Qt takes that for its width until it has laid the cells out.
+    m_table->horizontalHeader()->setStretchLastSection(false);
+    const auto stretchAgain = qScopeGuard([this] { m_table->horizontalHeader()->setStretchLastSection(true); });
     int others = 0;
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column)
         if (column != CollectivesModel::GroupColumn
@@ -275,6 +287,9 @@ void CollectivesView::showGroups()
         if (left < 0)
             left += m_table->columnWidth(column);
     }
+    if (!caused && left > 0 && !m_table->isColumnHidden(CollectivesModel::TensorColumn)) // names before an empty last column
+        m_table->setColumnWidth(CollectivesModel::TensorColumn,
+                                std::min(m_table->columnWidth(CollectivesModel::TensorColumn) + left + kSpare, m_wantedTensor));
 }
 
 void CollectivesView::resizeEvent(QResizeEvent* event)

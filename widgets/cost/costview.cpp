@@ -374,7 +374,13 @@ void CostView::selectionChanged()
 /// Numbers as wide as they are; the name and the bar share what is left, and where there is little the last columns go.
 void CostView::fitColumns()
 {
-    const int leastName = static_cast<int>(150 * textScale(this));
+    int name = 0; // whole names before long bars, and before the last columns
+    for (int i = 0; i < m_tree->topLevelItemCount(); ++i) {
+        const QTreeWidgetItem* item = m_tree->topLevelItem(i);
+        name = std::max(
+            name, QFontMetrics(item->font(NameColumn)).horizontalAdvance(item->text(NameColumn)) + m_tree->indentation() + 28);
+    }
+    const int leastName = std::clamp(name, static_cast<int>(150 * textScale(this)), static_cast<int>(220 * textScale(this)));
     const int leastBar = m_tree->header()->sectionSizeHint(ShareColumn);
     const bool kept = std::any_of(m_parts.begin(), m_parts.end(), [](const PartCost& part) { return part.kept > 0; });
     int others = 0;
@@ -394,12 +400,6 @@ void CostView::fitColumns()
             m_tree->setColumnHidden(column, true);
         }
     const int left = std::max(room - others, leastBar);
-    int name = 0; // whole names before long bars
-    for (int i = 0; i < m_tree->topLevelItemCount(); ++i) {
-        const QTreeWidgetItem* item = m_tree->topLevelItem(i);
-        name = std::max(
-            name, QFontMetrics(item->font(NameColumn)).horizontalAdvance(item->text(NameColumn)) + m_tree->indentation() + 28);
-    }
     const int bar = std::clamp(std::min(left * 45 / 100, left - name), leastBar, std::max(260, leastBar));
     m_tree->setColumnWidth(ShareColumn, bar);
     m_tree->setColumnWidth(NameColumn, left - bar);

@@ -187,7 +187,8 @@ QAbstractItemView:focus { border: 1px solid @accent; }
 QTreeView::item, QTableView::item, QListView::item { border: none; padding: 0 8px; }
 QTreeView::item:selected, QTableView::item:selected, QListView::item:selected { background: @selection; color: @text; }
 QHeaderView { background: @panel; border: none; }
-QHeaderView::section { background: @panel; color: @quiet; border: none; border-bottom: 1px solid @line; padding: 4px 8px; }
+QHeaderView::section { background: @panel; color: @quiet; border: none; border-bottom: 1px solid @line; padding: 4px 1px 4px 8px; }
+QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: border; subcontrol-position: center right; width: 7px; height: 7px; }
 QTabWidget::pane { border: none; border-top: 1px solid @line; background: @panel; }
 QTabBar { background: transparent; }
 QTabBar::tab { background: transparent; color: @quiet; border: none; border-bottom: 2px solid transparent;

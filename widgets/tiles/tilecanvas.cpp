@@ -99,14 +99,15 @@ bool TileCanvas::rangesFit() const
     if (m_scene.tiles.empty())
         return false;
     const QFontMetricsF mono(monoFont(this, -2));
-    double widest = 0;
+    QString longest; // of one width a letter, so that measuring one is enough
     int lines = 0;
     for (const auto* bands : { &m_scene.rows, &m_scene.columns }) {
         lines += bands->size() > 1 ? 1 : 0;
         for (const Band& band : *bands)
-            if (bands->size() > 1)
-                widest = std::max(widest, mono.horizontalAdvance(tileRangeText(band.range)));
+            if (const QString text = tileRangeText(band.range); bands->size() > 1 && text.size() > longest.size())
+                longest = text;
     }
+    const double widest = mono.horizontalAdvance(longest);
     const double height = QFontMetricsF(uiFont(this, 0, true)).height() + lines * mono.height();
     return std::all_of(m_scene.tiles.begin(), m_scene.tiles.end(), [&](const Tile& tile) {
         const QRectF rect = bandRect(tile.row, tile.column);
