@@ -52,7 +52,13 @@ std::string digits(double value)
     return grouped(std::move(out));
 }
 
-std::string exact(double value) { return grouped(printed("%.*g", 9, value)); }
+std::string exact(double value)
+{
+    std::string out = printed("%.*g", 9, value);
+    return out.find('e') == std::string::npos ? grouped(std::move(out)) : out; // an exponent has no thousands
+}
+
+std::string percent(double share) { return digits(100 * share) + " %"; }
 
 std::string count(std::int64_t value) { return grouped(std::to_string(value)); }
 

@@ -164,6 +164,11 @@ private Q_SLOTS:
         QCOMPARE(figures::digits(250.5), std::string("251"));
         QCOMPARE(figures::digits(-0.5), std::string("-0.5"));
         QCOMPARE(figures::exact(26515.82554), std::string("26,515.8255"));
+        QCOMPARE(figures::exact(1e10), std::string("1e+10"));
+        QCOMPARE(figures::exact(5e-6), std::string("5e-06"));
+        QCOMPARE(figures::percent(0.202), std::string("20.2 %"));
+        QCOMPARE(figures::percent(0.15), std::string("15 %"));
+        QCOMPARE(figures::percent(0.0036), std::string("0.36 %"));
         QCOMPARE(figures::digits(9.996), std::string("10"));
         QCOMPARE(figures::digits(0.0004), std::string("0"));
         QCOMPARE(figures::bytesPerSecond(3.7e11), std::string("370 GB/s"));

@@ -400,7 +400,7 @@ void TestCostViews::summaryTellsTheRate()
     QCOMPARE(bar->findChild<QLabel*>(QStringLiteral("summaryRate"))->text(),
              countText(qRound64(performance.tokensPerSecondPerDevice)) + QStringLiteral(" tok/s/device"));
     QCOMPARE(bar->findChild<QLabel*>(QStringLiteral("summaryRateTitle"))->text(),
-             QStringLiteral("MFU %1 %").arg(100 * performance.mfu, 0, 'f', 1));
+             QStringLiteral("MFU %1 %").arg(digitsText(100 * performance.mfu)));
 }
 
 /// What is shown and hidden lays the window out anew, which is where folding came from.

@@ -52,6 +52,7 @@ private Q_SLOTS:
     void manyAxesTakeNoTime();
     void pixelsHaveTheColorsOfTheirDevices_data();
     void pixelsHaveTheColorsOfTheirDevices();
+    void axesOfOneDeviceChangeNothing();
     void keptGridsAreThoseMadeAnew();
     void groupsArePartedFarOut();
 };
@@ -347,6 +348,24 @@ void TestMeshLayout::pixelsHaveTheColorsOfTheirDevices()
                 QVERIFY(qBlue(image.pixel(at)) > tier && qRed(image.pixel(at)) == 1);
         }
     }
+}
+
+/// Axes of one device change nothing, wherever they stand: they have no steps.
+void TestMeshLayout::axesOfOneDeviceChangeNothing()
+{
+    const Hardware dgx = findHardware("dgx-h100").value();
+    for (const char* hardware : { "dgx-h100", "" })
+        for (const auto& [plain, with] :
+             { std::pair { "data=128,model=8", "pod=1,data=128,model=8" },
+               std::pair { "data=128,model=8", "data=128,one=1,model=8" },
+               std::pair { "data=128,model=8", "a=1,data=128,model=8,b=1" }, std::pair { "data=256", "one=1,data=256" } }) {
+            const Hardware of = *hardware != 0 ? dgx : Hardware {};
+            const MeshRoom room { { 560, 400 }, 1, 92 };
+            const MeshGrid a(knownDesign(plain, "replicate").mesh, of, room);
+            const MeshGrid b(knownDesign(with, "replicate").mesh, of, room);
+            QVERIFY2(a.columns() == b.columns() && a.rows() == b.rows(), with);
+            QVERIFY2(a.columns() > 8 && a.rows() > 8, with);
+        }
 }
 
 /// A grid that is kept is the one that would be made: whatever of mesh, device order, hardware and room changed since.

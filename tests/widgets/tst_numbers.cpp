@@ -484,9 +484,9 @@ void TestNumbers::sumsOnScreenAreThePlans()
         const auto collectives = shownView<CollectivesView>(document, { 1600, 300 });
         const QString total = unbroken(collectives->findChild<ElidedLabel*>(QStringLiteral("collectivesTotal"))->text());
         QCOMPARE(total,
-                 QStringLiteral("%1 · %2 · %3 exposed")
-                     .arg(counted(sums.moving, QStringLiteral("collective"), QStringLiteral("collectives")), bytesText(sums.moved),
-                          exposed == all ? all : all + QStringLiteral(", ") + exposed));
+                 QStringLiteral("%1 exposed · %2 · %3")
+                     .arg(exposed == all ? all : all + QStringLiteral(", ") + exposed, bytesText(sums.moved),
+                          counted(sums.moving, QStringLiteral("collective"), QStringLiteral("collectives"))));
         CollectivesModel rows;
         rows.setEvaluation(document.evaluation(), Qt::gray, Qt::red, {});
         QCOMPARE(rows.rowCount(), static_cast<int>(plan.collectives.size()));

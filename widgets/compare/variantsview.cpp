@@ -226,7 +226,7 @@ void VariantsView::addRow(int variant, const QString& name, const Design& design
     const double rate = plan.performance.tokensPerSecondPerDevice;
     item->setData(MarkColumn, kVariantRole, variant);
     item->setData(MarkColumn, kSortRole, variant);
-    item->setToolTip(MarkColumn, tr("A and B are the two designs compared: a click is B, Ctrl and a click A"));
+    item->setToolTip(MarkColumn, tr("A and B are the two designs compared: a click or Space is B, with Ctrl it is A"));
     item->setText(VariantColumn, name);
     item->setToolTip(VariantColumn, name);
     item->setText(MeshColumn, qstr(design.mesh.text()));
@@ -328,6 +328,14 @@ bool VariantsView::eventFilter(QObject* watched, QEvent* event)
         const QTreeWidgetItem* item = m_list->currentItem();
         if (key->key() == Qt::Key_Delete && item != nullptr) {
             m_comparison->forget(item->data(MarkColumn, kVariantRole).toInt());
+            return true;
+        }
+        if (key->key() == Qt::Key_Space && item != nullptr) { // as a click does
+            const int variant = item->data(MarkColumn, kVariantRole).toInt();
+            if (key->modifiers() & Qt::ControlModifier)
+                m_comparison->chooseOther(variant);
+            else
+                m_comparison->chooseShown(variant);
             return true;
         }
         if (key->key() == Qt::Key_F2 && item != nullptr && (item->flags() & Qt::ItemIsEditable)) {

@@ -309,10 +309,11 @@ void CollectivesView::showState()
         const Plan& plan = evaluation->plan;
         const QString time = secondsText(plan.device.collectives);
         const QString exposed = secondsText(plan.device.exposed);
-        m_total->setText(tr("%1 · %2 · %3 exposed")
-                             .arg(counted(plan.movingCollectives(), tr("collective"), tr("collectives")),
+        // Where there is little room the end is left out: the count stands in the tab, too.
+        m_total->setText(tr("%1 exposed · %2 · %3")
+                             .arg(time == exposed ? time : tr("%1, %2").arg(time, exposed),
                                   bytesText(collectiveBytesOfDevice(evaluation->graph, plan)),
-                                  time == exposed ? time : tr("%1, %2").arg(time, exposed)));
+                                  counted(plan.movingCollectives(), tr("collective"), tr("collectives"))));
         const std::int64_t slices = static_cast<std::int64_t>(plan.collectives.size()) - plan.movingCollectives();
         QString tip = tr("Of a step: bytes of all collectives on one device, predicted time in them, and the part of it in which "
                          "the device does not compute; a step takes %1")

@@ -104,8 +104,6 @@ public:
 QString orDash(double seconds) { return seconds > 0 ? secondsText(seconds) : QStringLiteral("–"); }
 QString bytesOrDash(std::int64_t bytes) { return bytes > 0 ? bytesText(bytes) : QStringLiteral("–"); }
 
-QString percentText(double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'f', share < 0.0995 ? 1 : 0); }
-
 } // namespace
 
 CostView::CostView(Document* document, QWidget* parent)

@@ -18,6 +18,7 @@ QString digitsText(double value) { return verbatim(figures::digits(value)); }
 QString exactText(double value) { return verbatim(figures::exact(value)); }
 
 QString bytesText(std::int64_t bytes) { return verbatim(figures::bytes(bytes)); }
+QString percentText(double share) { return verbatim(figures::percent(share)); }
 
 QString secondsText(double seconds) { return verbatim(figures::seconds(seconds)); }
 

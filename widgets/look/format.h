@@ -25,6 +25,7 @@ QString digitsText(double value);
 QString exactText(double value);
 /// `8 MiB`, `43.1 GiB`; exact below 1 KiB.
 QString bytesText(std::int64_t bytes);
+QString percentText(double share); ///< of 1
 /// `131 ms`, `5.5 µs`, `1.2 s`: one to three digits before the point; `0 s`.
 QString secondsText(double seconds);
 /// `370 GB/s`.

@@ -52,8 +52,8 @@ void paintLabels(QPainter& painter, const MeshBar& bar, const Mesh& mesh, const 
     const bool named = whole && metrics.horizontalAdvance(QStringLiteral("%1 %2").arg(name).arg(size - 1)) + 4 < step;
     const bool numbered = whole && metrics.horizontalAdvance(QString::number(size - 1)) + 4 < step;
     if (!named && !numbered) {
-        const QString devices = QCoreApplication::translate("shardboard::MeshBar", "%1, %2 devices").arg(name).arg(size);
-        const QString brief = QStringLiteral("%1 (%2)").arg(name).arg(size);
+        const QString devices = QCoreApplication::translate("shardboard::MeshBar", "%1, %2 devices").arg(name, countText(size));
+        const QString brief = QStringLiteral("%1 (%2)").arg(name, countText(size));
         const bool alone = bar.across && mesh.deviceCount() == size;
         const double spare = std::max(0.0, 60 - (end - begin)) / 2; // the name may be longer than a short bar
         label(begin - spare, end + spare,

@@ -218,9 +218,14 @@ std::vector<std::int64_t> MeshGrid::candidates(const Mesh& mesh, std::size_t fac
     if (size < 2)
         return { 1 };
     std::vector<std::int64_t> out { size, 1 };
-    bool last = factor + 1 == m_tiers.factors.size();
-    for (const MeshTier& tier : m_tiers.tiers)
-        last = last || tier.factors == factor + 1;
+    const auto endsAt = [&](std::size_t end) { // nothing that has steps follows before
+        const auto first = m_tiers.factors.begin();
+        return factor < end
+            && std::all_of(first + static_cast<std::ptrdiff_t>(factor) + 1, first + static_cast<std::ptrdiff_t>(end),
+                           [](const MeshFactor& it) { return it.size < 2; });
+    };
+    const bool last = endsAt(m_tiers.factors.size())
+        || std::any_of(m_tiers.tiers.begin(), m_tiers.tiers.end(), [&](const MeshTier& tier) { return endsAt(tier.factors); });
     if (!last || size <= 2 || (mesh.axisCount() == 1 && size <= kLongestLine && m_tiers.tiers.empty()))
         return out;
     for (std::int64_t part = 2; part < size; ++part)

@@ -183,7 +183,7 @@ QString MeshScene::unitToolTip(int tier, std::int64_t position) const
 QString MeshScene::groupText(const std::vector<int>& axes) const
 {
     const std::int64_t size = mesh.groupSize(axes);
-    QString out = tr("device group of %1 · %2 devices").arg(axesText(mesh, axes)).arg(size);
+    QString out = tr("device group of %1 · %2 devices").arg(axesText(mesh, axes), countText(size));
     if (size > 1 && hardware.memoryBytes() > 0)
         out += QStringLiteral(" · ") + rateText(linkOf(axes, mesh, hardware).bytesPerSecond);
     return out;

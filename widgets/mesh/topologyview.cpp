@@ -53,11 +53,12 @@ QString levelName(const Level& level, std::size_t index, std::int64_t members)
     case Fabric::SharedMemory:
         return QObject::tr("one memory");
     case Fabric::Switch:
-        return index == 0 ? QObject::tr("island of %1").arg(members) : QObject::tr("switch of %1").arg(members);
+        return index == 0 ? QObject::tr("island of %1").arg(countText(members))
+                          : QObject::tr("switch of %1").arg(countText(members));
     case Fabric::FatTree:
-        return QObject::tr("fat tree of %1").arg(members);
+        return QObject::tr("fat tree of %1").arg(countText(members));
     case Fabric::Dcn:
-        return QObject::tr("network of %1").arg(members);
+        return QObject::tr("network of %1").arg(countText(members));
     }
     return {};
 }

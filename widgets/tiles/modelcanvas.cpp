@@ -29,9 +29,9 @@ constexpr double kBand = 3; ///< narrower tiles are pixels of a thumbnail
 constexpr double kEdged = 14; ///< smaller tiles have no edge
 constexpr double kUnmatched = 0.2; ///< opacity of what does not match
 
-QString percentText(std::int64_t part, std::int64_t whole)
+QString partText(std::int64_t part, std::int64_t whole)
 {
-    return whole > 0 ? digitsText(100 * static_cast<double>(part) / static_cast<double>(whole)) + QStringLiteral(" %") : QString();
+    return whole > 0 ? percentText(static_cast<double>(part) / static_cast<double>(whole)) : QString();
 }
 
 } // namespace
@@ -241,7 +241,7 @@ QString ModelCanvas::weightText(int weight) const
         + shapeLabel(shown.spec.shape);
     if (shown.copies > 1)
         out += tr(" · %1 layers").arg(shown.copies);
-    out += tr("\n%1, %2 of the model · %3").arg(bytesText(bytes), percentText(bytes, evaluation->weightBytes), parallelText(shown));
+    out += tr("\n%1, %2 of the model · %3").arg(bytesText(bytes), partText(bytes, evaluation->weightBytes), parallelText(shown));
     const QString device = tr("device %1").arg(evaluation->plan.mesh.deviceId(heldDevice()));
     out += held->bytes > 0 ? tr("\n%1 holds %2 of each, %3 together").arg(device, shardText(held->shard), bytesText(held->bytes))
                            : tr("\n%1 holds nothing of it").arg(device);

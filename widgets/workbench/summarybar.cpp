@@ -287,7 +287,7 @@ void SummaryBar::refresh()
 void SummaryBar::showRate(const Performance& performance)
 {
     const double rate = performance.tokensPerSecondPerDevice;
-    const QString utilization = QStringLiteral("%1 %").arg(100 * performance.mfu, 0, 'f', 1);
+    const QString utilization = percentText(performance.mfu);
     m_rateTitle->setText(performance.mfu > 0 ? tr("MFU %1").arg(utilization) : tr("Tokens"));
     m_rate->setText(tr("%1 tok/s/device").arg(rate < 10 ? digitsText(rate) : countText(qRound64(rate))));
     QString tip = tr("%1 tokens a second on each device, %2 together")
@@ -295,7 +295,7 @@ void SummaryBar::showRate(const Performance& performance)
     if (performance.mfu > 0)
         tip += tr("\nModel FLOPs utilization: %1 of the devices' peak does work of the model").arg(utilization);
     if (performance.recomputing > 1)
-        tip += tr("\nWith recomputation (HFU): %1 %").arg(100 * performance.hfu, 0, 'f', 1);
+        tip += tr("\nWith recomputation (HFU): %1").arg(percentText(performance.hfu));
     m_rate->setToolTip(tip);
     m_rateTitle->setToolTip(tip);
 }

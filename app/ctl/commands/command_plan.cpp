@@ -14,6 +14,7 @@
 #include "model/io/wire/planjson.h"
 #include "model/plan/planner/buildplan.h"
 #include "model/plan/time/traffic.h"
+#include "model/text/figures.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
 
@@ -153,8 +154,6 @@ std::string recomputedText(const Evaluation& evaluation)
     return out;
 }
 
-std::string percentText(double share) { return formatted("%.1f %%", 100 * share); }
-
 /// `5,762`, `0.34`
 std::string rateText(double rate) { return rate < 10 ? formatted("%.2f", rate) : countText(std::llround(rate)); }
 
@@ -167,10 +166,10 @@ std::string performanceText(const Performance& performance)
         return {};
     std::string out = rateText(performance.tokensPerSecondPerDevice) + " tok/s/device";
     if (performance.mfu > 0)
-        out += ", MFU " + percentText(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference"
+        out += ", MFU " + figures::percent(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference"
             + (performance.mfu > 1 ? std::string("; ") + kMfuNote + ")" : ")");
     if (performance.recomputing > 1)
-        out += ", HFU " + percentText(performance.hfu) + " with what is computed again";
+        out += ", HFU " + figures::percent(performance.hfu) + " with what is computed again";
     return out + "\n";
 }
 
@@ -338,7 +337,7 @@ int planCommand(const Arguments& arguments)
                   << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each"
                                            : std::string("1F1B"))
                   << ": " << evaluation.plan.microBatches << " micro-batches, bubble "
-                  << percentText(evaluation.plan.seconds() > 0 ? pipeline->bubbleSeconds() / evaluation.plan.seconds() : 0)
+                  << figures::percent(evaluation.plan.seconds() > 0 ? pipeline->bubbleSeconds() / evaluation.plan.seconds() : 0)
                   << " of the step; predicted step: " << secondsText(evaluation.plan.seconds()) << " = "
                   << secondsText(pipeline->stageSeconds) << " of the busiest stage + bubble "
                   << secondsText(pipeline->bubbleSeconds()) << " + update " << secondsText(pipeline->updateSeconds) << "\n";

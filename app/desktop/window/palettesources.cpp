@@ -147,7 +147,6 @@ std::vector<PaletteEntry> numberEntries(const Document* document, const std::fun
     };
     const Plan& plan = evaluation->plan;
     const Performance& performance = plan.performance;
-    const auto percent = [](double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'f', 1); };
     if (document->design().model.hasGraph()) {
         add(QObject::tr("Step time"), secondsText(plan.seconds()), "cost");
         add(QObject::tr("Computing time of a step"), secondsText(plan.device.compute), "cost");
@@ -155,9 +154,9 @@ std::vector<PaletteEntry> numberEntries(const Document* document, const std::fun
         add(QObject::tr("Exposed collectives of a step"), secondsText(plan.device.exposed), "collectives");
     }
     if (performance.mfu > 0)
-        add(QObject::tr("MFU, model FLOPs utilization"), percent(performance.mfu), "cost");
+        add(QObject::tr("MFU, model FLOPs utilization"), percentText(performance.mfu), "cost");
     if (performance.recomputing > 1)
-        add(QObject::tr("HFU, with recomputation"), percent(performance.hfu), "cost");
+        add(QObject::tr("HFU, with recomputation"), percentText(performance.hfu), "cost");
     if (performance.tokensPerSecondPerDevice > 0)
         add(QObject::tr("Tokens per second and device"), digitsText(performance.tokensPerSecondPerDevice), "cost");
     const MemoryByCause& memory = plan.memory;

@@ -417,6 +417,20 @@ void TestModes::variantsAreKeptRenamedAndTaken()
     QTest::keyClick(field, Qt::Key_Return);
     settle();
     QCOMPARE(list->findItems(QStringLiteral("half"), Qt::MatchExactly, 1).size(), 1);
+    const auto marks = [list] {
+        QString out;
+        for (int row = 0; row < list->topLevelItemCount(); ++row)
+            out += list->topLevelItem(row)->text(1) + QLatin1Char('=') + list->topLevelItem(row)->text(0) + QLatin1Char(' ');
+        return out;
+    };
+    list->setCurrentItem(list->findItems(QStringLiteral("half"), Qt::MatchExactly, 1).constFirst());
+    QTest::keyClick(list, Qt::Key_Space);
+    settle();
+    QVERIFY2(marks().contains(QStringLiteral("half=B ")), qPrintable(marks()));
+    list->setCurrentItem(list->findItems(QStringLiteral("half"), Qt::MatchExactly, 1).constFirst());
+    QTest::keyClick(list, Qt::Key_Space, Qt::ControlModifier);
+    settle();
+    QVERIFY2(marks().contains(QStringLiteral("half=AB ")) || marks().contains(QStringLiteral("half=A ")), qPrintable(marks()));
     const auto at = [list] {
         const QTreeWidgetItem* item = list->findItems(QStringLiteral("half"), Qt::MatchExactly, 1).constFirst();
         return list->visualItemRect(item).center();
