@@ -169,20 +169,17 @@ def forms(pattern, leaf, layers, one_expert):
     """Views from the dims of a weight (with `layers` in front when they are stacked) to those that leaves have: a kernel is transposed,
     and dims of heads may be split."""
     dims = [(n,) if isinstance(n, int) else n for n in SHAPES[pattern]][1 if one_expert else 0:]
-    labels = [["heads", "head_dim"] if len(dim) > 1 else [f"dim{i}"] for i, dim in enumerate(dims)]
-    if sum(len(dim) > 1 for dim in dims) > 1:
-        labels = [[f"{label}{i}" for label in group] for i, group in enumerate(labels)]
     order = list(range(len(dims)))
     if leaf == "kernel":
         order[-2:] = order[:-3:-1]
-    sizes = {label: n for group, dim in zip(labels, dims) for label, n in zip(group, dim)} | {"layers": layers}
-    source = (["layers"] if layers else []) + ["(" + " ".join(group) + ")" for group in labels]
-    can_split = [i for i in order if len(dims[i]) > 1]
-    for chosen in range(2 ** len(can_split)):
-        split = [i for bit, i in enumerate(can_split) if chosen >> bit & 1]
-        made = (["layers"] if layers else []) + [
-            " ".join(labels[i]) if i in split else "(" + " ".join(labels[i]) + ")" for i in order]
-        yield " ".join(source) + " -> " + " ".join(made), sizes
+    for split in itertools.product(*([False, True] if len(dim) > 1 else [False] for dim in dims)):
+        labels = [[f"heads{i}", f"head_dim{i}"] if split[i] else [f"dim{i}"] for i in range(len(dims))]
+        sizes = {"layers": layers}
+        for group, dim, apart in zip(labels, dims, split):
+            sizes.update(zip(group, dim if apart else [int(np.prod(dim))]))
+        first = ["layers"] if layers else []
+        source = first + ["(" + " ".join(group) + ")" for group in labels]
+        yield " ".join(source) + " -> " + " ".join(first + [label for i in order for label in labels[i]]), sizes
 
 
 class Place:

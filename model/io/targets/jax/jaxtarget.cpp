@@ -77,7 +77,7 @@ std::string headCode(const Design& design, const Constraints& constraints)
     for (const std::string& line : leftOut)
         text += "\n    " + pythonLiteral(line) + ",";
     text += leftOut.empty() ? ")\n\n" : "\n)\n\n";
-    text += "import json\nimport os\nimport re\nimport sys\n\n"
+    text += "import itertools\nimport json\nimport os\nimport re\nimport sys\n\n"
             "if __name__ == \"__main__\" and os.environ.setdefault(\"JAX_PLATFORMS\", \"cpu\") == \"cpu\":\n"
             "    os.environ[\"XLA_FLAGS\"] = os.environ.get(\"XLA_FLAGS\", \"\") + \" --xla_force_host_platform_device_count="
         + std::to_string(devices)
