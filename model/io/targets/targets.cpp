@@ -2,7 +2,9 @@
 #include "model/io/targets/targets.h"
 
 #include "model/io/shards/shardsjson.h"
+#include "model/io/targets/hlo/hlotarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
+#include "model/io/targets/shardy/shardytarget.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -13,6 +15,8 @@ const std::vector<ExportTarget>& exportTargets()
 {
     static const std::vector<ExportTarget> kTargets {
         jaxTarget(),
+        shardyTarget(),
+        hloTarget(),
     };
     return kTargets;
 }
