@@ -125,7 +125,7 @@ Result<std::vector<ExportRefusal>> commonRefusals(const Design& design, const Ev
         out.push_back({ inputError("pipeline",
                                    "each layer lies on the devices of its stage alone, of which mesh axis '"
                                        + design.mesh.axis(stages).name + "' has " + std::to_string(design.mesh.axis(stages).size)
-                                       + ", and a " + limits.framework + " mesh has every weight on all devices",
+                                       + ", and in " + limits.framework + " every weight is on all devices of the mesh",
                                    "export a design without the pipeline, on the mesh of one stage") });
     if (const std::int64_t bytes = shardsJsonBytes(design.mesh, evaluation); bytes > kMostShardsBytes)
         out.push_back(

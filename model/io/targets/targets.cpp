@@ -2,8 +2,10 @@
 #include "model/io/targets/targets.h"
 
 #include "model/io/shards/shardsjson.h"
+#include "model/io/targets/hlo/hlotarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
 #include "model/io/targets/maxtext/maxtexttarget.h"
+#include "model/io/targets/shardy/shardytarget.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -15,6 +17,8 @@ const std::vector<ExportTarget>& exportTargets()
     static const std::vector<ExportTarget> kTargets {
         jaxTarget(),
         maxtextTarget(),
+        shardyTarget(),
+        hloTarget(),
     };
     return kTargets;
 }
