@@ -3,6 +3,7 @@
 
 #include "model/io/shards/shardsjson.h"
 #include "model/io/targets/jax/jaxtarget.h"
+#include "model/io/targets/torch/torchtarget.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ const std::vector<ExportTarget>& exportTargets()
 {
     static const std::vector<ExportTarget> kTargets {
         jaxTarget(),
+        torchTarget(),
     };
     return kTargets;
 }
