@@ -231,7 +231,7 @@ def uneven(shardctl, folder, size, mesh, spec, cut):
     """torch cuts by ceil, axis after axis: what a rule cuts elsewhere is refused."""
     answer = proven(shardctl, samples.loose(folder, (size, 4), mesh, spec, cut), folder)
     if isinstance(answer, str):
-        return refused(answer, "is cut by the rule", "cannot be applied", "equal parts")
+        return refused(answer, "is cut by the rule", "does not divide")
     return answer
 
 

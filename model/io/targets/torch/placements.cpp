@@ -13,7 +13,7 @@ namespace {
 
 const TargetLimits& limitsOfTorch()
 {
-    static const TargetLimits kLimits { .framework = "torch", .cut = CutRule::CeilNested, .stages = true };
+    static const TargetLimits kLimits { .framework = "PyTorch", .cut = CutRule::CeilNested, .stages = true };
     return kLimits;
 }
 

@@ -7,6 +7,7 @@
 #include "model/io/exports/leftout.h"
 #include "model/io/exports/pythontext.h"
 #include "model/io/targets/torch/placements.h"
+#include "model/io/targets/torch/torchprogram.h"
 #include "model/text/text.h"
 
 namespace shardboard {
@@ -112,8 +113,11 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
     text += "R, S = Replicate(), Shard\n"
             "# By checkpoint name, with * for the number of a layer: its shape, [out, in], and a placement for each mesh axis\n"
             "# but STAGE_AXIS. The experts of a layer are one tensor, stacked on dim 0, with * for their number.\nLAYOUT = {\n"
-        + layout + "}\n\nINPUTS = {\n" + inputs + "}\n\n\n";
-    return text + std::string(exportText("torch/functions.py"));
+        + layout + "}\n\nINPUTS = {\n" + inputs + "}\n\n";
+    text += programCode(design, torchProgram(design, evaluation)) + "\n";
+    for (const char* part : { "torch/layout.py", "torch/parallelize.py", "torch/check.py" })
+        text += (text.ends_with("\n\n\n") ? "" : "\n\n") + std::string(exportText(part));
+    return text;
 }
 
 } // namespace
