@@ -77,7 +77,7 @@ def check(path):
                 sizes = [sum(hi - lo for lo, hi in parts) for parts in held(shape, placements, at)]
                 agreed = at is None or list(compute_local_shape_and_global_offset(torch.Size(shape), at, placements)[0]) == sizes
                 made[key] = pieces if agreed else None
-            if LAYOUT[pattern_of(name)][0] != shape or rank not in shards or made[key] != shards[rank]:
+            if entry_of(name)[1] != shape or rank not in shards or made[key] != shards[rank]:
                 wrong[name] = True
         dist.destroy_process_group()
     return list(wrong), len(want["tensors"])

@@ -10,29 +10,43 @@ def weights_mesh(m):
     return m if STAGE_AXIS is None else m[names] if names else None
 
 
-def pattern_of(name):
-    """The entry of LAYOUT that a parameter belongs to. Wrappers and a missing prefix of the decoder do no harm."""
+def entry_of(name):
+    """The entry of LAYOUT of a parameter: its key, shape and placements. Wrappers and a missing prefix of the decoder do no harm;
+    one expert (experts.3.w1) has its part of the stacked ones."""
     name = name.replace("_checkpoint_wrapped_module.", "").replace("_orig_mod.", "")
     for full in (name, PREFIX + name):
-        if full in LAYOUT:
-            return full
-        for number in re.finditer(r"(?:^|(?<=\.))[0-9]+(?=\.)", full):  # of the layer
-            pattern = full[:number.start()] + "*" + full[number.end():]
-            if pattern in LAYOUT and int(number.group()) < LAYERS:
-                return pattern
-    raise KeyError(f"the design says nothing about {name!a}")
+        numbers = [None, *re.finditer(r"(?:^|(?<=\.))[0-9]+(?=\.)", full)]
+        for expert in numbers:
+            for layer in numbers:
+                if expert and layer and layer.start() >= expert.start():
+                    continue
+                key = full
+                for number in (expert, layer):  # the later one first
+                    key = key[:number.start()] + "*" + key[number.end():] if number else key
+                if key not in LAYOUT or layer and int(layer.group()) >= LAYERS or bool(expert) != (key in STACKED and full.count("*") == 0):
+                    continue
+                shape, placements = LAYOUT[key]
+                if not expert:
+                    return key, shape, placements
+                if int(expert.group()) >= shape[0]:
+                    continue
+                if any(not isinstance(p, Replicate) and p.dim == 0 for p in placements):
+                    raise ValueError(f"the design cuts over the experts, so {name!a} is on some ranks alone: stack the experts on dim 0")
+                return key, shape[1:], tuple(p if isinstance(p, Replicate) else _S(p.dim - 1, p.split_factor)
+                                             if isinstance(p, _StridedShard) else Shard(p.dim - 1) for p in placements)
+    raise KeyError(f"the design does not know {name!a}")
 
 
 def placements_of(name):
     """Placements of a parameter by its name, one for each axis of weights_mesh(); dims are those of the checkpoint, [out, in]."""
-    return LAYOUT[pattern_of(name)][1]
+    return entry_of(name)[2]
 
 
 def stages_of(name):
     """Stages of the pipeline that hold a parameter; () without a pipeline."""
     if STAGE_AXIS is None:
         return ()
-    pattern = pattern_of(name)
+    pattern = entry_of(name)[0]
     if pattern in END_STAGES:
         return END_STAGES[pattern]
     layer = next(number for number in re.findall(r"(?:^|(?<=\.))[0-9]+(?=\.)", name)
@@ -57,9 +71,9 @@ def verify(model):
     wrong = []
     for name, parameter in model.named_parameters():
         try:
-            shape = LAYOUT[pattern_of(name)][0]
-        except KeyError:
-            wrong.append(f"the design does not know {name!a}")
+            shape = entry_of(name)[1]
+        except (KeyError, ValueError) as problem:
+            wrong.append(problem.args[0])
             continue
         if tuple(parameter.shape) != shape:
             wrong.append(f"{name!a} has shape {tuple(parameter.shape)}, in the design {shape}")

@@ -100,6 +100,7 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
     text += "WEIGHTS = " + std::to_string(weightCount(evaluation)) + "  # in shards.json, each layer apart\n\n";
     std::string layout;
     std::string inputs;
+    std::string stacked;
     for (const WeightLayout& weight : evaluation.weights) {
         const std::string entry = ": (" + tupleCode(weight.spec.shape) + ", "
             + placementsCode(weight.layout, mesh, places.stageAxis(), weight.shards.cuts()) + "),\n";
@@ -107,13 +108,17 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
             inputs += "    " + pythonLiteral(weight.spec.name) + entry;
             continue;
         }
-        for (const std::string& pattern : namePatterns(weight, design.model.layers))
+        const bool experts = weight.tensor != kNoTensor && evaluation.graph.entry(weight.tensor).pieces > 1;
+        for (const std::string& pattern : namePatterns(weight, design.model.layers)) {
             layout += "    " + pythonLiteral(pattern) + entry;
+            stacked += experts ? "    " + pythonLiteral(pattern) + ",\n" : "";
+        }
     }
     text += "R, S = Replicate(), Shard\n"
             "# By checkpoint name, with * for the number of a layer: its shape, [out, in], and a placement for each mesh axis\n"
             "# but STAGE_AXIS. The experts of a layer are one tensor, stacked on dim 0, with * for their number.\nLAYOUT = {\n"
-        + layout + "}\n\nINPUTS = {\n" + inputs + "}\n\n";
+        + layout + "}\nSTACKED = {" + (stacked.empty() ? "" : "\n" + stacked) + "}  # the experts among them\n\nINPUTS = {\n"
+        + inputs + "}\n\n";
     text += programCode(design, torchProgram(design, evaluation)) + "\n";
     for (const char* part : { "torch/layout.py", "torch/parallelize.py", "torch/check.py" })
         text += (text.ends_with("\n\n\n") ? "" : "\n\n") + std::string(exportText(part));
