@@ -33,7 +33,7 @@ except ImportError as problem:
     sys.exit(samples.SKIPPED)
 
 WORLD, BATCH, SEQUENCE = 4, 8, 16
-SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "vocab_size": 64,
+SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 4, "vocab_size": 64,
          "num_hidden_layers": 2}
 MODELS = {
     "llama3-8b": ("Llama", {}, {"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}}),

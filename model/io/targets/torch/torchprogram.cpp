@@ -4,6 +4,7 @@
 #include "model/io/exports/pythontext.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace shardboard {
@@ -29,7 +30,14 @@ struct Uses {
     std::set<int> sequence; ///< an activation that a linear takes arrives cut on its sequence
     bool experts = false;
     bool otherAttention = false; ///< keys and values are not gathered but come in another way
+    std::set<int> inside; ///< something else is moved inside a layer than what norms, linears and sums of the stream take
 };
+
+bool isOfStream(OpKind kind)
+{
+    constexpr std::array kOfStream { OpKind::Linear, OpKind::Add, OpKind::RmsNorm, OpKind::LayerNorm };
+    return std::ranges::count(kOfStream, kind) > 0;
+}
 
 void addOperand(const Graph& graph, const PlannedOp& planned, const OperandUse& use, int axes, Uses& uses)
 {
@@ -53,14 +61,19 @@ Uses usesOf(const Evaluation& evaluation, int contextAxis)
             if (segment.phase != Phase::Forward)
                 continue;
             const OpKind kind = evaluation.graph.op(planned.op).kind;
+            const bool layers = evaluation.graph.segment(segment.segment).isLayer;
+            const bool attends = kind == OpKind::Attention || kind == OpKind::SinkAttention;
             uses.experts = uses.experts || kind == OpKind::Dispatch;
             for (const OperandUse& use : planned.operands) {
                 addOperand(evaluation.graph, planned, use, plan.mesh.axisCount(), uses);
-                if (kind == OpKind::Attention || kind == OpKind::SinkAttention)
-                    for (const CollectiveId id : use.collectives)
-                        uses.otherAttention = uses.otherAttention
-                            || (plan.collective(id).kind != CollectiveKind::AllGather
-                                && std::ranges::count(plan.collective(id).axes, contextAxis) > 0);
+                for (const CollectiveId id : use.collectives) {
+                    const Collective& collective = plan.collective(id);
+                    if (attends && collective.kind != CollectiveKind::AllGather
+                        && std::ranges::count(collective.axes, contextAxis) > 0)
+                        uses.otherAttention = true;
+                    if (layers && !isOfStream(kind) && collective.kind != CollectiveKind::LocalSlice)
+                        uses.inside.insert(collective.axes.begin(), collective.axes.end());
+                }
             }
         }
     return uses;
@@ -112,6 +125,9 @@ TorchProgram torchProgram(const Design& design, const Evaluation& evaluation)
         program.notRun.push_back("attention over parts of the sequence does not gather keys and values (a ring is torch's "
                                  "experimental context_parallel, for GPUs alone)");
     program.tensorAxis = uses.inParts.empty() ? -1 : *uses.inParts.begin();
+    if (program.tensorAxis >= 0 && uses.inside.contains(program.tensorAxis) && !uses.experts)
+        program.notRun.push_back("values are moved inside attention or MLP over the mesh axis of their weights (heads that it does "
+                                 "not divide, say)");
     program.sequenceParallel = uses.sequence.contains(program.tensorAxis);
     for (const int axis : uses.gathered)
         if (uses.inParts.contains(axis))
