@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the files of a folder as C++ strings by name: cmake -D FOLDER=DIR -D FILES=a;b -D OUTPUT=FILE.cpp -P embedfolder.cmake
+# Writes the files of a folder as a C++ function that lists their names and texts:
+# cmake -D FOLDER=DIR -D FILES=a;b -D OUTPUT=FILE.cpp -D FUNCTION=name -P embedfolder.cmake
 set(text "// Made from resources; not for editing.
-#include \"model/io/exports/exporttext.h\"
 #include <array>
+#include <span>
+#include <string_view>
 #include <utility>
 namespace shardboard {
-std::string_view exportText(std::string_view name)
+std::span<const std::pair<std::string_view, std::string_view>> ${FUNCTION}();
+std::span<const std::pair<std::string_view, std::string_view>> ${FUNCTION}()
 {
     static constexpr auto kTexts = std::to_array<std::pair<std::string_view, std::string_view>>({
 ")
@@ -14,10 +17,7 @@ foreach(name IN LISTS FILES)
     string(APPEND text "        { \"${name}\", R\"resource(${content})resource\" },\n")
 endforeach()
 file(WRITE "${OUTPUT}" "${text}    });
-    for (const auto& [known, content] : kTexts)
-        if (known == name)
-            return content;
-    return {};
+    return kTexts;
 }
 } // namespace shardboard
 ")
