@@ -11,8 +11,10 @@ import collections
 import importlib.util
 import json
 import os
+import re
 import sys
 import tempfile
+import warnings
 
 if "SHARDBOARD_TORCH_PYTHON" in os.environ and os.environ.get("SHARDBOARD_TORCH_PYTHON_RUNS") != "1":
     os.environ["SHARDBOARD_TORCH_PYTHON_RUNS"] = "1"
@@ -121,32 +123,92 @@ def ran(module, layers):
         dist.destroy_process_group()
 
 
-def planned(shardctl, design):
+MERGED = "FSDP2 has one collective for the weights, or gradients, of a layer (or of what is outside of them), where the plan has one for each"
+SUMMED = "DTensor sums a norm's gradient over the tensor axis, then FSDP2 over the data axes, where the plan has one all-reduce over both"
+KEPT = "autograd keeps what the forward pass has gathered, where the plan keeps the part and gathers it again"
+WEIGHT = re.compile(r"^(?P<gradient>grad of )?(?P<name>\S*\.(weight|bias))( from .*)?$")
+
+
+def expected(shardctl, design, module):
+    """Collectives of the plan, as Counter of (phase, kind, axes, bytes), once as they are, and once with the named differences; and
+    which of these there are."""
     plan = json.loads(samples.run(shardctl, "plan", design, "--json").stdout)
-    out = collections.Counter()
+    told, merged, out, causes = collections.Counter(), {}, collections.Counter(), set()
     for c in plan["collectives"]:
-        if c["kind"] != "local-slice":
-            out[c["phase"], c["kind"], tuple(c["axes"]), c["bytes"], c["layer"], c["tensor"]] += c["count"]
+        if c["kind"] == "local-slice":
+            continue
+        phase, kind, axes, size, count = c["phase"], c["kind"], tuple(c["axes"]), c["bytes"], c["count"]
+        told[phase, kind, axes, size] += count
+        weight = WEIGHT.match(c["tensor"])
+        if not weight:
+            if phase == "backward" and kind == "all-gather" and not c["tensor"].startswith("grad of "):
+                causes.add(KEPT)
+            else:
+                out[phase, kind, axes, size] += count
+            continue
+        if module.TENSOR_AXIS in axes and weight["gradient"] and len(axes) > 1:
+            causes.add(SUMMED)
+            out[phase, kind, (module.TENSOR_AXIS,), size] += count
+            axes = tuple(axis for axis in axes if axis != module.TENSOR_AXIS)
+        unit = c["layer"] if module.GATHERED_AXES or c["layer"] == "block" else "ends"
+        entry = merged.setdefault((phase, kind, axes, unit, count), [0, 0])
+        entry[0] += size
+        entry[1] += 1
+    for (phase, kind, axes, _, count), (size, members) in merged.items():
+        out[phase, kind, axes, size] += count
+        if members > 1:
+            causes.add(MERGED)
+    return told, out, causes
+
+
+def volume(counter, kind, phase, axes):
+    return sum(size * n for (p, k, a, size), n in counter.items() if (p, k, a) == (phase, kind, axes))
+
+
+def compared(shardctl, folder, preset, mesh, layers, options=()):
+    design = samples.changed(samples.designed(shardctl, folder, "llama3-8b", mesh, preset, ["--workload", "train", *options]), small(layers))
+    refusal = samples.export(shardctl, design, "torch", folder)
+    assert refusal is None, refusal
+    module = module_of(folder)
+    seen, counts = ran(module, layers)
+    told, wanted, causes = expected(shardctl, design, module)
+    assert sum(counts.values()) == sum(seen.values()), f"CommDebugMode counts {counts}, and {sum(seen.values())} were seen"
+    return seen, told, wanted, causes
+
+
+def kinds_of(counter):
+    out = collections.Counter()
+    for (phase, kind, axes, _), n in counter.items():
+        out[phase, kind, axes] += n
     return out
 
 
 def main():
     options = samples.arguments(__doc__).parse_args()
+    warnings.filterwarnings("ignore")
+    print(f"PyTorch {torch.__version__.partition('+')[0]}: collectives of a Llama of two layers, and how many of them a layer more adds")
+    failed = 0
     for preset, mesh in PROGRAMS:
         if options.only not in preset:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            design = samples.changed(samples.designed(options.shardctl, folder, "llama3-8b", mesh, preset, ["--workload", "train"]), small(2))
-            refusal = samples.export(options.shardctl, design, "torch", folder)
-            assert refusal is None, refusal
-            module = module_of(folder)
-            print("==", preset)
-            seen, counts = ran(module, 2)
-            for key, n in sorted(seen.items()):
-                print("  torch", n, *key)
-            print({str(k): v for k, v in counts.items()})
-            for key, n in planned(options.shardctl, design).items():
-                print("  plan ", n, *key)
+            two, three = (compared(options.shardctl, folder, preset, mesh, layers) for layers in (2, 3))
+        print(f"\n{preset} on {mesh}\n  {'pass':9}{'kind':15}{'over':16}{'plan':>5}{'torch':>6}{'a layer: plan':>15}{'torch':>6}{'plan bytes':>12}{'torch bytes':>12}")
+        seen, told, wanted, causes = two
+        per_layer = [kinds_of(three[i]) - kinds_of(two[i]) for i in (0, 1)]
+        for phase, kind, axes in sorted({key[:3] for key in (*seen, *told)}, key=lambda key: (key[0] == "backward", key)):
+            key = (phase, kind, axes)
+            print(f"  {phase:9}{kind:15}{'+'.join(axes):16}{kinds_of(told)[key]:5}{kinds_of(seen)[key]:6}{per_layer[1][key]:15}{per_layer[0][key]:6}"
+                  f"{volume(told, kind, phase, axes):12}{volume(seen, kind, phase, axes):12}")
+        for cause in sorted(causes):
+            print("  difference:", cause)
+        for seen, _, wanted, _ in (two, three):
+            for key in sorted({*seen, *wanted}):
+                if seen[key] != wanted[key]:
+                    failed += 1
+                    print(f"  FAILED: {key}: {wanted[key]} by the plan and the named differences, {seen[key]} in PyTorch")
+    print(f"\n{failed} collectives differ in other ways than named")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
