@@ -33,7 +33,7 @@ except ImportError as problem:
     sys.exit(samples.SKIPPED)
 
 WORLD, BATCH, SEQUENCE = 4, 8, 16
-SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 4, "vocab_size": 64,
+SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 4, "vocab_size": 256,
          "num_hidden_layers": 2}
 MODELS = {
     "llama3-8b": ("Llama", {}, {"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}}),
@@ -92,8 +92,9 @@ def check(folder, name, options):
     wrong = []
     for key, parameter in model.named_parameters():
         key = key.replace("_checkpoint_wrapped_module.", "")
-        placed = dict(zip(parameter.device_mesh.mesh_dim_names, parameter.placements))
-        told = dict(zip(order, module.placements_of(key)))
+        # FSDP2 puts its axes first, so that the order of axes on a dim is said by a strided shard or not: the contents tell.
+        placed = {axis: getattr(p, "dim", None) for axis, p in zip(parameter.device_mesh.mesh_dim_names, parameter.placements)}
+        told = {axis: getattr(p, "dim", None) for axis, p in zip(order, module.placements_of(key))}
         if placed != told:
             wrong.append(f"{key} is {placed}, in the design {told}")
         shard = next(s for s in proof[key]["shards"] if dist.get_rank() in s["devices"])

@@ -10,8 +10,11 @@ def weights_mesh(m):
     return m if STAGE_AXIS is None else m[names] if names else None
 
 
+KNOWN = {**MODULES, **LAYOUT}
+
+
 def entry_of(name):
-    """The entry of LAYOUT of a parameter: its key, shape and placements. Wrappers and a missing prefix of the decoder do no harm;
+    """The entry of LAYOUT, or MODULES, of a parameter: its key, shape and placements. Wrappers and a missing prefix of the decoder do no harm;
     one expert (experts.3.w1) has its part of the stacked ones."""
     name = name.replace("_checkpoint_wrapped_module.", "").replace("_orig_mod.", "")
     for full in (name, PREFIX + name):
@@ -23,9 +26,9 @@ def entry_of(name):
                 key = full
                 for number in (expert, layer):  # the later one first
                     key = key[:number.start()] + "*" + key[number.end():] if number else key
-                if key not in LAYOUT or layer and int(layer.group()) >= LAYERS or bool(expert) != (key in STACKED and full.count("*") == 0):
+                if key not in KNOWN or layer and int(layer.group()) >= LAYERS or bool(expert) != (key in STACKED and "*" not in full):
                     continue
-                shape, placements = LAYOUT[key]
+                shape, placements = KNOWN[key]
                 if not expert:
                     return key, shape, placements
                 if int(expert.group()) >= shape[0]:
@@ -34,6 +37,10 @@ def entry_of(name):
                     raise ValueError(f"the design cuts over the experts, so {name!a} is on some ranks alone: stack the experts on dim 0")
                 return key, shape[1:], tuple(p if isinstance(p, Replicate) else _S(p.dim - 1, p.split_factor)
                                              if isinstance(p, _StridedShard) else Shard(p.dim - 1) for p in placements)
+        for number in numbers:
+            pattern = full[:number.start()] + "*" + full[number.end():] if number else full
+            if pattern in NOT_LAID_OUT:
+                raise ValueError(f"{name!a} cannot be laid out as the design says: {NOT_LAID_OUT[pattern]}")
     raise KeyError(f"the design does not know {name!a}")
 
 

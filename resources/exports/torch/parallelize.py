@@ -71,11 +71,12 @@ def tensor_styles(model):
     """Styles of modules by name, for parallelize_module on the mesh axis TENSOR_AXIS: weights that every device uses a part of."""
     at = [axis for axis, _ in AXES if axis != STAGE_AXIS].index(TENSOR_AXIS)
     stream = Shard(1) if SEQUENCE_PARALLEL else Replicate()
-    weights = {}  # by name of the module: its class, and where its parameters lie
+    first = {parameter: name for name, parameter in model.named_parameters()}  # a head may share the embedding's
+    weights = {}  # by name of the module: its class, and where its weight lies
     for name, module in model.named_modules():
-        leaves = [leaf for leaf, _ in module.named_parameters(recurse=False)]
-        if leaves:
-            weights[name] = (module, placements_of(f"{name}.weight" if "weight" in leaves else f"{name}.{leaves[0]}")[at])
+        own = dict(module.named_parameters(recurse=False))
+        if own:
+            weights[name] = (module, placements_of(first[own.get("weight", next(iter(own.values())))])[at])
     branches = {name.rpartition(".")[0] for name, (module, placement) in weights.items()
                 if isinstance(module, torch.nn.Linear) and placement == Shard(1)}  # they end with partial sums
     styles, wrong = {}, []

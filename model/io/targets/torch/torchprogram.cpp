@@ -30,6 +30,7 @@ struct Uses {
     std::set<int> sequence; ///< an activation that a linear takes arrives cut on its sequence
     bool experts = false;
     bool otherAttention = false; ///< keys and values are not gathered but come in another way
+    std::set<std::pair<std::string, std::vector<bool>>> linears; ///< of layers: by operation the mesh axes that cut their weight
     std::set<int> inside; ///< something else is moved inside a layer than what norms, linears and sums of the stream take
 };
 
@@ -66,6 +67,13 @@ Uses usesOf(const Evaluation& evaluation, int contextAxis)
             uses.experts = uses.experts || kind == OpKind::Dispatch;
             for (const OperandUse& use : planned.operands) {
                 addOperand(evaluation.graph, planned, use, plan.mesh.axisCount(), uses);
+                if (layers && kind == OpKind::Linear && evaluation.graph.tensor(use.tensor).role == TensorRole::Weight
+                    && use.layout.dims.size() == 2) {
+                    std::vector<bool> cut;
+                    for (int axis = 0; axis < plan.mesh.axisCount(); ++axis)
+                        cut.push_back(isCut(use.layout, axis));
+                    uses.linears.emplace(evaluation.graph.op(planned.op).name, cut);
+                }
                 for (const CollectiveId id : use.collectives) {
                     const Collective& collective = plan.collective(id);
                     if (attends && collective.kind != CollectiveKind::AllGather
@@ -128,6 +136,13 @@ TorchProgram torchProgram(const Design& design, const Evaluation& evaluation)
     if (program.tensorAxis >= 0 && uses.inside.contains(program.tensorAxis) && !uses.experts)
         program.notRun.push_back("values are moved inside attention or MLP over the mesh axis of their weights (heads that it does "
                                  "not divide, say)");
+    std::string whole;
+    for (const auto& [name, cut] : uses.linears)
+        if (program.tensorAxis >= 0 && !cut[static_cast<std::size_t>(program.tensorAxis)] && !uses.experts)
+            whole += (whole.empty() ? "" : ", ") + name;
+    if (!whole.empty())
+        program.notRun.push_back("the weights of " + whole
+                                 + " are whole where others of their layer are used in parts (few KV heads, say)");
     program.sequenceParallel = uses.sequence.contains(program.tensorAxis);
     for (const int axis : uses.gathered)
         if (uses.inParts.contains(axis))

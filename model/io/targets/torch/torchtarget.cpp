@@ -6,6 +6,7 @@
 #include "model/io/exports/exporttext.h"
 #include "model/io/exports/leftout.h"
 #include "model/io/exports/pythontext.h"
+#include "model/io/names/carriedlayout.h"
 #include "model/io/targets/torch/placements.h"
 #include "model/io/targets/torch/torchprogram.h"
 #include "model/text/text.h"
@@ -33,11 +34,28 @@ std::string idsCode(const std::vector<std::int64_t>& ids)
     return text + "\n]";
 }
 
-std::string usageOf(const Design&, const Evaluation&)
+std::string usageOf(const Design& design, const Evaluation& evaluation)
 {
-    return "from export import distribute, mesh\n"
-           "m = mesh(\"cuda\")\n"
-           "distribute(model, m)\n";
+    const std::string call = torchProgram(design, evaluation).notRun.empty() ? "parallelize" : "distribute";
+    return "from export import " + (call == "distribute" ? call + ", mesh" : "mesh, " + call)
+        + "\nm = mesh(\"cuda\")\nmodel = " + call + "(model, m)\n";
+}
+
+/// What parallelize() does not do: pins of presets are in its program, others are not.
+std::vector<std::string> torchLeftOut(const Design& design, const Evaluation& evaluation)
+{
+    const std::vector<std::string> notRun = torchProgram(design, evaluation).notRun;
+    Design rest = design;
+    std::vector<std::string> out;
+    if (notRun.empty()) {
+        std::erase_if(rest.pins, [](const Pin& pin) { return !pin.source.empty(); });
+        rest.workload.recompute = Recompute::None;
+    } else {
+        out.push_back("what the model computes between its weights: " + joined(notRun, "; "));
+    }
+    for (std::string& line : leftOutOf(rest, "the program"))
+        out.push_back(std::move(line));
+    return out;
 }
 
 /// What a person sees first. Names stand in literals alone, here and everywhere: a comment would end at a line break in one.
@@ -51,7 +69,7 @@ std::string headCode(const Design& design, const Evaluation& evaluation)
     text.resize(text.rfind("#     "));
     text += "# `python export.py` compares it with shards.json, on simulated devices.\n";
     text += "MODEL = " + pythonLiteral(design.model.name) + "\nLEFT_OUT = (  # of the design\n";
-    for (const std::string& line : leftOutOf(design, "the program"))
+    for (const std::string& line : torchLeftOut(design, evaluation))
         text += "    " + pythonLiteral(line) + ",\n";
     return text + ")\n\n" + std::string(exportText("torch/imports.py")) + "\n";
 }
@@ -89,6 +107,57 @@ std::string stagesCode(const Design& design, const Evaluation& evaluation, const
         + ends + "}\n";
 }
 
+/// Cuts of a dim in which the parts of fused weights lie side by side, as a strided shard has them; an error where they differ in
+/// size.
+Result<std::vector<DimCut>> fusedCuts(const CarriedLayout& carried, const Shape& shape, const Mesh& mesh)
+{
+    std::vector<DimCut> cuts;
+    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+        std::vector<CutSegment> segments { { 0, shape[dim] } };
+        if (static_cast<int>(dim) == carried.segmentedDim) {
+            segments.clear();
+            for (const std::int64_t size : carried.segments) {
+                if (size != carried.segments.front() || size % partsOf(carried.layout.dims[dim], mesh) != 0)
+                    return inputError(
+                        {}, "parts lie side by side in it that are not equal or do not divide, which no strided shard cuts");
+                segments.push_back({ static_cast<std::int64_t>(segments.size()) * size, size });
+            }
+        }
+        cuts.emplace_back(carried.layout.dims[dim], mesh, CutRule::CeilNested, segments);
+    }
+    return cuts;
+}
+
+/// Parameters of transformers in memory that the checkpoint does not have: experts and projections that are fused there.
+std::string fusedCode(const Design& design, const Evaluation& evaluation, int stageAxis)
+{
+    std::string known;
+    std::string unknown;
+    const auto names = namesOf(design.model, NameScheme::HuggingFace);
+    const std::vector<LaidOutParameter> parameters =
+        names.ok() ? laidOutParameters(names.value(), evaluation, design.mesh) : std::vector<LaidOutParameter> {};
+    for (const LaidOutParameter& entry : parameters) {
+        const NamedParameter& parameter = *entry.parameter;
+        if (parameter.view.empty() && parameter.sources.size() == 1 && parameter.sources.front() == parameter.name)
+            continue;
+        const Shape shape = parameter.shape();
+        const auto cuts = entry.carried.ok() ? fusedCuts(entry.carried.value(), shape, design.mesh)
+                                             : Result<std::vector<DimCut>>(entry.carried.error());
+        for (std::int64_t i = 0; i < (entry.whole() ? 1 : entry.layers); ++i) {
+            const std::string name = pythonLiteral(entry.whole() ? parameter.name : nameInLayer(parameter, entry.firstLayer + i));
+            if (cuts.ok())
+                known += "    " + name + ": (" + tupleCode(shape) + ", "
+                    + placementsCode(entry.carried.value().layout, design.mesh, stageAxis, cuts.value()) + "),\n";
+            else
+                unknown += "    " + name + ": " + pythonLiteral(cuts.error().what) + ",\n";
+        }
+    }
+    return "# The same for parameters that transformers 5 has in memory in place of some of those: fused, or under another "
+           "name.\nMODULES = {"
+        + (known.empty() ? "" : "\n" + known) + "}\nNOT_LAID_OUT = {" + (unknown.empty() ? "" : "\n" + unknown)
+        + "}  # of them, with the reason\n\n";
+}
+
 std::string moduleText(const Design& design, const Evaluation& evaluation)
 {
     const Mesh& mesh = design.mesh;
@@ -117,8 +186,8 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
     text += "R, S = Replicate(), Shard\n"
             "# By checkpoint name, with * for the number of a layer: its shape, [out, in], and a placement for each mesh axis\n"
             "# but STAGE_AXIS. The experts of a layer are one tensor, stacked on dim 0, with * for their number.\nLAYOUT = {\n"
-        + layout + "}\nSTACKED = {" + (stacked.empty() ? "" : "\n" + stacked) + "}  # the experts among them\n\nINPUTS = {\n"
-        + inputs + "}\n\n";
+        + layout + "}\nSTACKED = {" + (stacked.empty() ? "" : "\n" + stacked) + "}  # the experts among them\n\n"
+        + fusedCode(design, evaluation, places.stageAxis()) + "INPUTS = {\n" + inputs + "}\n\n";
     text += programCode(design, torchProgram(design, evaluation)) + "\n";
     for (const char* part : { "torch/layout.py", "torch/parallelize.py", "torch/check.py" })
         text += (text.ends_with("\n\n\n") ? "" : "\n\n") + std::string(exportText(part));
@@ -129,16 +198,19 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
 
 ExportTarget torchTarget()
 {
-    return { .id = "torch",
-             .title = "PyTorch",
-             .summary = "device mesh and placements by parameter name, as a Python module",
-             .check = "export.py",
-             .refusals = torchRefusals,
-             .leftOut = [](const Design& design, const Evaluation&) { return leftOutOf(design, "the program"); },
-             .usage = usageOf,
-             .files = [](const Design& design, const Evaluation& evaluation) -> Result<std::vector<ExportedFile>> {
-                 return std::vector<ExportedFile> { { "export.py", textSource(moduleText(design, evaluation)) } };
-             } };
+    return {
+        .id = "torch",
+        .title = "PyTorch",
+        .summary =
+            "device mesh, placements by parameter name, and the model computed so (tensor parallel, FSDP2), as a Python module",
+        .check = "export.py",
+        .refusals = torchRefusals,
+        .leftOut = torchLeftOut,
+        .usage = usageOf,
+        .files = [](const Design& design, const Evaluation& evaluation) -> Result<std::vector<ExportedFile>> {
+            return std::vector<ExportedFile> { { "export.py", textSource(moduleText(design, evaluation)) } };
+        }
+    };
 }
 
 } // namespace shardboard

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Export to PyTorch: a Python module with the device mesh, placements by parameter name, and its own check against shards.json.
+// Export to PyTorch: a Python module with the device mesh, placements by parameter name, what makes a model compute so, and its own
+// check against shards.json.
 #pragma once
 
 #include "model/io/exports/exporttarget.h"
