@@ -9,6 +9,7 @@
 #include "model/io/names/carriedlayout.h"
 #include "model/io/targets/torch/placements.h"
 #include "model/io/targets/torch/torchprogram.h"
+#include "model/io/targets/torch/torchtitan.h"
 #include "model/text/text.h"
 
 namespace shardboard {
@@ -188,8 +189,9 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
             "# but STAGE_AXIS. The experts of a layer are one tensor, stacked on dim 0, with * for their number.\nLAYOUT = {\n"
         + layout + "}\nSTACKED = {" + (stacked.empty() ? "" : "\n" + stacked) + "}  # the experts among them\n\n"
         + fusedCode(design, evaluation, places.stageAxis()) + "INPUTS = {\n" + inputs + "}\n\n";
-    text += programCode(design, torchProgram(design, evaluation)) + "\n";
-    for (const char* part : { "torch/layout.py", "torch/parallelize.py", "torch/check.py" })
+    const TorchProgram program = torchProgram(design, evaluation);
+    text += programCode(design, program) + titanCode(design, evaluation, program, places.stageAxis()) + "\n";
+    for (const char* part : { "torch/layout.py", "torch/parallelize.py", "torch/titan.py", "torch/check.py" })
         text += (text.ends_with("\n\n\n") ? "" : "\n\n") + std::string(exportText(part));
     return text;
 }
