@@ -60,6 +60,8 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const 
                 return usageError(name, "the option takes no value", help);
             continue;
         }
+        if (spec->mayBeAlone && (i + 1 == words.size() || words[i + 1].starts_with('-')))
+            continue;
         while (i + 1 < words.size() && (values.size() == before || (spec->repeats && !words[i + 1].starts_with('-'))))
             values.push_back(words[++i]);
         if (values.size() == before)

@@ -17,6 +17,7 @@ struct OptionSpec {
     std::string value; ///< name of the value in help; empty for a flag
     std::string help;
     bool repeats = false; ///< may be given several times, and takes all words up to the next option
+    bool mayBeAlone = false; ///< its value may be left out: at the end, or before another option
 };
 
 class Arguments {

@@ -6,10 +6,33 @@
 #include "model/io/design/designfile.h"
 #include "model/io/max/modulejson.h"
 #include "model/io/max/pickrequest.h"
+#include "model/io/targets/targets.h"
 
+#include <algorithm>
 #include <iostream>
 
 namespace shardboard {
+
+namespace {
+
+/// The targets as they are, and what holds for all of them.
+std::string exportHelp()
+{
+    std::string out = "Targets:\n";
+    for (const ExportTarget& target : exportTargets())
+        out += "  " + target.id + std::string(12 - std::min<std::size_t>(11, target.id.size()), ' ') + target.title + ": "
+            + target.summary + "\n";
+    return out
+        + "A layout that the target cannot express exactly is refused by name, and nothing is written. What else the design has "
+          "and\n"
+          "the files do not is listed on stderr and at their head. Existing files of the same names are replaced; a link of such "
+          "a\n"
+          "name is refused, because it leads out of the folder. --prove exits 0 when all shards are equal, 1 when some differ, 3 "
+          "when\n"
+          "this Python does not have the framework.\n";
+}
+
+} // namespace
 
 const std::vector<Command>& commands()
 {
@@ -262,14 +285,16 @@ const std::vector<Command>& commands()
         { "export",
           "writes the configuration of another framework, and shards.json",
           { "DESIGN" },
-          { { "--to", "TARGET", "jax" }, { "-o", "FOLDER", "where to write" } },
+          { { "--to", "TARGET", "one of the targets below" },
+            { "-o", "FOLDER", "where to write" },
+            { .name = "--prove",
+              .value = "[PYTHON]",
+              .help = "then have the framework itself make the shards, with this Python (python3)",
+              .mayBeAlone = true },
+            { "--targets", "", "instead: what each target can say of the design, and who has checked it" },
+            kJson },
           exportCommand,
-          "The export has the layouts of weights and inputs. What else the design has (pins, overlap, recompute, …) is listed on "
-          "stderr and\n"
-          "at the head of export.py. Layouts that JAX cannot express are refused: cuts in whole heads, dims that do not divide, "
-          "pipelines.\n"
-          "Existing files named export.py and shards.json are replaced; a link of that name is refused, because it leads out of "
-          "the folder.\n" },
+          exportHelp() },
         { "dump",
           "writes the layout as golden files, for diff in a CI",
           { "DESIGN" },

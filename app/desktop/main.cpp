@@ -59,21 +59,24 @@ int showWindow(const CommandLine& line, QApplication& application)
     return QApplication::exec();
 }
 
-/// As File ▸ Export does, without a window.
+/// As Deliver does, without a window.
 Status writeExportOf(const CommandLine& line)
 {
     if (line.file.isEmpty())
         return usageError("--export", "there is no design to export", "name one: shardboard FILE --export DIR");
+    const auto target = exportTargetNamed(line.exportTarget.toStdString());
+    if (!target.ok())
+        return target.error();
     Document document;
     if (const Status status = document.open(line.file); !status.ok())
         return status;
-    const auto written = exportTo(QStringLiteral("jax"), document, line.exportFolder);
+    const auto written = exportTo(*target.value(), document, line.exportFolder);
     if (!written.ok())
         return written.error();
     const auto back = readBack(document, line.exportFolder);
     if (!back.ok())
         return back.error();
-    for (const std::string& left : findExportTarget("jax")->leftOut(document.design(), *document.evaluation()))
+    for (const std::string& left : target.value()->leftOut(document.design(), *document.evaluation()))
         std::fprintf(stderr, "note: not in the export: %s\n", left.c_str());
     std::printf("%s, %s\n", visibleText(written.value().toStdString()).c_str(), visibleText(back.value().toStdString()).c_str());
     return done();

@@ -12,12 +12,9 @@
 
 namespace shardboard {
 
-Result<QString> exportTo(const QString& target, const Document& document, const QString& folder)
+Result<QString> exportTo(const ExportTarget& target, const Document& document, const QString& folder)
 {
-    const auto found = exportTargetNamed(target.toStdString());
-    if (!found.ok())
-        return found.error();
-    const auto files = exportDesign(*found.value(), document.design(), document.evaluation());
+    const auto files = exportDesign(target, document.design(), document.evaluation());
     if (!files.ok())
         return files.error();
     return writeFiles(files.value(), folder);

@@ -15,10 +15,11 @@ class Document;
 struct Design;
 struct Evaluation;
 struct ExportedFile;
+struct ExportTarget;
 
 /// Exports to `folder`. The text says which files were written; an error says which tensor refused and why, and then
 /// nothing was written.
-Result<QString> exportTo(const QString& target, const Document& document, const QString& folder);
+Result<QString> exportTo(const ExportTarget& target, const Document& document, const QString& folder);
 /// Writes files that are made already; also on another thread. `stopped` is asked before anything is written and before each file;
 /// when it says so, it is cancelled and the files before stay.
 Result<QString> writeFiles(const std::vector<ExportedFile>& files, const QString& folder,

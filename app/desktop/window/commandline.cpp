@@ -36,8 +36,10 @@ Status setOption(CommandLine& line, const QString& name, const QString& value)
         line.view = value;
     } else if (name == QLatin1String("--export")) {
         if (value.isEmpty())
-            return usageError("--export", "the folder is empty", "name a folder to write export.py and shards.json to");
+            return usageError("--export", "the folder is empty", "name a folder to write the files to");
         line.exportFolder = value;
+    } else if (name == QLatin1String("--to")) {
+        line.exportTarget = value;
     } else if (name == QLatin1String("--scale")) {
         bool ok = false;
         line.scale = value.toInt(&ok);
@@ -61,7 +63,7 @@ bool takesValue(const QString& name)
 {
     static const QStringList names { QStringLiteral("--picture"), QStringLiteral("--view"), QStringLiteral("--scale"),
                                      QStringLiteral("--export"),  QStringLiteral("--tour"), QStringLiteral("--theme"),
-                                     QStringLiteral("--size") };
+                                     QStringLiteral("--size"),    QStringLiteral("--to") };
     return names.contains(name);
 }
 
@@ -71,6 +73,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments)
 {
     CommandLine line;
     bool options = true; // until `--`
+    bool targetGiven = false;
     for (qsizetype i = 0; i < arguments.size(); ++i) {
         const QString& argument = arguments[i];
         if (options && argument == QLatin1String("--")) {
@@ -88,6 +91,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments)
                 return usageError(name.toStdString(), "is not an option", "see shardboard --help");
             if (equals < 0 && i + 1 >= arguments.size())
                 return usageError(name.toStdString(), "needs a value", "see shardboard --help");
+            targetGiven = targetGiven || name == QLatin1String("--to");
             const Status status = setOption(line, name, equals < 0 ? arguments[++i] : argument.mid(equals + 1));
             if (!status.ok())
                 return status.error();
@@ -99,27 +103,31 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments)
             line.file = argument;
         }
     }
+    if (targetGiven && line.exportFolder.isEmpty() && !line.help && !line.version)
+        return usageError("--to", "has no place without --export, which names the folder", "give --export DIR, too");
     return line;
 }
 
 QString helpText()
 {
-    return QStringLiteral("shardboard [FILE] [--tour DIR | --picture FILE [--view NAME] [--whole] [--scale N] | --export DIR]\n"
-                          "           [--theme light|dark] [--size WIDTHxHEIGHT]\n"
-                          "Opens the desktop program, with the design FILE (*.shardboard) if one is given.\n"
-                          "\n"
-                          "  --tour DIR         write a PNG of every view and of the whole window to DIR and exit;\n"
-                          "                     on FILE or the built-in sample; works without a display\n"
-                          "  --picture FILE     write one view as .png, .svg or .pdf to FILE and exit\n"
-                          "  --view NAME        which: window, mesh, tiles, flow, collectives, memory, … (window)\n"
-                          "  --whole            all of the view: lists to their end, no zoom\n"
-                          "  --scale 1|2|4      pixels of a .png for each of the view (2)\n"
-                          "  --export DIR       write the design for JAX to DIR, read it back and exit; also: shardctl export\n"
-                          "  --theme light|dark colors; otherwise the system's, and both for a tour\n"
-                          "  --size WxH         size of the window in pixels (1600x1000)\n"
-                          "  --help, --version  this text, or the version\n"
-                          "\n"
-                          "SHARDBOARD_ENGINE    command that starts the engine, e.g. \"ssh HOST shardboard-engine\"\n");
+    return QStringLiteral(
+        "shardboard [FILE] [--tour DIR | --picture FILE [--view NAME] [--whole] [--scale N] |\n"
+        "           --export DIR [--to TARGET]] [--theme light|dark] [--size WIDTHxHEIGHT]\n"
+        "Opens the desktop program, with the design FILE (*.shardboard) if one is given.\n"
+        "\n"
+        "  --tour DIR         write a PNG of every view and of the whole window to DIR and exit;\n"
+        "                     on FILE or the built-in sample; works without a display\n"
+        "  --picture FILE     write one view as .png, .svg or .pdf to FILE and exit\n"
+        "  --view NAME        which: window, mesh, tiles, flow, collectives, memory, … (window)\n"
+        "  --whole            all of the view: lists to their end, no zoom\n"
+        "  --scale 1|2|4      pixels of a .png for each of the view (2)\n"
+        "  --export DIR       write the design for a framework to DIR, read it back and exit; also: shardctl export\n"
+        "  --to TARGET        which framework (jax); shardctl export --help lists them\n"
+        "  --theme light|dark colors; otherwise the system's, and both for a tour\n"
+        "  --size WxH         size of the window in pixels (1600x1000)\n"
+        "  --help, --version  this text, or the version\n"
+        "\n"
+        "SHARDBOARD_ENGINE    command that starts the engine, e.g. \"ssh HOST shardboard-engine\"\n");
 }
 
 } // namespace shardboard

@@ -17,7 +17,8 @@ struct CommandLine {
     QString view { QStringLiteral("window") };
     int scale = 2; ///< of a png: pixels for each of the view
     bool whole = false; ///< a picture of all of the view, not only of what is in sight
-    QString exportFolder; ///< a folder to write the export to JAX to; empty: none
+    QString exportFolder; ///< a folder to export to; empty: none
+    QString exportTarget { QStringLiteral("jax") }; ///< id of the target
     QString theme; ///< light, dark, or empty for the system's (tour: both)
     QSize size { 1600, 1000 };
     bool sizeGiven = false;

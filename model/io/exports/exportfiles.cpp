@@ -80,16 +80,21 @@ std::string leftBy(const std::vector<ExportedFile>& files, std::size_t failed)
 
 } // namespace
 
+std::int64_t refusedTensors(const std::vector<ExportRefusal>& refusals)
+{
+    std::int64_t out = 0;
+    for (const ExportRefusal& refusal : refusals)
+        out += refusal.tensors;
+    return out;
+}
+
 Error refusalError(const std::vector<ExportRefusal>& refusals, const std::string& framework)
 {
     constexpr std::size_t kLongest = 380; // bytes of one line
     const ExportRefusal& first = refusals.front();
     if (refusals.size() == 1 || first.tensors == 0)
         return first.error;
-    std::int64_t refused = 0;
-    for (const ExportRefusal& refusal : refusals)
-        refused += refusal.tensors;
-    std::string text = framework + " cannot hold " + std::to_string(refused) + " tensors as the plan does: ";
+    std::string text = framework + " cannot hold " + std::to_string(refusedTensors(refusals)) + " tensors as the plan does: ";
     const std::vector<RefusedTensors> groups = groupedRefusals(refusals);
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const std::string entry =

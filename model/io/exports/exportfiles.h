@@ -23,6 +23,9 @@ struct ExportRefusal {
     std::int64_t tensors = 0; ///< how many weights (layers one by one) and inputs it is of; 0: of the whole design
 };
 
+/// Weights and inputs that they are of; 0 where all are of the whole design.
+std::int64_t refusedTensors(const std::vector<ExportRefusal>& refusals);
+
 /// The error of an export with these refusals, of which there is one at least.
 Error refusalError(const std::vector<ExportRefusal>& refusals, const std::string& framework);
 

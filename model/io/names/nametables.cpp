@@ -28,9 +28,10 @@ void readLayers(JsonFields& from, NamedLayers& layers)
     else if (text == "sparse")
         layers.kind = Kind::Sparse;
     else if ((words[0] == "cycles" || words[0] == "rest") && number > 0)
-        layers = { words[0] == "cycles" ? Kind::Cycles : Kind::Rest, number };
+        layers = { words[0] == "cycles" ? Kind::Cycles : Kind::Rest, number, false };
     else
         from.fail("layers", "'" + text + "' says no layers", "use all, dense, sparse, `cycles N` or `rest N`");
+    layers.ownNumbers = from.flag("own_numbers", false);
 }
 
 void readEntry(JsonFields& from, NameEntry& entry)
@@ -42,6 +43,8 @@ void readEntry(JsonFields& from, NameEntry& entry)
         entry.sources = from.texts("from");
     readLayers(from, entry.layers);
     entry.viewText = from.text("view", "");
+    for (const std::string& name : from.texts("logical"))
+        entry.logicalNames.push_back(name == "-" ? "" : name);
     if (!entry.viewText.empty()) {
         auto view = parseView(entry.viewText, from.place("view"));
         if (view.ok())

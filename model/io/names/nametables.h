@@ -15,7 +15,7 @@
 
 namespace shardboard {
 
-/// Layers of a model that a parameter is of. With anything but All, numbers in names count from the first of them.
+/// Layers of a model that a parameter is of.
 struct NamedLayers {
     enum class Kind {
         All,
@@ -26,6 +26,7 @@ struct NamedLayers {
     };
     Kind kind = Kind::All;
     std::int64_t cycle = 1;
+    bool ownNumbers = false; ///< the number in the name counts from the first of these layers, else it is that in the model
 };
 
 struct NameEntry {
@@ -34,6 +35,7 @@ struct NameEntry {
     std::optional<ViewPattern> view; ///< absent: the source as it is
     std::string viewText;
     NamedLayers layers;
+    std::vector<std::string> logicalNames; ///< of the parameter's dims, empty for a dim without one
 };
 
 struct NameTable {

@@ -87,7 +87,7 @@ public:
             std::tie(m_out.firstLayer, m_out.layers) = layersOf(m_entry.layers, m_model, first);
             if (m_out.layers == 0)
                 return std::optional<NamedParameter>();
-            m_out.firstNumber = m_entry.layers.kind == NamedLayers::Kind::All ? m_out.firstLayer : 0;
+            m_out.firstNumber = m_entry.layers.ownNumbers ? 0 : m_out.firstLayer;
         }
         m_out.view = m_entry.viewText;
         const bool numbered = m_entry.view
@@ -96,6 +96,9 @@ public:
         m_out.stacked = first.firstLayer >= 0 && stars == 0;
         if (const auto status = m_entry.view ? factored() : asItIs(); !status.ok())
             return status.error();
+        m_out.logicalNames = m_entry.logicalNames;
+        if (!m_out.logicalNames.empty() && m_out.logicalNames.size() != m_out.dims.size())
+            return wrong("it has as many logical names as dims");
         return std::optional<NamedParameter>(std::move(m_out));
     }
 
@@ -221,11 +224,8 @@ private:
         for (const std::string& source : entry.sources)
             if (const ModelWeight* weight = findWeight(m_weights, m_model, source))
                 sources.push_back(weight);
-        if (sources.empty())
-            return done(); // of another model of the family
         if (sources.size() != entry.sources.size())
-            return inputError(m_file + ":" + entry.name, "model " + m_model.name + " has only some of its sources",
-                              "the table of names is wrong");
+            return done(); // of another model of the family
         auto parameter = ParameterMaker(m_model, entry, sources, m_file).make();
         if (!parameter.ok())
             return parameter.error();

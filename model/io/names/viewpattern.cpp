@@ -106,7 +106,7 @@ private:
             factor.size = *size;
         }
         factor.label = word;
-        if (word.empty() || find(word))
+        if (word.empty() || (factor.size == 0 && find(word)))
             fail("names a factor twice, or not at all");
         m_out.from.back().push_back(static_cast<int>(m_out.factors.size()));
         m_out.factors.push_back(std::move(factor));

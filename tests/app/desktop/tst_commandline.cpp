@@ -76,6 +76,7 @@ void TestCommandLine::wrongUseIsOneLine_data()
     row("size zero", QStringLiteral("--size 0x800"), "0x800");
     row("size huge", QStringLiteral("--size 99999x99999"), "99999x99999");
     row("scale", QStringLiteral("--scale 3"), "--scale");
+    row("target without a folder", QStringLiteral("a --to jax"), "--to");
     row("two files", QStringLiteral("a b"), "b");
 }
 

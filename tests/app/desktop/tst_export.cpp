@@ -209,7 +209,7 @@ void TestExport::typedFolderIsComparedOnce()
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     const QTemporaryDir there;
-    QVERIFY(exportTo(QStringLiteral("jax"), document, there.path()).ok());
+    QVERIFY(exportTo(*findExportTarget("jax"), document, there.path()).ok());
     ExportForm form(document, *findExportTarget("jax"), QString());
     form.show();
     QTRY_VERIFY(!form.isBusy());
@@ -452,7 +452,7 @@ void TestExport::damageIsFoundWhenReadBack()
     const QTemporaryDir folder;
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    QVERIFY(exportTo(QStringLiteral("jax"), document, folder.path()).ok());
+    QVERIFY(exportTo(*findExportTarget("jax"), document, folder.path()).ok());
     QVERIFY(readBack(document, folder.path()).ok());
     Document other; // the same tensors, laid out otherwise
     QVERIFY(other.setDesign(knownDesign("data=2,model=4", "replicate")).ok());

@@ -6,6 +6,7 @@
 #include "app/desktop/window/helpwindow.h"
 #include "tests/app/desktop/appwindow.h"
 
+#include "model/io/targets/targets.h"
 #include "model/session/selection.h"
 #include "tests/support/runner.h"
 #include "widgets/compare/compareview.h"
@@ -181,7 +182,7 @@ void TestHelp::firstSteps()
     window->workbench()->raise(QStringLiteral("compare")); // 6
     auto* compare = window->findChild<CompareView*>();
     QVERIFY(compare != nullptr && compare->isVisible());
-    const auto written = exportTo(QStringLiteral("jax"), *document(), folder.path()); // 8
+    const auto written = exportTo(*findExportTarget("jax"), *document(), folder.path()); // 8
     QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
     QVERIFY(QFile::exists(AppWindow::at("export.py")) && QFile::exists(AppWindow::at("shards.json")));
 }

@@ -218,6 +218,29 @@ private Q_SLOTS:
         QCOMPARE(elements, seen.size());
     }
 
+    /// As MaxText 0.2.5 has them: `decoder/layers/…  [shape]  (names)`.
+    void maxtextByHand()
+    {
+        const ParameterNames gemma = sure(namesOf(builtinModel("gemma3-4b").value(), NameScheme::MaxText)); // 34 layers
+        const NamedParameter& wide = parameterNamed(gemma, "params/params/decoder/layers/layers_5/mlp/wo/kernel");
+        QCOMPARE(wide.shape(), (Shape { 10240, 5, 2560 }));
+        QVERIFY(wide.logicalNames == (std::vector<std::string> { "mlp", "layers", "embed" }));
+        QVERIFY(elementOf(wide, -1, 0, { 0, 4, 0 }) == (Element { "model.layers.*.mlp.down_proj.weight", 29, { 0, 0 } }));
+        const NamedParameter& rest = parameterNamed(gemma, "params/params/decoder/layers_remainder/layers_*/mlp/wo/kernel");
+        QCOMPARE(nameInLayer(rest, 33), std::string("params/params/decoder/layers_remainder/layers_3/mlp/wo/kernel"));
+        const ParameterNames oss = sure(namesOf(builtinModel("gpt-oss-20b").value(), NameScheme::MaxText));
+        const NamedParameter& up = parameterNamed(oss, "params/params/decoder/layers/layers_1/GptOssMlp/wi_1");
+        QCOMPARE(up.shape(), (Shape { 32, 12, 2880, 2880 }));
+        QVERIFY(elementOf(up, -1, 0, { 3, 2, 5, 7 }) == (Element { "model.layers.*.mlp.experts.gate_up_proj", 5, { 3, 5, 15 } }));
+        const ParameterNames deepseek = sure(namesOf(builtinModel("deepseek2-16b").value(), NameScheme::MaxTextUnscanned));
+        const NamedParameter& gate =
+            parameterNamed(deepseek, "params/params/decoder/moe_layers_*/DeepSeekMoeBlock_0/MoeBlock_0/wi_0");
+        QCOMPARE(nameInLayer(gate, 1), std::string("params/params/decoder/moe_layers_0/DeepSeekMoeBlock_0/MoeBlock_0/wi_0"));
+        const ParameterNames megatron = sure(namesOf(builtinModel("deepseek2-16b").value(), NameScheme::Megatron));
+        QCOMPARE(nameInLayer(parameterNamed(megatron, "decoder.layers.*.pre_mlp_layernorm.weight"), 1),
+                 std::string("decoder.layers.1.pre_mlp_layernorm.weight"));
+    }
+
     /// Fused projections by hand: two KV groups of two query heads, a key and a value of 2 rows each.
     void fusedByHand()
     {

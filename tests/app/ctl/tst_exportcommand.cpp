@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl export: all targets of a design with what each can say, and the check that a framework makes.
+#include "tests/support/files.h"
+#include "tests/support/runner.h"
+#include "tests/support/shardctlrun.h"
+
+#include <QJsonArray>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QtTest>
+
+using namespace shardboard::test;
+
+class TestExportCommand : public QObject {
+    Q_OBJECT
+private:
+    QTemporaryDir m_folder;
+    QString path(const char* name) const { return m_folder.filePath(QString::fromLatin1(name)); }
+
+    QString design(const char* mesh)
+    {
+        (void)writeFile(path("config.json"),
+                        R"({"model_type":"llama","vocab_size":320,"hidden_size":64,"intermediate_size":192,"num_hidden_layers":3,
+                         "num_attention_heads":8,"num_key_value_heads":4,"rms_norm_eps":1e-5,"torch_dtype":"bfloat16"})");
+        const QString out = path("d.shardboard");
+        const Outcome made =
+            shardctl({ "new", "--model", path("config.json"), "--mesh", mesh, "--preset", "megatron-tp", "-o", out });
+        if (made.code != 0)
+            qFatal("%s", qPrintable(made.err));
+        return out;
+    }
+    /// A program that stands for Python: it does not look at the file that it is given.
+    QString python(const QByteArray& text)
+    {
+        const QString out = path("python");
+        (void)writeFile(out, "#!/bin/sh\n" + text);
+        QFile::setPermissions(out, QFile::ReadOwner | QFile::ExeOwner | QFile::WriteOwner);
+        return out;
+    }
+    static QJsonObject jaxOf(const Outcome& outcome)
+    {
+        for (const auto& target : outcome.json()["targets"].toArray())
+            if (target.toObject()["id"] == "jax")
+                return target.toObject();
+        return {};
+    }
+
+private Q_SLOTS:
+    void helpListsTheTargets()
+    {
+        const Outcome help = shardctl({ "export", "--help" });
+        QCOMPARE(help.code, 0);
+        QVERIFY2(help.out.contains("  jax         JAX: "), qPrintable(help.out));
+        const Outcome list = shardctl({ "export", design("data=2,model=4"), "--targets", "--json" });
+        for (const auto& target : list.json()["targets"].toArray()) {
+            const QString line =
+                "  " + target.toObject()["id"].toString().leftJustified(12) + target.toObject()["title"].toString();
+            QVERIFY2(help.out.contains(line), qPrintable(line));
+        }
+    }
+
+    void targetsSayWhatTheyCan()
+    {
+        const Outcome list = shardctl({ "export", design("data=2,model=4"), "--targets", "--json" });
+        QCOMPARE(list.code, 0);
+        QCOMPARE(list.json()["format"].toString(), QString("shardboard-targets"));
+        const QJsonObject jax = jaxOf(list);
+        QVERIFY(jax["exact"].toBool() && jax["refusals"].toArray().isEmpty());
+        QCOMPARE(jax["check"].toString(), QString("export.py"));
+        QVERIFY(jax["usage"].toArray()[0].toString().startsWith("from export import"));
+        QVERIFY(jax["left_out"].isArray() && jax["proofs"].isArray());
+        const Outcome text = shardctl({ "export", path("d.shardboard"), "--targets" });
+        QVERIFY2(text.out.contains("jax  JAX: exact\n") && text.out.contains("  usage: from export import"), qPrintable(text.out));
+    }
+
+    void targetsSayWhatTheyCannot()
+    {
+        const Outcome list = shardctl({ "export", design("model=3"), "--targets", "--json" });
+        QCOMPARE(list.code, 0);
+        const QJsonObject jax = jaxOf(list);
+        QVERIFY(!jax["exact"].toBool() && !jax.contains("usage"));
+        int tensors = 0;
+        for (const auto& refusal : jax["refusals"].toArray()) {
+            tensors += refusal.toObject()["tensors"].toInt();
+            QVERIFY(!refusal.toObject()["what"].toString().isEmpty() && !refusal.toObject()["fix"].toString().isEmpty());
+        }
+        QVERIFY(tensors >= 2);
+        QCOMPARE(jax["refused_tensors"].toInt(), tensors);
+        const Outcome text = shardctl({ "export", path("d.shardboard"), "--targets" });
+        QVERIFY2(text.out.contains(QString("jax  JAX: %1 tensors cannot be said\n").arg(tensors)), qPrintable(text.out));
+    }
+
+    void exportIsOneDocument()
+    {
+        const Outcome outcome = shardctl({ "export", design("data=2,model=4"), "--to", "jax", "-o", path("out"), "--json" });
+        QCOMPARE(outcome.code, 0);
+        QCOMPARE(outcome.json()["target"].toString(), QString("jax"));
+        QCOMPARE(outcome.json()["files"].toArray(), (QJsonArray { path("out") + "/export.py", path("out") + "/shards.json" }));
+        QVERIFY(!outcome.json().contains("proof"));
+    }
+
+    void proofIsJudged_data()
+    {
+        QTest::addColumn<QByteArray>("says");
+        QTest::addColumn<int>("code");
+        QTest::addColumn<QString>("outcome");
+        QTest::newRow("equal") << QByteArray("test -f \"$1\" && echo 30 of 30 tensors have the same shards in JAX 9") << 0
+                               << QStringLiteral("equal");
+        QTest::newRow("differ") << QByteArray("echo 29 of 30 tensors have the same shards in JAX 9; exit 1") << 1
+                                << QStringLiteral("differ");
+        QTest::newRow("skipped") << QByteArray("echo skipped: no JAX; exit 77") << 3 << QStringLiteral("skipped");
+        QTest::newRow("failed") << QByteArray("exit 5") << 3 << QStringLiteral("failed");
+    }
+
+    void proofIsJudged()
+    {
+        QFETCH(QByteArray, says);
+        QFETCH(int, code);
+        QFETCH(QString, outcome);
+        const QStringList words { "export", design("data=2,model=4"), "--to", "jax", "-o", path("out"), "--prove", python(says) };
+        const Outcome text = shardctl(words);
+        QCOMPARE(text.code, code);
+        const Outcome json = shardctl(words + QStringList { "--json" });
+        QCOMPARE(json.code, code);
+        QCOMPARE(json.json()["proof"].toObject()["outcome"].toString(), outcome);
+        QCOMPARE(json.json()["files"].toArray().size(), 2);
+        if (code == 0)
+            QVERIFY2(text.out.endsWith("/shards.json\n30 of 30 tensors have the same shards in JAX 9\n"), qPrintable(text.out));
+        else
+            QVERIFY2(text.err.contains("export.py") && text.err.count('\n') == 2, qPrintable(text.err));
+    }
+
+    /// A relative path is one of the folder that the command is given in.
+    void pythonIsFoundFromHere()
+    {
+        python("echo 1 of 1 tensors have the same shards in JAX 9");
+        QProcess process;
+        process.setWorkingDirectory(m_folder.path());
+        process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"),
+                      { "export", design("data=2,model=4"), "--to", "jax", "-o", "here", "--prove", "./python" });
+        QVERIFY(process.waitForFinished(60000));
+        QVERIFY2(process.exitCode() == 0, process.readAllStandardError().constData());
+    }
+
+    /// Without a name it is python3; here no frameworks need be there.
+    void pythonMayBeLeftOut()
+    {
+        if (QStandardPaths::findExecutable(QStringLiteral("python3")).isEmpty())
+            QSKIP("there is no python3");
+        const Outcome outcome =
+            shardctl({ "export", design("data=2,model=4"), "--to", "jax", "-o", path("out"), "--prove", "--json" });
+        QVERIFY2(outcome.err.startsWith("has python3 check "), qPrintable(outcome.err));
+        QVERIFY(outcome.json()["proof"].isObject());
+    }
+
+    void wrongUseIsOneLine_data()
+    {
+        QTest::addColumn<QStringList>("more");
+        QTest::newRow("no target") << QStringList { "-o", "x" };
+        QTest::newRow("no folder") << QStringList { "--to", "jax" };
+        QTest::newRow("unknown target") << QStringList { "--to", "nosuch", "-o", "x" };
+        QTest::newRow("two acts") << QStringList { "--targets", "--to", "jax" };
+        QTest::newRow("nothing to prove") << QStringList { "--targets", "--prove" };
+    }
+
+    void wrongUseIsOneLine()
+    {
+        QFETCH(QStringList, more);
+        const Outcome outcome = shardctl(QStringList { "export", design("data=2,model=4") } + more);
+        QCOMPARE(outcome.code, 2);
+        QCOMPARE(outcome.err.count('\n'), 1);
+        QVERIFY(outcome.out.isEmpty());
+    }
+};
+
+SHARDBOARD_TEST(TestExportCommand)
+
+#include "tst_exportcommand.moc"
