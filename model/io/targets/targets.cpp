@@ -6,6 +6,7 @@
 #include "model/io/targets/jax/jaxtarget.h"
 #include "model/io/targets/maxtext/maxtexttarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
+#include "model/io/targets/torch/torchtarget.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -19,6 +20,7 @@ const std::vector<ExportTarget>& exportTargets()
         maxtextTarget(),
         shardyTarget(),
         hloTarget(),
+        torchTarget(),
     };
     return kTargets;
 }

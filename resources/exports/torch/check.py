@@ -1,0 +1,91 @@
+def joined(pieces, dim):
+    """Pieces that lie side by side along `dim` as one; those that hold nothing are left out."""
+    out = []
+    for piece in pieces:
+        if any(lo == hi for lo, hi in piece):
+            continue
+        last = out[-1] if out else None
+        if last and dim is not None and last[dim][1] == piece[dim][0] and all(
+                a == b for i, (a, b) in enumerate(zip(last, piece)) if i != dim):
+            last[dim][1] = piece[dim][1]
+        else:
+            out.append([list(range_) for range_ in piece])
+    return out
+
+
+def held(shape, placements, at):
+    """Index ranges of each dim that this rank holds, in the order in which it holds them: read from a tensor that has its own
+    indices, because no offset can say a strided shard."""
+    ranges = []
+    for dim, size in enumerate(shape):
+        along = [Shard(0) if type(p) is Shard and p.dim == dim else
+                 _S(0, p.split_factor) if isinstance(p, _StridedShard) and p.dim == dim else Replicate() for p in placements]
+        index = distribute_tensor(torch.arange(size), at, along, src_data_rank=None).to_local() if at else torch.arange(size)
+        jumps = (torch.nonzero(index[1:] - index[:-1] != 1).flatten() + 1).tolist()
+        bounds = zip([0] + jumps, jumps + [index.numel()])
+        ranges.append([[int(index[a]), int(index[b - 1]) + 1] for a, b in bounds if b > a])
+    return ranges
+
+
+def pieces_of(shape, placements, at):
+    """What this rank holds as index ranges, like `pieces` of shards.json: one dim at most has several."""
+    ranges = held(shape, placements, at)
+    several = next((dim for dim, parts in enumerate(ranges) if len(parts) > 1), None)
+    if any(not parts for parts in ranges):
+        return []
+    if several is None:
+        return [[parts[0] for parts in ranges]]
+    return [[part if dim == several else parts[0] for dim, parts in enumerate(ranges)] for part in ranges[several]]
+
+
+def check(path):
+    """Compares the shards that torch makes of LAYOUT with shards.json, which comes from the plan of the design; returns the names
+    that differ and how many tensors there are. Every rank is asked in turn, in a process group that sends nothing."""
+    from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+    with open(path, encoding="utf-8") as file:
+        want = json.load(file)
+    is_mesh = [list(zip(want["mesh"]["axes"], want["mesh"]["sizes"])), want["mesh"]["device_ids"]]
+    if is_mesh != [list(AXES), ORDER]:
+        raise ValueError("shards.json is for another mesh: export both files together")
+    if len({tensor["name"] for tensor in want["tensors"]}) != WEIGHTS:
+        raise ValueError(f"shards.json does not have the {WEIGHTS} weights of this design: export both files together")
+    expected = []
+    for tensor in want["tensors"]:
+        shards = {}
+        for shard in tensor["shards"]:
+            shards.update(dict.fromkeys(shard["devices"], joined(shard["pieces"], shard["join_dim"])))
+        expected.append(shards)
+    wrong = {}
+    stage_axis = [axis for axis, _ in AXES].index(STAGE_AXIS) if STAGE_AXIS is not None else None
+    for rank in ORDER:
+        dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=max(ORDER) + 1)
+        m = mesh("cpu")
+        at = weights_mesh(m)
+        stage = None if stage_axis is None else m.get_coordinate()[stage_axis]
+        made = {}  # layers have the same
+        for tensor, shards in zip(want["tensors"], expected):
+            name, shape = tensor["name"], tuple(tensor["shape"])
+            placements = placements_of(name)
+            if stage is not None and stage not in stages_of(name):
+                if rank in shards:
+                    wrong[name] = True
+                continue
+            key = (shape, placements)
+            if key not in made:
+                pieces = pieces_of(shape, placements, at)
+                sizes = [sum(hi - lo for lo, hi in parts) for parts in held(shape, placements, at)]
+                agreed = at is None or list(compute_local_shape_and_global_offset(torch.Size(shape), at, placements)[0]) == sizes
+                made[key] = pieces if agreed else None
+            if entry_of(name)[1] != shape or rank not in shards or made[key] != shards[rank]:
+                wrong[name] = True
+        dist.destroy_process_group()
+    return list(wrong), len(want["tensors"])
+
+
+if __name__ == "__main__":
+    wrong, total = check(os.path.join(os.path.dirname(os.path.abspath(__file__)), "shards.json"))
+    for name in wrong[:20]:
+        print("differs:", ascii(name))
+    print(f"{total - len(wrong)} of {total} tensors have the same shards in PyTorch {torch.__version__.partition('+')[0]}")
+    sys.exit(1 if wrong else 0)
