@@ -42,26 +42,4 @@ ordered_json parameterJson(const NamedParameter& parameter)
     return out;
 }
 
-ordered_json namesJson(const ModelSpec& model, const std::vector<NameScheme>& schemes)
-{
-    ordered_json list = ordered_json::array();
-    for (const NameScheme scheme : schemes) {
-        ordered_json item { { "scheme", nameSchemeName(scheme) }, { "title", nameSchemeTitle(scheme) } };
-        const auto names = namesOf(model, scheme);
-        if (!names.ok()) {
-            item["reason"] = names.error().what;
-            list.push_back(std::move(item));
-            continue;
-        }
-        item["parameters"] = ordered_json::array();
-        for (const NamedParameter& parameter : names.value().parameters)
-            item["parameters"].push_back(parameterJson(parameter));
-        item["missing"] = ordered_json::array();
-        for (const UnnamedWeight& missing : names.value().missing)
-            item["missing"].push_back({ { "weight", missing.weight }, { "reason", missing.reason } });
-        list.push_back(std::move(item));
-    }
-    return { { "model", model.name }, { "family", model.family }, { "schemes", std::move(list) } };
-}
-
 } // namespace shardboard
