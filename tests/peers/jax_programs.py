@@ -27,7 +27,8 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 # Combined collectives could not be counted one by one.
 COMBINERS = "cpu-all-reduce-combiner,all-reduce-combiner,all-gather-combiner,reduce-scatter-combiner"
 os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=16 --xla_disable_hlo_passes={COMBINERS}"
-os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # nobody asks a cloud what it is
+# No cloud is asked which TPU it has.
+os.environ.update({"TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-16", "TPU_WORKER_HOSTNAMES": "localhost"})
 try:
     import jax
     import jax.numpy as jnp
@@ -45,8 +46,8 @@ SAMPLES = [
     ("tp+fsdp", "fsdp=2,tensor=4", "fsdp=4,tensor=4"),
     ("cp-all-gather", "context=4,fsdp=2", "context=4,fsdp=4"),
 ]
-LAYERS, HIDDEN, INTERMEDIATE, HEADS, KV_HEADS, HEAD_DIM, VOCABULARY = 2, 512, 1024, 8, 4, 64, 5120
-BATCH, SEQUENCE = 16, 256
+LAYERS, HIDDEN, INTERMEDIATE, HEADS, KV_HEADS, HEAD_DIM, VOCABULARY = 2, 256, 512, 8, 4, 32, 1280
+BATCH, SEQUENCE = 16, 128
 
 
 # --- The program ---

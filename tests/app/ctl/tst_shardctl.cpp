@@ -310,19 +310,18 @@ private Q_SLOTS:
     void exportTellsWhatItLeavesOut()
     {
         QCOMPARE(shardctl({ "export", small(), "--to", "jax", "-o", path("jax") }).err, QString());
-        QCOMPARE(shardctl({ "new", "--model", path("config.json"), "--mesh", "data=2,model=2", "--preset", "tp-sp", "--workload",
-                            "train", "--recompute", "full", "--sequence", "16", "-o", path("sp.shardboard") })
-                     .code,
-                 0);
+        QCOMPARE(
+            shardctl({ "new", "--model", path("config.json"), "--mesh", "data=2,model=2", "--preset", "tp-sp", "--workload",
+                       "train", "--overlap", "weights", "--micro-batches", "2", "--sequence", "16", "-o", path("sp.shardboard") })
+                .code,
+            0);
         const Outcome outcome = shardctl({ "export", path("sp.shardboard"), "--to", "jax", "-o", path("sp") });
         QVERIFY2(outcome.code == 0, qPrintable(outcome.err));
         QCOMPARE(outcome.out, path("sp") + "/export.py\n" + path("sp") + "/shards.json\n");
         const QStringList lines = outcome.err.trimmed().split('\n');
         QCOMPARE(lines.size(), 2);
-        QVERIFY2(lines[0].startsWith("note: not in the export: ") && lines[0].contains(" pins of ")
-                     && lines[0].contains("preset tp-sp becomes megatron-tp"),
-                 qPrintable(lines[0]));
-        QVERIFY2(lines[1].startsWith("note: not in the export: recompute full"), qPrintable(lines[1]));
+        QVERIFY2(lines[0].startsWith("note: not in the export: overlap weights"), qPrintable(lines[0]));
+        QVERIFY2(lines[1].startsWith("note: not in the export: 2 micro-batches"), qPrintable(lines[1]));
     }
 
     void jaxRefusesUnevenLayouts()

@@ -390,11 +390,8 @@ void TestExport::whatIsLeftOutIsShown()
         QVERIFY(!part<QLabel>(form, "export.leftOut")->isVisible());
     }
     Design design = trainingDesign("llama3-8b", "data=2,model=4", "tp-sp");
-    design.workload.recompute = Recompute::Full;
-    Pin pin;
-    pin.match = "<img src='x'>";
-    pin.whole = { "model" };
-    design.pins.push_back(pin);
+    design.workload.overlap = Overlap::Weights;
+    design.workload.microBatches = 2;
     QVERIFY(document.setDesign(design).ok());
     ExportForm form(document, *findExportTarget("jax"), folder.path());
     form.show();
@@ -403,10 +400,8 @@ void TestExport::whatIsLeftOutIsShown()
     QCOMPARE(label->textFormat(), Qt::PlainText);
     const QStringList lines = label->text().split(QLatin1Char('\n'));
     QCOMPARE(lines.size(), 2);
-    QVERIFY2(lines[0].startsWith(QStringLiteral("Not in the export: %1 pins of ").arg(design.pins.size()))
-                 && lines[0].contains(QStringLiteral("preset tp-sp becomes megatron-tp")),
-             qPrintable(lines[0]));
-    QVERIFY2(lines[1].contains(QStringLiteral("recompute full")), qPrintable(lines[1]));
+    QVERIFY2(lines[0].startsWith(QStringLiteral("Not in the export: overlap weights")), qPrintable(lines[0]));
+    QVERIFY2(lines[1].contains(QStringLiteral("2 micro-batches")), qPrintable(lines[1]));
 }
 
 /// A link in the folder is not followed, nor a pipe waited for.

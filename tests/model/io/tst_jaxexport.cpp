@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the export to JAX says beside the weights: activations and gradients by what the presets are defined to do, gathers at use,
+// optimizer states, what is kept, and the names of other trees. Written out by hand, line by line.
+#include "model/design/evaluate/evaluate.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/io/targets/jax/constraints.h"
+#include "model/io/targets/targets.h"
+#include "tests/support/designs.h"
+#include "tests/support/runner.h"
+
+#include <QTest>
+
+#include <algorithm>
+#include <set>
+
+using namespace shardboard;
+
+namespace {
+
+Workload training()
+{
+    Workload workload;
+    workload.kind = WorkloadKind::Train;
+    workload.batch = 16;
+    workload.sequence = 64;
+    return workload;
+}
+
+Design builtin(const char* model, const char* mesh, const char* preset, const Workload& workload = training())
+{
+    return designOn(mesh, builtinModel(model).value(), workload, preset);
+}
+
+std::string moduleOf(const Design& design)
+{
+    return textOf(sure(exportDesign(*findExportTarget("jax"), design, sure(evaluate(design)))).front().text);
+}
+
+/// The table of that name, as it stands in the module.
+std::string tableOf(const std::string& module, const std::string& name)
+{
+    const auto at = module.find("\n" + name + " = {\n");
+    if (at == std::string::npos)
+        qFatal("no table %s", name.c_str());
+    return module.substr(at, module.find("\n}\n", at) - at + 1);
+}
+
+bool has(const std::string& table, const char* line)
+{
+    return table.find("\n    " + std::string(line) + "\n") != std::string::npos;
+}
+
+int linesOf(const std::string& table) { return static_cast<int>(std::ranges::count(table, '\n')) - 2; }
+
+} // namespace
+
+class TestJaxExport : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    /// Sequence parallel between the products: made cut over the sequence, taken whole, and the same on the way back.
+    void activationsGoWhereThePresetSays_data()
+    {
+        QTest::addColumn<QString>("preset");
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<QStringList>("lines");
+        const QString stream = QStringLiteral(R"(": (("batch", "sequence", "hidden"), )");
+        const QString heads = QStringLiteral(R"(": (("batch", "sequence", "heads", "head dim"), )");
+        const QString kvHeads = QStringLiteral(R"(": (("batch", "sequence", "KV heads", "head dim"), )");
+        QTest::newRow("megatron-tp") << "megatron-tp"
+                                     << "data=2,model=4"
+                                     << QStringList { "\"mlp in" + stream + R"([P("data")], [P("data")]),)",
+                                                      "\"mlp out" + stream + R"([P("data")], [P("data")]),)",
+                                                      "\"q rotated" + heads
+                                                          + R"([P("data", None, "model")], [P("data", None, "model")]),)" };
+        QTest::newRow("tp-sp") << "tp-sp"
+                               << "data=2,model=4"
+                               << QStringList { "\"embedding" + stream
+                                                    + R"([P("data"), P("data", "model")], [P("data", "model"), P("data")]),)",
+                                                "\"mlp in" + stream + R"([P("data", "model"), P("data")], [P("data", "model")]),)",
+                                                "\"mlp out" + stream + R"([P("data", "model")], [P("data", "model"), P("data")]),)",
+                                                "\"layer out" + stream + R"([P("data", "model")], [P("data", "model")]),)" };
+        QTest::newRow("cp-all-gather") << "cp-all-gather"
+                                       << "context=4,fsdp=2"
+                                       << QStringList { "\"k rotated" + kvHeads
+                                                            + R"([P("fsdp", "context"), P("fsdp")], [P("fsdp", "context")]),)",
+                                                        "\"q rotated" + heads
+                                                            + R"([P("fsdp", "context")], [P("fsdp", "context")]),)" };
+        QTest::newRow("cp-ulysses")
+            << "cp-ulysses"
+            << "context=8"
+            << QStringList {
+                   "\"q rotated" + heads
+                   + R"([P(None, "context"), P(None, None, "context")], [P(None, None, "context"), P(None, "context")]),)"
+               };
+    }
+    void activationsGoWhereThePresetSays()
+    {
+        QFETCH(QString, preset);
+        QFETCH(QString, mesh);
+        QFETCH(QStringList, lines);
+        const std::string table =
+            tableOf(moduleOf(builtin("llama3-8b", mesh.toLatin1().constData(), preset.toLatin1().constData())), "ACTIVATIONS");
+        for (const QString& line : lines)
+            QVERIFY2(has(table, line.toLatin1().constData()), (line.toStdString() + "\n" + table).c_str());
+    }
+
+    /// Weights of FSDP are gathered over its axis alone, and their gradients end as the weights lie.
+    void weightsAreGatheredAtUse()
+    {
+        const std::string module = moduleOf(builtin("llama3-8b", "fsdp=2,tensor=4", "tp+fsdp"));
+        const std::string used = tableOf(module, "USED");
+        QVERIFY2(has(used, R"("model.layers.*.mlp.up_proj.weight": P("tensor"),)"), used.c_str());
+        QVERIFY2(has(used, R"("model.layers.*.mlp.down_proj.weight": P(None, "tensor"),)"), used.c_str());
+        QVERIFY2(has(used, R"("model.norm.weight": P(),)"), used.c_str());
+        QCOMPARE(linesOf(tableOf(module, "OPTIMIZER")), 0);
+        // Only the table of the embedding goes by way of its whole sum.
+        const std::string gradients = tableOf(module, "GRADIENTS");
+        QCOMPARE(linesOf(gradients), 1);
+        QVERIFY2(has(gradients, R"("model.embed_tokens.weight": [P("tensor"), P("tensor", "fsdp")],)"), gradients.c_str());
+    }
+
+    void optimizerStatesOfZeroAreCutFurther()
+    {
+        Design design = builtin("llama3-8b", "data=2,model=4", "megatron-tp");
+        design.workload.optimizer.axes = { "data" };
+        const std::string module = moduleOf(design);
+        QVERIFY(has(tableOf(module, "OPTIMIZER"), R"("model.layers.*.mlp.up_proj.weight": P(("model", "data")),)"));
+        QVERIFY(has(tableOf(module, "GRADIENTS"), R"("model.layers.*.mlp.up_proj.weight": [P(("model", "data"))],)"));
+        QCOMPARE(linesOf(tableOf(module, "USED")), 0);
+    }
+
+    /// Of full recomputation the input of a layer is kept, of none what the gradients need, cut over the sequence as it is made.
+    void whatIsKeptIsNamed()
+    {
+        Design design = builtin("llama3-8b", "data=2,model=4", "tp-sp");
+        const std::string none = tableOf(moduleOf(design), "KEPT");
+        QVERIFY(has(none, R"("mlp in": P("data", "model"),)") && has(none, R"("q rotated": P("data", None, "model"),)"));
+        design.workload.recompute = Recompute::Full;
+        const std::string module = moduleOf(design);
+        QVERIFY(module.find("\nRECOMPUTE = \"full\"\n") != std::string::npos);
+        const std::string full = tableOf(module, "KEPT");
+        QVERIFY(has(full, R"("residual stream": P("data", "model"),)"));
+        QVERIFY(full.find("mlp") == std::string::npos && full.find("rotated") == std::string::npos);
+    }
+
+    /// Nothing of a backward pass in a program that has none.
+    void inferenceHasNoGradients()
+    {
+        Workload workload = training();
+        workload.kind = WorkloadKind::Prefill;
+        const std::string module = moduleOf(builtin("llama3-8b", "fsdp=8", "fsdp", workload));
+        QVERIFY(module.find("\nTRAINING = False\n") != std::string::npos);
+        for (const char* name : { "KEPT", "GRADIENTS", "OPTIMIZER" })
+            QCOMPARE(linesOf(tableOf(module, name)), 0);
+        QVERIFY(has(tableOf(module, "ACTIVATIONS"), R"("mlp in": (("batch", "sequence", "hidden"), [P("fsdp")], []),)"));
+        QVERIFY(has(tableOf(module, "USED"), R"("lm_head.weight": P(),)"));
+    }
+
+    /// Every name is said once, each of its layouts has its dims and no partial sums, and a kept layout is one that the value has.
+    void constraintsHoldTogether_data()
+    {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<QString>("preset");
+        for (const char* model : { "llama3-8b", "qwen2.5-7b", "gemma2-9b", "mixtral-8x7b", "deepseek2-16b", "gpt-oss-20b" })
+            for (const auto& [mesh, preset] : { std::pair { "data=2,model=4", "tp-sp" }, { "fsdp=2,tensor=4", "tp+fsdp" } })
+                QTest::addRow("%s %s", model, preset) << model << mesh << preset;
+    }
+    void constraintsHoldTogether()
+    {
+        QFETCH(QString, model);
+        QFETCH(QString, mesh);
+        QFETCH(QString, preset);
+        const Design design = builtin(model.toLatin1().constData(), mesh.toLatin1().constData(), preset.toLatin1().constData());
+        const auto evaluation = sure(evaluate(design));
+        const Constraints constraints = constraintsOf(*evaluation);
+        std::set<std::string> names;
+        for (const ActivationConstraint& activation : constraints.activations) {
+            QVERIFY2(names.insert(activation.name).second, activation.name.c_str());
+            QVERIFY(!activation.forward.empty());
+            for (const auto* chain : { &activation.forward, &activation.gradient })
+                for (const Layout& layout : *chain)
+                    QVERIFY2(layout.dims.size() == activation.dims.size() && layout.partial.empty(), activation.name.c_str());
+            QVERIFY2(!activation.kept || std::ranges::find(activation.forward, *activation.kept) != activation.forward.end(),
+                     activation.name.c_str());
+        }
+        QVERIFY(names.size() > 15);
+        QVERIFY(constraints.unsaid.empty() && !constraints.rings);
+        for (const WeightConstraint& weight : constraints.weights)
+            QVERIFY(weight.optimizer.has_value() && !weight.gradient.empty() && weight.gradient.back() == *weight.optimizer);
+        QCOMPARE(moduleOf(design), moduleOf(design)); // the same bytes
+    }
+
+    /// What no layout says is told.
+    void ringsAreLeftOut()
+    {
+        const Design design = builtin("llama3-8b", "context=8", "cp-ring");
+        const auto left = findExportTarget("jax")->leftOut(design, *sure(evaluate(design)));
+        QCOMPARE(left.size(), std::size_t(1));
+        QVERIFY(left.front().starts_with("ring attention"));
+    }
+
+    /// Names of other trees, as far as the model's family has a table.
+    void treesAreNamed()
+    {
+        const std::string trees = tableOf(moduleOf(builtin("llama3-8b", "data=2,model=4", "megatron-tp")), "TREES");
+        for (
+            const char* part :
+            { R"("params/model/layers/*/self_attn/q_proj/kernel": ("model.layers.*.self_attn.q_proj.weight",)",
+              R"("params/params/decoder/layers/self_attention/query/kernel": ("model.layers.*.self_attn.q_proj.weight",)",
+              R"("layers (heads head_dim) in -> in layers heads head_dim", {"layers": 32, "heads": 32, "head_dim": 128, "in": 4096}, 0),)" })
+            QVERIFY2(trees.find(part) != std::string::npos, part);
+        const std::string experts = moduleOf(builtin("mixtral-8x7b", "data=2,model=4", "megatron-tp"));
+        QVERIFY(experts.find("\nEXPERTS = (\n    \"model.layers.*.block_sparse_moe.experts.*.w1.weight\",\n") != std::string::npos);
+        QVERIFY(has(tableOf(experts, "SHAPES"), R"("model.layers.*.block_sparse_moe.experts.*.w2.weight": (8, 4096, 14336),)"));
+    }
+};
+
+SHARDBOARD_TEST(TestJaxExport)
+#include "tst_jaxexport.moc"
