@@ -14,6 +14,7 @@ def torchtitan():
         parts[0].insert(0, "tok_embeddings")
         parts[-1] += ["norm", "lm_head"]
         stages = {"module_fqns_per_model_part": parts}
+        config.training.disable_cuda_graphs = True  # not with a pipeline yet
     config.parallelism = ParallelismConfig(enable_sequence_parallel=SEQUENCE_PARALLEL, **TITAN["parallelism"], **stages)
     for key, value in TITAN["training"].items():
         setattr(config.training, key, value)
