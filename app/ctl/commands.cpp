@@ -295,6 +295,13 @@ const std::vector<Command>& commands()
             kJson },
           exportCommand,
           exportHelp() },
+        { "names",
+          "shows what frameworks call the weights of a design",
+          { "DESIGN" },
+          { { "--scheme", "NAME", "one alone: huggingface, flax, nnx, maxtext, maxtext-unscanned, megatron or vllm" }, kJson },
+          namesCommand,
+          "Each parameter with the weights that it is made of, and what happens to them: transposed, dims split, fused, "
+          "stacked.\n" },
         { "dump",
           "writes the layout as golden files, for diff in a CI",
           { "DESIGN" },

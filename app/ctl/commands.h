@@ -41,6 +41,7 @@ int explainCommand(const Arguments& arguments);
 int checkCommand(const Arguments& arguments);
 int runDesignCommand(const Arguments& arguments);
 int exportCommand(const Arguments& arguments);
+int namesCommand(const Arguments& arguments);
 int dumpCommand(const Arguments& arguments);
 int diffCommand(const Arguments& arguments);
 int calibrateCommand(const Arguments& arguments);

@@ -30,6 +30,9 @@ class InspectorPanel : public DocumentView {
     Q_OBJECT
 public:
     explicit InspectorPanel(Document* document, QWidget* parent = nullptr);
+    /// Whether the reason is unfolded, on every page.
+    bool isWhyOpen() const { return m_whyOpen; }
+    void setWhyOpen(bool open) { m_whyOpen = open; }
     QSize sizeHint() const override;
     /// Builds the page now instead of when the event loop is idle, with all alternatives evaluated (pictures and tests).
     void buildNow();

@@ -34,6 +34,7 @@ Theme Theme::light()
     out.attention = hex(0xB45309);
     out.attentionFill = hex(0xFEF3C7);
     out.error = hex(0xB42318);
+    out.good = hex(0x19764A);
     out.track = hex(0xECEEF2);
     return out;
 }
@@ -53,6 +54,7 @@ Theme Theme::dark()
     out.attention = hex(0xF5B94A);
     out.attentionFill = hex(0x3A2E14);
     out.error = hex(0xF97066);
+    out.good = hex(0x5FC795);
     out.track = hex(0x262B33);
     return out;
 }
@@ -72,6 +74,7 @@ Theme Theme::contrastLight()
     out.attention = hex(0x7A3300);
     out.attentionFill = hex(0xFFF1C9);
     out.error = hex(0xA00000);
+    out.good = hex(0x00542B);
     out.track = hex(0xD5D5D5);
     return out;
 }
@@ -92,6 +95,7 @@ Theme Theme::contrastDark()
     out.attention = hex(0xFFD25E);
     out.attentionFill = hex(0x2B2100);
     out.error = hex(0xFF9A90);
+    out.good = hex(0x7FE3B0);
     out.track = hex(0x3A3A3A);
     return out;
 }

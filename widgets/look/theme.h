@@ -29,6 +29,7 @@ struct Theme {
     QColor attention; ///< collectives and findings
     QColor attentionFill; ///< background of attention
     QColor error;
+    QColor good; ///< what was proven; strings in code
     QColor track; ///< empty part of a bar, fill of a replicated tile
 
     static Theme light();

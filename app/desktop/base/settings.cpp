@@ -19,9 +19,11 @@ const QString kTextSize = QStringLiteral("view/textSize");
 const QString kShortcuts = QStringLiteral("shortcuts/");
 const QString kColumns = QStringLiteral("columns/");
 const QString kNotation = QStringLiteral("view/notation");
+const QString kWhyFolded = QStringLiteral("view/whyFolded");
 const QString kWheel = QStringLiteral("view/wheelScrolls");
 const QString kMotion = QStringLiteral("view/reducedMotion");
 const QString kEngine = QStringLiteral("engine/command");
+const QString kPython = QStringLiteral("export/python/");
 }
 
 Settings::Settings(const QString& file)
@@ -103,6 +105,10 @@ QVariantMap Settings::columns(const QString& table) const { return m_settings.va
 
 void Settings::setColumns(const QString& table, const QVariantMap& columns) { m_settings.setValue(kColumns + table, columns); }
 
+bool Settings::whyFolded() const { return m_settings.value(kWhyFolded).toBool(); }
+
+void Settings::setWhyFolded(bool folded) { m_settings.setValue(kWhyFolded, folded); }
+
 Notation Settings::notation() const
 {
     return notationFromName(m_settings.value(kNotation).toString().toStdString()).value_or(Notation::Jax);
@@ -124,6 +130,19 @@ void Settings::setReducedMotion(bool reduced) { m_settings.setValue(kMotion, red
 QString Settings::engineCommand() const { return m_settings.value(kEngine).toString(); }
 
 void Settings::setEngineCommand(const QString& command) { m_settings.setValue(kEngine, command); }
+
+QString Settings::python(const QString& target) const
+{
+    return m_settings.value(kPython + target, QStringLiteral("python3")).toString();
+}
+
+void Settings::setPython(const QString& target, const QString& program)
+{
+    if (program.isEmpty() || program == QLatin1String("python3"))
+        m_settings.remove(kPython + target);
+    else
+        m_settings.setValue(kPython + target, program);
+}
 
 QString Settings::unsavedFolder() const { return QFileInfo(m_settings.fileName()).absolutePath() + QStringLiteral("/unsaved"); }
 

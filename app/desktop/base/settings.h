@@ -56,6 +56,10 @@ public:
     QVariantMap columns(const QString& table) const;
     void setColumns(const QString& table, const QVariantMap& columns);
 
+    /// The reasons in the inspector are folded in.
+    bool whyFolded() const;
+    void setWhyFolded(bool folded);
+
     /// In which notation layouts are written.
     Notation notation() const;
     void setNotation(Notation notation);
@@ -71,6 +75,10 @@ public:
     /// Program and arguments of the worker; empty for the one that came with this program.
     QString engineCommand() const;
     void setEngineCommand(const QString& command);
+
+    /// The Python that has the framework of an export target; `python3` unless somebody named another.
+    QString python(const QString& target) const;
+    void setPython(const QString& target, const QString& program);
 
     /// Where unsaved changes are kept for the case of a crash.
     QString unsavedFolder() const;

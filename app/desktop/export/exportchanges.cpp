@@ -59,8 +59,9 @@ std::vector<FileChange> changesOf(const std::vector<ExportedFile>& files, const 
         const bool readable = change.there && !change.link && there.isFile(); // a pipe would keep its reader waiting
         constexpr auto kMost = static_cast<std::int64_t>(kMostCompared);
         change.large = change.bytes > kMost || (readable && there.size() > kMost);
-        change.diff = lineDiff(readable && !change.large ? textOfFile(path) : QString(),
-                               QString::fromStdString(change.large ? beginning.substr(0, kBeginning) : beginning));
+        const QString content = QString::fromStdString(change.large ? beginning.substr(0, kBeginning) : beginning);
+        change.text = content.left(static_cast<qsizetype>(kBeginning));
+        change.diff = lineDiff(readable && !change.large ? textOfFile(path) : QString(), content);
         change.same = readable && (change.large ? sameContent(path, file.text, change.bytes, stop) : change.diff.same());
         out.push_back(std::move(change));
     }

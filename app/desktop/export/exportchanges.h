@@ -21,6 +21,7 @@ struct FileChange {
     bool large = false; ///< one of the two has more than 4 MiB: nobody reads the changes, `diff` has the new beginning
     std::int64_t bytes = 0; ///< of the new content
     LineDiff diff;
+    QString text; ///< the new content, of a large file its beginning
 };
 
 /// One for each file, against what is in the folder now; an empty folder has none. Ends early, with fewer, when `stop` is set.

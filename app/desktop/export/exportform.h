@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an export would write, before it does: each file with what changes against the folder's, and what stands in the way, each
-// with a way to it. Of many devices the files take seconds to make and to compare, so both are done off the GUI thread.
+// What an export would write, before it does: first what is lost, or stands in the way, each with a way to it; then each file, and
+// what changes against the folder's. Of many devices the files take seconds to make and to compare, so both are done off the GUI
+// thread.
 #pragma once
 
 #include "app/desktop/export/exportchanges.h"
 #include "model/io/exports/exporttarget.h"
 
 #include <QString>
+#include <QStringList>
 #include <QTimer>
 #include <QWidget>
 
@@ -16,13 +18,17 @@
 class QLabel;
 class QLineEdit;
 class QListWidget;
-class QPlainTextEdit;
 class QProgressBar;
+class QPushButton;
+class QToolButton;
 
 namespace shardboard {
 
+class CodeView;
 class Document;
 class LatestJob;
+class LossBox;
+class ViewHeader;
 
 class ExportForm : public QWidget {
     Q_OBJECT
@@ -38,6 +44,14 @@ public:
     bool canExport() const { return m_canExport; }
     /// With what is in the folder now: the last export, as a rule.
     void compare();
+    /// What stands in the way; empty where nothing does, or it is not known yet.
+    const std::vector<ExportRefusal>& refusals() const { return m_refusals; }
+    /// Goes to the first line with one of these texts, in the file that is shown or else in the first that has one; marks the
+    /// weight of that name among those that stand in the way.
+    void showWeight(const QString& name, const QStringList& texts);
+    /// Files that the folder has in another version are shown as what changes.
+    bool againstLast() const;
+    void setAgainstLast(bool on);
     /// No answer of what is being made is wanted any more.
     void forget();
 
@@ -49,8 +63,11 @@ Q_SIGNALS:
 private:
     void build();
     void prepare(const Document& document, const ExportTarget& target);
+    void setRefusals(std::vector<ExportRefusal> refusals);
     void showProblems();
     void showBlocked();
+    void copyFile() const;
+    bool showLine(const QStringList& texts);
     void folderChanged();
     void showChanges();
     void showNote(const QString& text);
@@ -65,14 +82,23 @@ private:
     std::shared_ptr<const std::vector<ExportedFile>> m_files;
     std::vector<FileChange> m_changes; ///< of m_files, as last compared
     std::vector<ExportRefusal> m_refusals;
+    QString m_title; ///< of the target
+    std::int64_t m_weights = 0;
     QLineEdit* m_folder;
     QLabel* m_note;
+    LossBox* m_loss; ///< the title and list of problems, or what is left out
     QLabel* m_leftOut; ///< what the design says and the files do not
+    QLabel* m_tick; ///< nothing is lost
     QProgressBar* m_progress;
     QLabel* m_problemTitle;
     QListWidget* m_problems;
     QListWidget* m_list;
-    QPlainTextEdit* m_preview;
+    QWidget* m_shown; ///< files and what is in them
+    ViewHeader* m_header;
+    QToolButton* m_against;
+    QPushButton* m_copy;
+    CodeView* m_preview;
+    QStringList m_wanted; ///< of the weight that is to be seen
     bool m_canExport = false;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The export form of the open design, kept up with it while somebody looks: what an export would write now, and what stands in the
-// way.
+// The export form of the open design for the chosen target, kept up with both while somebody looks: what an export would write now,
+// and what stands in the way; of a dim that the target cuts otherwise, how each framework cuts it.
 #pragma once
 
 #include "app/desktop/export/exportchanges.h"
 
+#include <QHash>
 #include <QString>
 #include <QWidget>
 
@@ -17,15 +18,18 @@ class QTimer;
 
 namespace shardboard {
 
+class CutsView;
 class Document;
 class ExportForm;
+class TargetStates;
 struct Evaluation;
 
 class ExportPanel : public QWidget {
     Q_OBJECT
 public:
-    /// `folder` proposes where to write to.
-    ExportPanel(Document* document, std::function<QString()> folder, QWidget* parent = nullptr);
+    /// `folder` proposes where to write the files of a target to.
+    ExportPanel(Document* document, TargetStates* states, std::function<QString(const QString& target)> folder,
+                QWidget* parent = nullptr);
 
     bool canExport() const;
     QString whyNot() const;
@@ -36,7 +40,8 @@ public:
 
 Q_SIGNALS:
     void changed();
-    void exportWanted(std::shared_ptr<const std::vector<shardboard::ExportedFile>> files, const QString& folder);
+    void exportWanted(const QString& target, std::shared_ptr<const std::vector<shardboard::ExportedFile>> files,
+                      const QString& folder);
     void weightWanted(const QString& name);
 
 protected:
@@ -44,14 +49,19 @@ protected:
 
 private:
     void follow();
+    void followSelection();
 
     Document* m_document;
-    std::function<QString()> m_folder;
+    TargetStates* m_states;
+    std::function<QString(const QString&)> m_folder;
     QLabel* m_empty;
     QTimer* m_timer; ///< a burst of edits makes the files once
     ExportForm* m_form = nullptr;
     std::shared_ptr<const Evaluation> m_formOf;
-    QString m_typed; ///< the folder that a person chose
+    QString m_formTarget;
+    CutsView* m_cuts = nullptr; ///< how frameworks cut the selected weight, where that is what stands in the way
+    QHash<QString, QString> m_typed; ///< folders that a person chose, by target
+    bool m_againstLast = true;
 };
 
 } // namespace shardboard

@@ -217,18 +217,19 @@ bool FileActions::writeTo(const QString& path)
     return true;
 }
 
-QString FileActions::exportFolder() const
+QString FileActions::exportFolder(const QString& target) const
 {
-    if (!m_exportFolder.isEmpty() || !m_document->hasDesign())
-        return m_exportFolder;
+    const QString last = m_exportFolder.value(target);
+    if (!last.isEmpty() || !m_document->hasDesign())
+        return last;
     const QString file = m_document->filePath();
     return file.isEmpty()
-        ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(fileNamePart(qstr(m_document->design().model.name)))
-        : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
+        ? m_settings.lastFolder() + QStringLiteral("/%1-%2").arg(fileNamePart(qstr(m_document->design().model.name)), target)
+        : QFileInfo(file).absolutePath() + QStringLiteral("/%1-%2").arg(QFileInfo(file).completeBaseName(), target);
 }
 
 /// Of many devices an export is a hundred megabytes and more, which take a while to write and to read back.
-void FileActions::writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder)
+void FileActions::writeExport(const QString& target, std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder)
 {
     if (!mayReplaceIn(folder, *files))
         return;
@@ -236,7 +237,7 @@ void FileActions::writeExport(std::shared_ptr<const std::vector<ExportedFile>> f
     m_banner->hide();
     m_export = std::make_shared<ExportState>();
     m_writtenTo = folder;
-    m_exportFolder = folder; // at once: when it has ended, another document may be open
+    m_exportFolder[target] = folder; // at once: when it has ended, another document may be open
     const auto design = std::make_shared<const Design>(m_document->design());
     m_work->start(tr("Writing %1 …").arg(QDir::toNativeSeparators(folder)),
                   [this, folder, files = std::move(files), state = m_export, design,

@@ -3,6 +3,7 @@
 // changes. Problems go to the banner; the document that was open stays.
 #pragma once
 
+#include <QHash>
 #include <QObject>
 #include <QStringList>
 
@@ -48,9 +49,9 @@ public:
     /// Asks first where that would replace another version of the design's own file.
     bool saveTo(const QString& path);
     bool writeTo(const QString& path); ///< without a question
-    /// Where the last export went, or would go.
-    QString exportFolder() const;
-    void writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder);
+    /// Where the last export to a target went, or would go.
+    QString exportFolder(const QString& target) const;
+    void writeExport(const QString& target, std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder);
     /// Selects it.
     void showWeight(const QString& name);
     /// Tells of what is being written, with a button that cancels it; stands where the banner does.
@@ -77,7 +78,7 @@ private:
     Banner* m_banner;
     QWidget* m_window;
     std::function<QString()> m_waiting;
-    QString m_exportFolder; ///< of the document's last export
+    QHash<QString, QString> m_exportFolder; ///< of the document's last export to each target
     QStringList m_exportFolders; ///< all that it was written to
     LongWork* m_work;
     std::shared_ptr<ExportState> m_export; ///< of what m_work writes

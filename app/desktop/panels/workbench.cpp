@@ -92,6 +92,12 @@ void Workbench::setAsked(WorkMode mode, Panel* panel)
 
 void Workbench::addRight(Panel* panel) { m_right->add(panel); }
 
+void Workbench::addRight(WorkMode mode, Panel* panel)
+{
+    panel->setHome(m_right);
+    m_rightOf[mode] = panel;
+}
+
 void Workbench::addOptionalRight(Panel* panel)
 {
     panel->setOptional(true);
@@ -129,6 +135,9 @@ WorkMode Workbench::modeOf(const Panel* panel) const
             return mode;
     for (const auto& [mode, group] : m_asked)
         if (panel->home() == group)
+            return mode;
+    for (const auto& [mode, own] : m_rightOf)
+        if (panel == own)
             return mode;
     return m_mode;
 }

@@ -36,6 +36,8 @@ public:
     /// What the mode asks, above Weights: a form or a list of targets. One panel a mode.
     void setAsked(WorkMode mode, Panel* panel);
     void addRight(Panel* panel);
+    /// A tab of the right column that is there in one mode only, in front at first.
+    void addRight(WorkMode mode, Panel* panel);
     /// It comes when it is asked for, and can be closed.
     void addOptionalRight(Panel* panel);
     /// Shown by `show` instead of in a place of the workbench: a drop-down list.
@@ -87,6 +89,7 @@ private:
     void focusMode();
     static void focusPanel(Panel* panel);
     void placeAsked();
+    void placeRight();
     void sizeColumns();
     void sizePage();
     void placeDrawer();
@@ -95,6 +98,8 @@ private:
     std::vector<Panel*> m_panels;
     std::map<WorkMode, ModePage*> m_pages;
     std::map<WorkMode, PanelGroup*> m_asked;
+    std::map<WorkMode, Panel*> m_rightOf; ///< tabs of the right column that one mode has
+    QPointer<Panel> m_rightBefore; ///< in front of the right column in the modes without a tab of their own
     std::map<Panel*, std::function<void(bool)>> m_elsewhere;
     QSplitter* m_columns; ///< left, body
     QSplitter* m_leftSplit; ///< asked, weights

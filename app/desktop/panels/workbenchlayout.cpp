@@ -79,6 +79,7 @@ void Workbench::sizePage()
         m_body->setSizes({ 0, m_body->height() }); // at once: what is arranged below takes its size from it
     m_centres->setCurrentWidget(shown->centre());
     placeAsked();
+    placeRight();
     if (!m_fitted)
         return;
     if (const auto kept = m_leftSizes.find(m_mode); kept != m_leftSizes.end())
@@ -112,6 +113,28 @@ void Workbench::placeAsked()
             }
         }
         group->setVisible(!tabbed && mode == m_mode && !group->isEmpty());
+    }
+}
+
+/// The tab that the mode has of its own comes in front; when it goes, the one that was there before does.
+void Workbench::placeRight()
+{
+    for (const auto& [mode, panel] : m_rightOf) {
+        const bool there = panel->group() != nullptr;
+        if (there == (mode == m_mode))
+            continue;
+        if (there) {
+            const bool inFront = m_right->current() == panel;
+            m_right->remove(panel);
+            if (inFront && m_rightBefore)
+                m_right->setCurrent(m_rightBefore);
+        } else {
+            m_rightBefore = m_right->current();
+            m_right->add(panel, 0);
+            m_right->setCurrent(panel);
+        }
+        if (m_drawer) // a tab more does not open it
+            m_right->setVisible(m_drawerOpen);
     }
 }
 

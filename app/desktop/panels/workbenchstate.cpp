@@ -14,7 +14,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kLayoutVersion = 8; // raise it when panels are added, renamed or removed
+constexpr int kLayoutVersion = 9; // raise it when panels are added, renamed or removed
 
 } // namespace
 

@@ -279,7 +279,14 @@ void Tour::takeAll()
         take("notation");
         document()->setNotation(Notation::Jax);
     });
-    with(uneven, [this] { takeWith("cuts", "cuts"); });
+    with(uneven, [this] {
+        takeWith("cuts", "cuts");
+        view("export");
+        settle(); // what is refused is known then
+        selectWeight("embed_tokens");
+        take("deliver-refused");
+    });
+    with(nullptr, [this] { takeWith("names", "names"); });
     with(byRules, [this] {
         view("rules");
         selectWeight("down_proj");

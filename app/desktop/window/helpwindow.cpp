@@ -78,6 +78,8 @@ QString HelpWindow::pageOf(const QWidget* widget)
                 name = QStringLiteral("tiles");
         } else if (name == QLatin1String("runForm")) {
             name = QStringLiteral("run");
+        } else if (name == QLatin1String("targets") || name == QLatin1String("names") || name == QLatin1String("proof")) {
+            name = QStringLiteral("export");
         }
         if (pages().contains(name))
             return name;

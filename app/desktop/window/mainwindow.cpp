@@ -6,6 +6,11 @@
 #include "app/desktop/base/messagebox.h"
 #include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportpanel.h"
+#include "app/desktop/export/namesview.h"
+#include "app/desktop/export/proofpanel.h"
+#include "app/desktop/export/prover.h"
+#include "app/desktop/export/targetlist.h"
+#include "app/desktop/export/targetstates.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/filedrops.h"
 #include "app/desktop/files/filenotices.h"
@@ -38,6 +43,7 @@
 #include "app/desktop/window/viewwaker.h"
 #include "app/desktop/window/welcome.h"
 #include "app/worker/workercommand.h"
+#include "model/io/targets/targets.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/canvas/accessiblecanvas.h"
@@ -92,6 +98,11 @@
 namespace shardboard {
 
 MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
+    : MainWindow(settings, theme, exportTargets(), parent)
+{
+}
+
+MainWindow::MainWindow(Settings& settings, ThemeControl& theme, std::vector<ExportTarget> targets, QWidget* parent)
     : QMainWindow(parent)
     , m_settings(settings)
     , m_theme(theme)
@@ -101,6 +112,8 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     , m_engine(new EngineSession(QString::fromStdString(chosenCommand(settings.engineCommand().toStdString())), this))
     , m_banner(new Banner(this))
     , m_fileActions(new FileActions(m_document, settings, m_recent, m_banner, this))
+    , m_targets(new TargetStates(m_document, std::move(targets), this))
+    , m_prover(new Prover(m_document, m_targets, this))
     , m_recovery(new Recovery(m_document, settings.unsavedFolder(), this))
     , m_notices(new FileNotices(m_document, m_fileActions, m_recovery, new FileWatch(m_document, this), m_banner, this))
     , m_pictures(new PictureActions(m_document, settings, m_banner, this, [this](const QString& name) { return showView(name); }))
@@ -249,7 +262,7 @@ void MainWindow::createModes()
                        run, this),
         explore,
         new ProfilePage(panel("memory"), panel("cost"), panel("run"), run, this),
-        new DeliverPage(panel("export"), exporter, this),
+        new DeliverPage(panel("export"), panel("names"), exporter, m_targets, this),
     };
     for (ModePage* page : pages) {
         m_workbench->addPage(page);
@@ -257,6 +270,8 @@ void MainWindow::createModes()
     }
     m_workbench->setLeft(panel("weights"));
     m_workbench->setAsked(WorkMode::Profile, panel("runForm"));
+    m_workbench->setAsked(WorkMode::Deliver, panel("targets"));
+    m_workbench->addRight(WorkMode::Deliver, panel("proof"));
     for (const char* name : { "inspector", "decisions", "history" })
         m_workbench->addRight(panel(name));
     for (const char* name : { "strategy", "workload", "explain", "hardware" })
@@ -280,6 +295,7 @@ void MainWindow::createPanels()
     new HistoryFiles(m_document, history, m_settings, m_banner, this);
     auto* weights = new WeightPanel(m_document);
     auto* inspector = new InspectorPanel(m_document);
+    inspector->setWhyOpen(!m_settings.whyFolded());
     connect(weights, &WeightPanel::strategyRequested, this, &MainWindow::editStrategy);
     connect(inspector, &InspectorPanel::strategyRequested, this, [this] { editStrategy(false); });
     add("mesh", tr("Mesh"), m_meshView);
@@ -342,11 +358,24 @@ void MainWindow::createPanels()
     connect(hardware, &HardwareView::refused, m_banner, &Banner::showError);
     m_hardwareFiles = new HardwareFiles(hardware, m_settings, m_banner, this);
     add("hardware", tr("Hardware"), hardware);
-    auto* exporter = new ExportPanel(m_document, [this] { return m_fileActions->exportFolder(); });
+    createDeliver();
+}
+
+void MainWindow::createDeliver()
+{
+    auto* exporter =
+        new ExportPanel(m_document, m_targets, [this](const QString& target) { return m_fileActions->exportFolder(target); });
     connect(exporter, &ExportPanel::exportWanted, m_fileActions, &FileActions::writeExport);
     connect(exporter, &ExportPanel::weightWanted, m_fileActions, &FileActions::showWeight);
     connect(m_fileActions->work(), &LongWork::ended, exporter, &ExportPanel::renew);
-    add("export", tr("Export to JAX"), exporter);
+    m_proof = new ProofPanel(m_document, m_targets, m_prover, m_settings);
+    connect(m_prover, &Prover::changed, this, &MainWindow::updateActions);
+    connect(m_targets, &TargetStates::changed, this, &MainWindow::updateActions);
+    connect(m_targets, &TargetStates::currentChanged, this, &MainWindow::updateActions);
+    m_workbench->add(QStringLiteral("export"), tr("Files"), exporter);
+    m_workbench->add(QStringLiteral("names"), tr("Names"), new NamesView(m_document));
+    m_workbench->add(QStringLiteral("targets"), tr("Targets"), new TargetList(m_targets));
+    m_workbench->add(QStringLiteral("proof"), tr("Proof"), m_proof);
 }
 
 /// What a finding is about that is no part of a selection.
@@ -524,6 +553,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
     for (const char* name : { "explainSplitter", "decisionsSplitter" })
         if (m_shown)
             m_settings.setSplitter(QLatin1String(name), findChild<QSplitter*>(QLatin1String(name))->saveState());
+    m_settings.setWhyFolded(!findChild<InspectorPanel*>()->isWhyOpen());
     m_engine->stop();
     event->accept();
 }

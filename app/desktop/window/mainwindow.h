@@ -4,6 +4,8 @@
 
 #include <QMainWindow>
 
+#include <vector>
+
 class QMenu;
 class QStackedWidget;
 class QToolBar;
@@ -17,12 +19,15 @@ class CompareView;
 class DropDown;
 class Document;
 class EngineSession;
+struct ExportTarget;
 class FileActions;
 class FileNotices;
 struct FindingPlace;
 class HardwareFiles;
 class MeshView;
 class PictureActions;
+class ProofPanel;
+class Prover;
 class RecentFiles;
 class Recovery;
 class RuleFiles;
@@ -31,6 +36,7 @@ class RunPanel;
 class Settings;
 class ThemeControl;
 class SummaryBar;
+class TargetStates;
 class TileView;
 class Workbench;
 
@@ -38,6 +44,8 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent = nullptr);
+    /// With other targets of exports than those there are.
+    MainWindow(Settings& settings, ThemeControl& theme, std::vector<ExportTarget> targets, QWidget* parent = nullptr);
     ~MainWindow() override;
 
     Document* document() const { return m_document; }
@@ -47,6 +55,7 @@ public:
     Workbench* workbench() const { return m_workbench; }
     Banner* banner() const { return m_banner; }
     EngineSession* engine() const { return m_engine; }
+    TargetStates* targets() const { return m_targets; }
     RunPanel* runPanel() const { return m_runPanel; }
     MeshView* meshView() const { return m_meshView; }
     TileView* tileView() const { return m_tileView; }
@@ -69,6 +78,7 @@ private:
     void createPictureActions();
     void createPages();
     void createPanels();
+    void createDeliver();
     void createModes();
     void createBar();
     void resetLayout();
@@ -97,6 +107,9 @@ private:
     EngineSession* m_engine;
     Banner* m_banner;
     FileActions* m_fileActions;
+    TargetStates* m_targets;
+    Prover* m_prover;
+    ProofPanel* m_proof = nullptr;
     Recovery* m_recovery;
     FileNotices* m_notices;
     PictureActions* m_pictures;

@@ -4,6 +4,9 @@
 
 #include "app/desktop/base/actions.h"
 #include "app/desktop/base/settings.h"
+#include "app/desktop/export/proofpanel.h"
+#include "app/desktop/export/prover.h"
+#include "app/desktop/export/targetstates.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/hardwarefiles.h"
 #include "app/desktop/files/recentfiles.h"
@@ -21,6 +24,8 @@
 #include "model/session/document.h"
 #include "widgets/compare/compareview.h"
 #include "widgets/findings/findingsview.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
 #include "widgets/rules/rulesview.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"
@@ -46,10 +51,22 @@ void MainWindow::createActions()
     }
     m_actions->add(id("file.save"), tr("&Save"), QKeySequence::Save, [this] { m_fileActions->save(); });
     m_actions->add(id("file.saveAs"), tr("Save &As …"), QKeySequence::SaveAs, [this] { m_fileActions->saveAs(); });
-    m_actions->add(id("file.exportJax"), tr("&Export to JAX …"), tr("Ctrl+E"),
-                   [this] { m_workbench->raise(QStringLiteral("export")); });
-    m_actions->get(id("file.exportJax"))->setIconText(tr("Export …"));
-    m_actions->setTip(id("file.exportJax"), tr("Deliver: the files for JAX, and what changes in them"));
+    m_actions->add(id("file.export"), tr("&Export …"), tr("Ctrl+E"), [this] { m_workbench->raise(QStringLiteral("export")); });
+    m_actions->setTip(id("file.export"), tr("Deliver: what each framework can say of the design, and the files for one"));
+    for (const ExportTarget& target : m_targets->targets()) {
+        const QString name = QStringLiteral("file.export.") + qstr(target.id);
+        m_actions->add(name, tr("Export to %1 …").arg(menuText(qstr(target.title))), {}, [this, target] {
+            m_targets->choose(qstr(target.id));
+            m_workbench->raise(QStringLiteral("export"));
+        });
+        m_actions->setTip(name, qstr(target.summary));
+    }
+    m_actions->add(id("proof.start"), tr("&Prove the Export"), {}, [this] {
+        m_workbench->raise(QStringLiteral("proof"));
+        m_proof->prove();
+    });
+    m_actions->setTip(id("proof.start"), tr("Have the framework itself make the shards of this design, and compare them"));
+    m_actions->add(id("proof.cancel"), tr("Cancel the Pr&oof"), {}, [this] { m_prover->cancel(); });
     m_actions->add(id("file.quit"), tr("&Quit"), QKeySequence::Quit, [this] { close(); });
     m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
@@ -124,7 +141,11 @@ void MainWindow::createMenus()
     file->addSeparator();
     add(file, "file.save");
     add(file, "file.saveAs");
-    add(file, "file.exportJax");
+    add(file, "file.export");
+    QMenu* targets = file->addMenu(tr("Export &To"));
+    targets->setToolTipsVisible(true);
+    for (const ExportTarget& target : m_targets->targets())
+        targets->addAction(m_actions->get(QStringLiteral("file.export.") + qstr(target.id)));
     m_pictures->attach(file->addMenu(tr("Save &Picture of")));
     file->addSeparator();
     add(file, "file.quit");
@@ -184,6 +205,9 @@ void MainWindow::createMenus()
     add(run, "run.start");
     add(run, "run.cancel");
     add(run, "run.restart");
+    run->addSeparator();
+    add(run, "proof.start");
+    add(run, "proof.cancel");
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     add(help, "help.show");
     add(help, "help.shortcuts");
@@ -201,7 +225,11 @@ void MainWindow::updateActions()
     };
     enable("file.save", design);
     enable("file.saveAs", design);
-    enable("file.exportJax", design);
+    enable("file.export", design);
+    for (const ExportTarget& target : m_targets->targets())
+        m_actions->setEnabled(QStringLiteral("file.export.") + qstr(target.id), design, tr("no design is open"));
+    m_actions->setEnabled(QStringLiteral("proof.start"), m_proof->canProve(), m_proof->whyNot());
+    m_actions->setEnabled(QStringLiteral("proof.cancel"), m_prover->isBusy(), tr("nothing is being proven"));
     m_pictures->setEnabled(design);
     enable("view.reset", design);
     enable("view.allWeights", design);

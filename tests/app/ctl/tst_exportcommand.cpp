@@ -153,6 +153,33 @@ private Q_SLOTS:
         QVERIFY(outcome.json()["proof"].isObject());
     }
 
+    /// What frameworks call the weights: Llama's are known by heart.
+    void namesOfFrameworks()
+    {
+        const QString file = design("data=2,model=4");
+        const Outcome json = shardctl({ "names", file, "--json" });
+        QVERIFY2(json.code == 0, qPrintable(json.err));
+        QCOMPARE(json.json()["format"].toString(), QString("shardboard-names"));
+        QSet<QString> schemes;
+        for (const auto& scheme : json.json()["schemes"].toArray())
+            schemes << scheme.toObject()["scheme"].toString();
+        QVERIFY(schemes.contains("maxtext") && schemes.contains("vllm") && schemes.size() >= 7);
+        const Outcome vllm = shardctl({ "names", file, "--scheme", "vllm", "--json" });
+        QJsonObject fused;
+        for (const auto& parameter : vllm.json()["schemes"].toArray()[0].toObject()["parameters"].toArray())
+            if (parameter.toObject()["name"] == "model.layers.*.self_attn.qkv_proj.weight")
+                fused = parameter.toObject();
+        QVERIFY(fused["fused"].toBool() && !fused["transposed"].toBool());
+        QCOMPARE(fused["weights"].toArray().size(), 3);
+        QCOMPARE(fused["shape"].toArray(), (QJsonArray { 64 + 32 + 32, 64 }));
+        const Outcome flax = shardctl({ "names", file, "--scheme", "flax" });
+        QVERIFY2(flax.out.contains("params/model/layers/*/mlp/up_proj/kernel") && flax.out.contains("transposed"),
+                 qPrintable(flax.out));
+        const Outcome wrong = shardctl({ "names", file, "--scheme", "nosuch" });
+        QCOMPARE(wrong.code, 2);
+        QVERIFY(wrong.err.contains("megatron"));
+    }
+
     void wrongUseIsOneLine_data()
     {
         QTest::addColumn<QStringList>("more");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports: seen before they are written, compared with the last one, refused by name with a way to the weight, and read back equal.
 #include "app/desktop/base/linediff.h"
+#include "app/desktop/export/codeview.h"
 #include "app/desktop/export/exportaction.h"
 #include "app/desktop/export/exportform.h"
 #include "app/desktop/export/exportstate.h"
@@ -78,7 +79,7 @@ T* part(const QWidget& form, const char* name)
 /// Ctrl+E: the form of the mode Deliver. It is made anew after an edit and after an export.
 ExportForm* deliver(const TestWindow& test)
 {
-    test.action("file.exportJax")->trigger();
+    test.action("file.export")->trigger();
     settle();
     ExportForm* out = nullptr;
     for (ExportForm* form : test.window->findChildren<ExportForm*>())
@@ -352,7 +353,7 @@ void TestExport::refusalsLeadToTheirWeight()
     ExportForm* form = deliver(test);
     QVERIFY(form != nullptr);
     auto* problems = part<QListWidget>(*form, "export.problems");
-    QVERIFY(problems->isVisible());
+    QTRY_VERIFY(problems->isVisible());
     QCOMPARE(problems->count(), static_cast<int>(refusals.size()));
     QVERIFY(problems->item(0)->text().contains(QString::fromStdString(refusals.front().error.where)));
     QVERIFY(!form->canExport() && !test.action("mode.act")->isEnabled());
@@ -370,6 +371,7 @@ void TestExport::designsAreRefusedAsAWhole()
     const QTemporaryDir folder;
     ExportForm form(document, *findExportTarget("jax"), folder.path());
     form.show();
+    QTRY_VERIFY(!form.isBusy());
     QCOMPARE(part<QLabel>(form, "export.problemTitle")->text(), QStringLiteral("The design cannot be exported as it is."));
     auto* problems = part<QListWidget>(form, "export.problems");
     QCOMPARE(problems->count(), 1);

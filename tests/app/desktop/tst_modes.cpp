@@ -8,6 +8,7 @@
 #include "tests/support/runner.h"
 #include "widgets/compare/compareview.h"
 #include "widgets/controls/viewheader.h"
+#include "widgets/explain/inspector.h"
 #include "widgets/workbench/summarybar.h"
 
 #include <QAbstractButton>
@@ -63,6 +64,7 @@ private Q_SLOTS:
     void largerTextLeavesThePanelAlone();
     void focusComesBackWithItsMode();
     void drawerStaysClosed();
+    void reasonStaysFolded();
     void resetFromAnyModeIsTheSame();
     void inspectorIsADrawer();
     void keysGoFromPanelToPanel();
@@ -322,6 +324,32 @@ void TestModes::drawerStaysClosed()
     m_it.action("panel.inspector")->trigger(); // one key opens it
     settle();
     QVERIFY(panel("inspector")->isVisible());
+}
+
+/// Also in the next window.
+void TestModes::reasonStaysFolded()
+{
+    const auto heading = [this]() -> QToolButton* {
+        auto* inspector = m_it.window->findChild<InspectorPanel*>();
+        inspector->buildNow();
+        for (QToolButton* one : inspector->findChildren<QToolButton*>())
+            if (one->isVisible() && one->accessibleName().startsWith(QStringLiteral("Why, ")))
+                return one;
+        return nullptr;
+    };
+    start({ 1600, 1000 });
+    settle();
+    QVERIFY(heading() != nullptr);
+    QCOMPARE(heading()->accessibleName(), QStringLiteral("Why, unfolded"));
+    QTest::mouseClick(heading(), Qt::LeftButton);
+    settle();
+    QCOMPARE(heading()->accessibleName(), QStringLiteral("Why, folded"));
+    m_it.open({ 1600, 1000 });
+    settle();
+    QCOMPARE(heading()->accessibleName(), QStringLiteral("Why, folded"));
+    QTest::mouseClick(heading(), Qt::LeftButton);
+    settle();
+    QCOMPARE(heading()->accessibleName(), QStringLiteral("Why, unfolded"));
 }
 
 void TestModes::resetFromAnyModeIsTheSame()
