@@ -92,6 +92,8 @@ std::optional<Error> weightRefusal(const WeightLayout& weight, const Mesh& mesh,
                 return inputError(name,
                                   limits.framework + " cannot cut over a part of mesh axis '" + mesh.axis(ref.axis).name + "'",
                                   "split the mesh axis into two axes");
+        if (limits.ownCuts)
+            continue;
         if (auto error = otherParts(name, dim, weight.spec.shape[dim], weight.shards.cuts()[dim], mesh, limits))
             return error;
     }

@@ -19,6 +19,7 @@ struct TargetLimits {
     CutRule cut = CutRule::Strict; ///< where it cuts a dim that does not divide
     bool stages = false; ///< layers may lie on the devices of a pipeline's stage alone
     bool subAxes = false;
+    bool ownCuts = false; ///< where it cuts a dim is for the target to compare: `cut` is not looked at
 };
 
 /// Refused: a weight whose shards in the plan are others than the framework cuts (a dim that does not divide, whole heads, fused
