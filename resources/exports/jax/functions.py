@@ -6,7 +6,7 @@ def mesh(devices=None):
         raise ValueError(f"this design needs device ids {missing[:8]}, but JAX has {len(by_id)} devices")
     grid = np.empty(len(ORDER), dtype=object)
     grid[:] = [by_id[i] for i in ORDER]
-    return Mesh(grid.reshape([n for _, n in AXES]), [a for a, _ in AXES])
+    return Mesh(grid.reshape([n for _, n in AXES]), tuple(a for a, _ in AXES), axis_types=(AxisType.Auto,) * len(AXES))
 
 
 def entries_of(spec, ndim):
@@ -333,7 +333,9 @@ def batch_shardings(batch, m):
 def laid(x, spec, m):
     """`x` laid out so. Inside of jit the devices are those of the arguments."""
     if m is None:
-        m = AbstractMesh(tuple(n for _, n in AXES), tuple(a for a, _ in AXES)) if isinstance(x, jax.core.Tracer) else mesh()
+        names, sizes = tuple(a for a, _ in AXES), tuple(n for _, n in AXES)
+        inside = isinstance(x, jax.core.Tracer)
+        m = AbstractMesh(sizes, names, axis_types=(AxisType.Auto,) * len(AXES)) if inside else mesh()
     return jax.lax.with_sharding_constraint(x, NamedSharding(m, spec))
 
 
@@ -396,11 +398,11 @@ def use(tree, m=None, at=""):
     """Weights as operations take them: what FSDP has cut is gathered, and gradients go to where the plan sums them. `tree` holds weights by
     the names that shardings() knows, all of a model or those of one layer; `at` is the path at which it hangs, where its own
     paths do not say it ("layers/3", say)."""
-    def each(key, leaf):
+    def found_at(key, leaf):
         weight = place(at + "/" + key if at and key else at or key, tuple(leaf.shape))
-        taken = weight.spec(USED)
-        return through(leaf, [] if taken is None else [taken], weight.gradients() if TRAINING else [], m)
-    return mapped(tree, each)
+        return weight.spec(USED), weight.gradients() if TRAINING else []
+    said = mapped(tree, found_at)
+    return jax.tree.map(lambda leaf, both: through(leaf, [] if both[0] is None else [both[0]], both[1], m), tree, said)
 
 
 def policy(primitive, *arguments, **parameters):

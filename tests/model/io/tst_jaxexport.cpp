@@ -63,35 +63,32 @@ private Q_SLOTS:
         QTest::addColumn<QString>("preset");
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QStringList>("lines");
-        const QString stream = QStringLiteral(R"(": (("batch", "sequence", "hidden"), )");
-        const QString heads = QStringLiteral(R"(": (("batch", "sequence", "heads", "head dim"), )");
-        const QString kvHeads = QStringLiteral(R"(": (("batch", "sequence", "KV heads", "head dim"), )");
+        const QString stream = QStringLiteral("': (('batch', 'sequence', 'hidden'), ");
+        const QString heads = QStringLiteral("': (('batch', 'sequence', 'heads', 'head dim'), ");
+        const QString kvHeads = QStringLiteral("': (('batch', 'sequence', 'KV heads', 'head dim'), ");
         QTest::newRow("megatron-tp") << "megatron-tp"
                                      << "data=2,model=4"
-                                     << QStringList { "\"mlp in" + stream + R"([P("data")], [P("data")]),)",
-                                                      "\"mlp out" + stream + R"([P("data")], [P("data")]),)",
-                                                      "\"q rotated" + heads
-                                                          + R"([P("data", None, "model")], [P("data", None, "model")]),)" };
+                                     << QStringList { "'mlp in" + stream + "[P('data')], [P('data')]),",
+                                                      "'mlp out" + stream + "[P('data')], [P('data')]),",
+                                                      "'q rotated" + heads
+                                                          + "[P('data', None, 'model')], [P('data', None, 'model')])," };
         QTest::newRow("tp-sp") << "tp-sp"
                                << "data=2,model=4"
-                               << QStringList { "\"embedding" + stream
-                                                    + R"([P("data"), P("data", "model")], [P("data", "model"), P("data")]),)",
-                                                "\"mlp in" + stream + R"([P("data", "model"), P("data")], [P("data", "model")]),)",
-                                                "\"mlp out" + stream + R"([P("data", "model")], [P("data", "model"), P("data")]),)",
-                                                "\"layer out" + stream + R"([P("data", "model")], [P("data", "model")]),)" };
+                               << QStringList { "'embedding" + stream
+                                                    + "[P('data'), P('data', 'model')], [P('data', 'model'), P('data')]),",
+                                                "'mlp in" + stream + "[P('data', 'model'), P('data')], [P('data', 'model')]),",
+                                                "'mlp out" + stream + "[P('data', 'model')], [P('data', 'model'), P('data')]),",
+                                                "'layer out" + stream + "[P('data', 'model')], [P('data', 'model')])," };
         QTest::newRow("cp-all-gather") << "cp-all-gather"
                                        << "context=4,fsdp=2"
-                                       << QStringList { "\"k rotated" + kvHeads
-                                                            + R"([P("fsdp", "context"), P("fsdp")], [P("fsdp", "context")]),)",
-                                                        "\"q rotated" + heads
-                                                            + R"([P("fsdp", "context")], [P("fsdp", "context")]),)" };
+                                       << QStringList { "'k rotated" + kvHeads
+                                                            + "[P('fsdp', 'context'), P('fsdp')], [P('fsdp', 'context')]),",
+                                                        "'q rotated" + heads + "[P('fsdp', 'context')], [P('fsdp', 'context')])," };
         QTest::newRow("cp-ulysses")
             << "cp-ulysses"
             << "context=8"
-            << QStringList {
-                   "\"q rotated" + heads
-                   + R"([P(None, "context"), P(None, None, "context")], [P(None, None, "context"), P(None, "context")]),)"
-               };
+            << QStringList { "'q rotated" + heads
+                             + "[P(None, 'context'), P(None, None, 'context')], [P(None, None, 'context'), P(None, 'context')])," };
     }
     void activationsGoWhereThePresetSays()
     {
@@ -109,14 +106,14 @@ private Q_SLOTS:
     {
         const std::string module = moduleOf(builtin("llama3-8b", "fsdp=2,tensor=4", "tp+fsdp"));
         const std::string used = tableOf(module, "USED");
-        QVERIFY2(has(used, R"("model.layers.*.mlp.up_proj.weight": P("tensor"),)"), used.c_str());
-        QVERIFY2(has(used, R"("model.layers.*.mlp.down_proj.weight": P(None, "tensor"),)"), used.c_str());
-        QVERIFY2(has(used, R"("model.norm.weight": P(),)"), used.c_str());
+        QVERIFY2(has(used, "'model.layers.*.mlp.up_proj.weight': P('tensor'),"), used.c_str());
+        QVERIFY2(has(used, "'model.layers.*.mlp.down_proj.weight': P(None, 'tensor'),"), used.c_str());
+        QVERIFY2(has(used, "'model.norm.weight': P(),"), used.c_str());
         QCOMPARE(linesOf(tableOf(module, "OPTIMIZER")), 0);
         // Only the table of the embedding goes by way of its whole sum.
         const std::string gradients = tableOf(module, "GRADIENTS");
         QCOMPARE(linesOf(gradients), 1);
-        QVERIFY2(has(gradients, R"("model.embed_tokens.weight": [P("tensor"), P("tensor", "fsdp")],)"), gradients.c_str());
+        QVERIFY2(has(gradients, "'model.embed_tokens.weight': [P('tensor'), P('tensor', 'fsdp')],"), gradients.c_str());
     }
 
     void optimizerStatesOfZeroAreCutFurther()
@@ -124,8 +121,8 @@ private Q_SLOTS:
         Design design = builtin("llama3-8b", "data=2,model=4", "megatron-tp");
         design.workload.optimizer.axes = { "data" };
         const std::string module = moduleOf(design);
-        QVERIFY(has(tableOf(module, "OPTIMIZER"), R"("model.layers.*.mlp.up_proj.weight": P(("model", "data")),)"));
-        QVERIFY(has(tableOf(module, "GRADIENTS"), R"("model.layers.*.mlp.up_proj.weight": [P(("model", "data"))],)"));
+        QVERIFY(has(tableOf(module, "OPTIMIZER"), "'model.layers.*.mlp.up_proj.weight': P(('model', 'data')),"));
+        QVERIFY(has(tableOf(module, "GRADIENTS"), "'model.layers.*.mlp.up_proj.weight': [P(('model', 'data'))],"));
         QCOMPARE(linesOf(tableOf(module, "USED")), 0);
     }
 
@@ -134,12 +131,12 @@ private Q_SLOTS:
     {
         Design design = builtin("llama3-8b", "data=2,model=4", "tp-sp");
         const std::string none = tableOf(moduleOf(design), "KEPT");
-        QVERIFY(has(none, R"("mlp in": P("data", "model"),)") && has(none, R"("q rotated": P("data", None, "model"),)"));
+        QVERIFY(has(none, "'mlp in': P('data', 'model'),") && has(none, "'q rotated': P('data', None, 'model'),"));
         design.workload.recompute = Recompute::Full;
         const std::string module = moduleOf(design);
         QVERIFY(module.find("\nRECOMPUTE = \"full\"\n") != std::string::npos);
         const std::string full = tableOf(module, "KEPT");
-        QVERIFY(has(full, R"("residual stream": P("data", "model"),)"));
+        QVERIFY(has(full, "'residual stream': P('data', 'model'),"));
         QVERIFY(full.find("mlp") == std::string::npos && full.find("rotated") == std::string::npos);
     }
 
@@ -152,8 +149,8 @@ private Q_SLOTS:
         QVERIFY(module.find("\nTRAINING = False\n") != std::string::npos);
         for (const char* name : { "KEPT", "GRADIENTS", "OPTIMIZER" })
             QCOMPARE(linesOf(tableOf(module, name)), 0);
-        QVERIFY(has(tableOf(module, "ACTIVATIONS"), R"("mlp in": (("batch", "sequence", "hidden"), [P("fsdp")], []),)"));
-        QVERIFY(has(tableOf(module, "USED"), R"("lm_head.weight": P(),)"));
+        QVERIFY(has(tableOf(module, "ACTIVATIONS"), "'mlp in': (('batch', 'sequence', 'hidden'), [P('fsdp')], []),"));
+        QVERIFY(has(tableOf(module, "USED"), "'lm_head.weight': P(),"));
     }
 
     /// Every name is said once, each of its layouts has its dims and no partial sums, and a kept layout is one that the value has.
@@ -204,15 +201,15 @@ private Q_SLOTS:
     void treesAreNamed()
     {
         const std::string trees = tableOf(moduleOf(builtin("llama3-8b", "data=2,model=4", "megatron-tp")), "TREES");
-        for (
-            const char* part :
-            { R"("params/model/layers/*/self_attn/q_proj/kernel": ("model.layers.*.self_attn.q_proj.weight",)",
-              R"("params/params/decoder/layers/self_attention/query/kernel": ("model.layers.*.self_attn.q_proj.weight",)",
-              R"("layers (heads head_dim) in -> in layers heads head_dim", {"layers": 32, "heads": 32, "head_dim": 128, "in": 4096}, 0),)" })
-            QVERIFY2(trees.find(part) != std::string::npos, part);
+        for (const char* part :
+             { "'params/model/layers/*/self_attn/q_proj/kernel': ('model.layers.*.self_attn.q_proj.weight',",
+               "'params/params/decoder/layers/self_attention/query/kernel': ('model.layers.*.self_attn.q_proj.weight',",
+               "'layers (heads head_dim) in -> in layers heads head_dim', {'layers': 32, 'heads': 32, 'head_dim': 128, 'in': "
+               "4096}, 0)," })
+            QVERIFY2(trees.find(quoted(part)) != std::string::npos, part);
         const std::string experts = moduleOf(builtin("mixtral-8x7b", "data=2,model=4", "megatron-tp"));
         QVERIFY(experts.find("\nEXPERTS = (\n    \"model.layers.*.block_sparse_moe.experts.*.w1.weight\",\n") != std::string::npos);
-        QVERIFY(has(tableOf(experts, "SHAPES"), R"("model.layers.*.block_sparse_moe.experts.*.w2.weight": (8, 4096, 14336),)"));
+        QVERIFY(has(tableOf(experts, "SHAPES"), "'model.layers.*.block_sparse_moe.experts.*.w2.weight': (8, 4096, 14336),"));
     }
 };
 

@@ -82,7 +82,7 @@ std::string headCode(const Design& design, const Constraints& constraints)
             "    os.environ[\"XLA_FLAGS\"] = os.environ.get(\"XLA_FLAGS\", \"\") + \" --xla_force_host_platform_device_count="
         + std::to_string(devices)
         + "\"\n\nimport jax\nimport numpy as np\nfrom jax.ad_checkpoint import checkpoint_name\n"
-          "from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec as P\n\n";
+          "from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec as P\n\n";
     return text;
 }
 
@@ -128,8 +128,10 @@ std::pair<std::string, std::string> viewCode(const NamedParameter& parameter)
 {
     std::vector<std::string> labels;
     std::string sizes;
-    for (const NameFactor& factor : parameter.factors) {
-        std::string label = factor.label;
+    for (std::size_t i = 0; i < parameter.factors.size(); ++i) {
+        const NameFactor& factor = parameter.factors[i];
+        // Functions of the module know the stack by this name.
+        std::string label = parameter.stacked && parameter.from.front().front() == static_cast<int>(i) ? "layers" : factor.label;
         while (std::ranges::find(labels, label) != labels.end())
             label += "_2";
         sizes += (sizes.empty() ? "" : ", ") + pythonLiteral(label) + ": " + std::to_string(factor.size);
@@ -159,7 +161,7 @@ std::string treesCode(const Design& design)
             continue;
         std::string entries;
         for (const NamedParameter& parameter : names.value().parameters) {
-            const bool one = parameter.sources.size() == 1
+            const bool one = parameter.sources.size() == 1 && (!parameter.stacked || parameter.from.front().size() == 1)
                 && std::ranges::all_of(parameter.factors, [](const NameFactor& f) { return f.taken == NameFactor::kAll; });
             if (!one || !named.insert(parameter.name).second)
                 continue;
