@@ -125,7 +125,6 @@ def ran(module, layers):
 
 MERGED = "FSDP2 has one collective for the weights, or gradients, of a layer (or of what is outside of them), where the plan has one for each"
 SUMMED = "DTensor sums a norm's gradient over the tensor axis, then FSDP2 over the data axes, where the plan has one all-reduce over both"
-KEPT = "autograd keeps what the forward pass has gathered, where the plan keeps the part and gathers it again"
 WEIGHT = re.compile(r"^(?P<gradient>grad of )?(?P<name>\S*\.(weight|bias))( from .*)?$")
 
 
@@ -141,10 +140,7 @@ def expected(shardctl, design, module):
         told[phase, kind, axes, size] += count
         weight = WEIGHT.match(c["tensor"])
         if not weight:
-            if phase == "backward" and kind == "all-gather" and not c["tensor"].startswith("grad of "):
-                causes.add(KEPT)
-            else:
-                out[phase, kind, axes, size] += count
+            out[phase, kind, axes, size] += count
             continue
         if module.TENSOR_AXIS in axes and weight["gradient"] and len(axes) > 1:
             causes.add(SUMMED)

@@ -1,3 +1,4 @@
+import contextlib
 import inspect
 import json
 import os

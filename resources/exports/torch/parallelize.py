@@ -25,6 +25,37 @@ def _replaced(args, kwargs, key, value):
     return args, {**kwargs, key: value}
 
 
+def _kept_in_parts(gathered):
+    """A context in which autograd keeps of gathered values, pairs of (part, whole) as DTensors, the part alone: it is gathered again
+    for the backward pass, once for all that need it. Where layers are computed again, so is this."""
+    def place(tensor):
+        local = tensor._local_tensor if isinstance(tensor, DTensor) else tensor
+        return local.untyped_storage().data_ptr()
+    places = {place(whole): [part.detach(), 0, 0, None] for part, whole in gathered if part.placements != whole.placements}
+    places.pop(0, None)  # on the meta device nothing has a place
+    if not places or RECOMPUTE != "none":
+        return contextlib.nullcontext()
+
+    def pack(tensor):
+        known = places.get(place(tensor)) if type(tensor) in (DTensor, torch.Tensor) else None
+        if known is None:
+            return tensor
+        known[1] += 1
+        return known, tensor.shape, type(tensor)
+
+    def unpack(packed):
+        if not isinstance(packed, tuple):
+            return packed
+        known, shape, kind = packed
+        part, kept, taken, whole = known
+        if whole is None:
+            whole = part.redistribute(placements=(Replicate(),))
+        taken = (taken + 1) % kept
+        known[2:] = [taken, whole if taken else None]
+        return (whole if kind is DTensor else whole.to_local()).view(shape)
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
 class SharedInput(ParallelStyle):
     """Prepares the input of a module once for all of its linear layers: they share one all-gather, and in the backward pass their
     gradients are added up before the one all-reduce or reduce-scatter. With ColwiseParallel alone each layer has its own."""
@@ -33,12 +64,18 @@ class SharedInput(ParallelStyle):
         self.stream = stream
 
     def _apply(self, module, device_mesh):
-        def prepare(_, args, kwargs):
+        forward = module.forward
+
+        def run(*args, **kwargs):
             key, value = _first(args, kwargs)
             if not isinstance(value, DTensor):
                 value = DTensor.from_local(value, device_mesh, (self.stream,), run_check=False)
-            return _replaced(args, kwargs, key, _Gradient.apply(value).redistribute(placements=(Replicate(),)))
-        module.register_forward_pre_hook(prepare, with_kwargs=True)
+            part = _Gradient.apply(value)
+            whole = part.redistribute(placements=(Replicate(),))
+            args, kwargs = _replaced(args, kwargs, key, whole)
+            with _kept_in_parts([(part, whole)]):
+                return forward(*args, **kwargs)
+        module.forward = run
         return module
 
 
@@ -135,16 +172,19 @@ class _WholeKeys(TorchFunctionMode):
         said = {**dict(zip(names, args)), **kwargs}
         if said.get("attn_mask") is not None:
             raise NotImplementedError("attention over parts of the sequence takes no mask but the causal one")
+        gathered = []
         for name in ("key", "value"):
             part = DTensor.from_local(said[name], self.at, (Shard(2),), run_check=False)
-            said[name] = part.redistribute(placements=(Replicate(),)).to_local(grad_placements=(Partial(),))
+            gathered.append((part, part.redistribute(placements=(Replicate(),))))
+            said[name] = gathered[-1][1].to_local(grad_placements=(Partial(),))
         if said.pop("is_causal", False):
             own, all_ = said["query"].shape[2], said["key"].shape[2]
             first = self.at.get_local_rank() * own
             device = said["query"].device
             said["attn_mask"] = (torch.arange(all_, device=device)[None, :]
                                  <= torch.arange(first, first + own, device=device)[:, None])
-        return function(**said)
+        with _kept_in_parts(gathered):
+            return function(**said)
 
 
 def _context_parallel(model, at):
