@@ -244,24 +244,23 @@ std::string usageOf(const Design& design, const Evaluation& evaluation)
     if (!design.model.hasGraph())
         return "rules = yaml.safe_load(open(\"maxtext.yml\"))[\"logical_axis_rules\"]\n"
                "spec = flax.linen.logical_to_mesh_axes((\"tensor0_dim0\", \"tensor0_dim1\"), rules)\n";
-    std::string text =
-        "python3 -m maxtext.trainers.pre_train.train maxtext.yml model_name=" + shellWord(design.model.name).value_or("MODEL")
-        + " run_name=RUN max_target_length=" + std::to_string(design.workload.sequence);
-    if (design.workload.batch % design.mesh.deviceCount() == 0)
-        text += " per_device_batch_size=" + std::to_string(design.workload.batch / design.mesh.deviceCount());
-    else
-        text += " per_device_batch_size="
-            + std::to_string(static_cast<double>(design.workload.batch) / static_cast<double>(design.mesh.deviceCount()));
-    if (design.model.name.starts_with(
-            "llama2")) { // MaxText's file of the model has a rule of its own, which the command line undoes
+    // MaxText's own sizes of a model may differ: it pads the vocabulary of Gemma 2.
+    std::string text = "python3 -m maxtext.trainers.pre_train.train maxtext.yml run_name=RUN model_name="
+        + shellWord(design.model.name).value_or("MODEL")
+        + " override_model_config=true vocab_size=" + std::to_string(design.model.vocabSize)
+        + " max_target_length=" + std::to_string(design.workload.sequence) + " per_device_batch_size=";
+    const std::int64_t devices = design.mesh.deviceCount();
+    text += design.workload.batch % devices == 0
+        ? std::to_string(design.workload.batch / devices)
+        : std::to_string(static_cast<double>(design.workload.batch) / static_cast<double>(devices));
+    if (design.model.name.starts_with("llama2")) { // MaxText's file of the model adds a rule, which the command line undoes
         const MaxTextPlan plan = planOf(design, evaluation);
         const auto norm = std::ranges::find(plan.search.rules, "norm", &LogicalRule::name);
-        if (norm != plan.search.rules.end()) {
-            std::string axes;
+        std::string axes;
+        if (norm != plan.search.rules.end())
             for (const std::string& axis : norm->axes)
                 axes += (axes.empty() ? "\"" : ", \"") + axis + "\"";
-            text += " override_model_config=true 'logical_axis_rules=[[\"norm\", [" + axes + "]]]'";
-        }
+        text += " 'logical_axis_rules=[[\"norm\", [" + axes + "]]]'";
     }
     return text + "\n";
 }
