@@ -4,6 +4,7 @@
 #include "model/io/shards/shardsjson.h"
 #include "model/io/targets/hlo/hlotarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
+#include "model/io/targets/max/maxtarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
 #include "model/text/text.h"
 
@@ -17,6 +18,7 @@ const std::vector<ExportTarget>& exportTargets()
         jaxTarget(),
         shardyTarget(),
         hloTarget(),
+        maxTarget(),
     };
     return kTargets;
 }
