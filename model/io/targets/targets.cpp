@@ -5,6 +5,7 @@
 #include "model/io/targets/hlo/hlotarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
 #include "model/io/targets/maxtext/maxtexttarget.h"
+#include "model/io/targets/max/maxtarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
 #include "model/io/targets/torch/torchtarget.h"
 #include "model/text/text.h"
@@ -21,6 +22,7 @@ const std::vector<ExportTarget>& exportTargets()
         shardyTarget(),
         hloTarget(),
         torchTarget(),
+        maxTarget(),
     };
     return kTargets;
 }
