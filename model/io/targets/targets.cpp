@@ -2,7 +2,9 @@
 #include "model/io/targets/targets.h"
 
 #include "model/io/shards/shardsjson.h"
+#include "model/io/targets/hf/hftarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
+#include "model/io/targets/vllm/vllmtarget.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -11,9 +13,7 @@ namespace shardboard {
 
 const std::vector<ExportTarget>& exportTargets()
 {
-    static const std::vector<ExportTarget> kTargets {
-        jaxTarget(),
-    };
+    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), vllmTarget() };
     return kTargets;
 }
 
