@@ -3,11 +3,13 @@
 
 #include "model/io/shards/shardsjson.h"
 #include "model/io/targets/hlo/hlotarget.h"
+#include "model/io/targets/hf/hftarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
 #include "model/io/targets/maxtext/maxtexttarget.h"
 #include "model/io/targets/max/maxtarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
 #include "model/io/targets/torch/torchtarget.h"
+#include "model/io/targets/vllm/vllmtarget.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -24,6 +26,7 @@ const std::vector<ExportTarget>& exportTargets()
         torchTarget(),
         maxTarget(),
     };
+    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), vllmTarget() };
     return kTargets;
 }
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/io/ranks/axisuse.h"
+
+#include "model/design/placedshards.h"
+
+#include <algorithm>
+#include <set>
+
+namespace shardboard {
+
+namespace {
+
+/// Mesh axes by what they cut.
+struct Cut {
+    std::set<int> dense, expert, expertInner, batch, sequence;
+};
+
+void add(std::set<int>& into, const std::vector<AxisRef>& axes)
+{
+    for (const AxisRef& ref : axes)
+        into.insert(ref.axis);
+}
+
+Cut cutOf(const Evaluation& evaluation)
+{
+    Cut cut;
+    for (const WeightLayout& weight : evaluation.weights)
+        for (std::size_t dim = 0; dim < weight.layout.dims.size(); ++dim) {
+            const std::vector<AxisRef>& axes = weight.layout.dims[dim];
+            if (weight.spec.role != TensorRole::Weight)
+                add(dim == 0 ? cut.batch : cut.sequence, axes);
+            else if (!isExpertWeight(weight.spec))
+                add(cut.dense, axes);
+            else
+                add(isExpertDim(weight.spec, dim) ? cut.expert : cut.expertInner, axes);
+        }
+    return cut;
+}
+
+} // namespace
+
+bool isExpertDim(const TensorSpec& spec, std::size_t dim)
+{
+    return dim < spec.logicalNames.size() && spec.logicalNames[dim] == "exp";
+}
+
+bool isExpertWeight(const TensorSpec& spec) { return isExpertDim(spec, 0); }
+
+AxisUse axisUse(const Design& design, const Evaluation& evaluation)
+{
+    const Cut cut = cutOf(evaluation);
+    AxisUse use;
+    for (int axis = 0; axis < design.mesh.axisCount(); ++axis) {
+        if (design.mesh.axis(axis).size == 1)
+            continue;
+        if (axis == stageAxis(design)) {
+            use.stage.push_back(axis);
+            continue;
+        }
+        const bool inner = cut.expertInner.contains(axis);
+        const bool weights = cut.dense.contains(axis) || inner;
+        const bool inputs = cut.batch.contains(axis);
+        if (weights)
+            (inputs ? use.sharded : use.tensor).push_back(axis);
+        else if (cut.sequence.contains(axis))
+            use.context.push_back(axis);
+        else
+            use.data.push_back(axis);
+        if (cut.expert.contains(axis) && !(weights && inputs))
+            use.expert.push_back(axis);
+        if (inner && !inputs)
+            use.expertTensor.push_back(axis);
+    }
+    return use;
+}
+
+std::string axisNames(const Mesh& mesh, const std::vector<int>& axes)
+{
+    std::string text;
+    for (std::size_t i = 0; i < axes.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == axes.size() ? " and " : ", ") + mesh.axis(axes[i]).name;
+    return text;
+}
+
+std::optional<ExportRefusal> orderRefusal(const Mesh& mesh, const std::string& framework,
+                                          const std::vector<std::vector<int>>& slowestFirst)
+{
+    std::vector<AxisRef> order;
+    std::vector<int> axes;
+    for (const std::vector<int>& group : slowestFirst)
+        for (const int axis : group) {
+            order.push_back({ axis });
+            axes.push_back(axis);
+        }
+    for (std::int64_t position = 0; position < mesh.deviceCount(); ++position)
+        if (mesh.deviceId(position) != partIndexOf(order, mesh, position))
+            return ExportRefusal { inputError("mesh",
+                                              framework + " numbers its ranks over " + axisNames(mesh, axes)
+                                                  + ", the last one fastest, and device ids of this mesh lie in another order",
+                                              axes.size() < 2 ? "leave out device_ids"
+                                                              : "give the mesh its axes in that order, and no device_ids") };
+    return std::nullopt;
+}
+
+std::vector<StageRun> stageRuns(const Design& design, const Evaluation& evaluation)
+{
+    const ShardPlaces places(evaluation);
+    std::vector<StageRun> runs;
+    for (std::int64_t layer = 0; layer < design.model.layers; ++layer) {
+        const auto weight = std::ranges::find_if(evaluation.weights, [&](const WeightLayout& candidate) {
+            return candidate.firstLayer >= 0 && candidate.firstLayer <= layer && layer < candidate.firstLayer + candidate.copies;
+        });
+        if (weight == evaluation.weights.end())
+            continue;
+        const std::vector<std::int64_t> stages = places.stagesOf(*weight, layer);
+        const std::int64_t stage = stages.empty() ? 0 : stages.front();
+        if (runs.empty() || runs.back().stage != stage)
+            runs.push_back({ stage, 0 });
+        ++runs.back().layers;
+    }
+    return runs;
+}
+
+} // namespace shardboard

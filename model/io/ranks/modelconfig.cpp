@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/io/ranks/modelconfig.h"
+
+namespace shardboard {
+
+namespace {
+
+void addExperts(nlohmann::ordered_json& config, const ModelSpec& model)
+{
+    const MoeSpec& moe = model.moe;
+    config["num_experts_per_tok"] = moe.chosen;
+    switch (moe.storage) {
+    case ExpertStorage::Mixtral:
+    case ExpertStorage::Packed:
+        config["num_local_experts"] = moe.experts;
+        config["intermediate_size"] = moe.intermediateSize;
+        break;
+    case ExpertStorage::Separate:
+        config["moe_intermediate_size"] = moe.intermediateSize;
+        if (!model.mla.present()) {
+            config["num_experts"] = moe.experts;
+            config["norm_topk_prob"] = moe.normalizedGates;
+            break;
+        }
+        config["n_routed_experts"] = moe.experts;
+        config["n_shared_experts"] = moe.sharedExperts;
+        config["first_k_dense_replace"] = moe.firstDense;
+        config["n_group"] = moe.groups;
+        config["topk_group"] = moe.chosenGroups;
+        config["norm_topk_prob"] = moe.normalizedGates;
+        config["routed_scaling_factor"] = moe.gateScale;
+        break;
+    }
+}
+
+void addLatentAttention(nlohmann::ordered_json& config, const MlaSpec& mla)
+{
+    config["q_lora_rank"] = mla.queryRank > 0 ? nlohmann::ordered_json(mla.queryRank) : nlohmann::ordered_json(nullptr);
+    config["kv_lora_rank"] = mla.latentRank;
+    config["qk_nope_head_dim"] = mla.nopeHeadDim;
+    config["qk_rope_head_dim"] = mla.ropeHeadDim;
+    config["v_head_dim"] = mla.valueHeadDim;
+}
+
+} // namespace
+
+nlohmann::ordered_json modelConfig(const ModelSpec& model)
+{
+    auto config = nlohmann::ordered_json::object();
+    if (!model.hasGraph() || model.kind != ModelKind::Decoder)
+        return config;
+    config["model_type"] = model.family;
+    config["vocab_size"] = model.vocabSize;
+    config["hidden_size"] = model.hiddenSize;
+    config["intermediate_size"] = model.intermediateSize;
+    config["num_hidden_layers"] = model.layers;
+    config["num_attention_heads"] = model.heads;
+    config["num_key_value_heads"] = model.kvHeads;
+    if (model.mla.present())
+        addLatentAttention(config, model.mla);
+    else
+        config["head_dim"] = model.headDim;
+    config["tie_word_embeddings"] = model.tiedEmbeddings;
+    config["attention_bias"] = model.attentionBias == AttentionBias::Qkvo;
+    config["mlp_bias"] = model.mlpBias;
+    config["max_position_embeddings"] = 131072;
+    if (model.moe.present())
+        addExperts(config, model);
+    return config;
+}
+
+} // namespace shardboard
