@@ -314,7 +314,7 @@ private Q_SLOTS:
         QTest::mouseClick(problems->viewport(), Qt::LeftButton, {}, problems->visualItemRect(problems->item(0)).center());
         QTRY_VERIFY(cuts());
         QVERIFY(weightAt(*document(), selection()->weight()).spec.name.find("embed_tokens") != std::string::npos);
-        QVERIFY(child<QWidget>("proof.why")->isVisible());
+        QTRY_VERIFY(child<QWidget>("proof.why")->isVisible());
         QVERIFY(!child<QPushButton>("proof.prove")->isEnabled());
     }
 
