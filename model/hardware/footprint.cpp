@@ -271,6 +271,7 @@ Footprint countedFootprint(const std::vector<int>& axes, const Mesh& mesh, const
                 offsets.push_back(offsets[j] + i * mesh.stride(axis));
     }
     std::optional<Footprint> worst;
+    bool alike = true;
     std::vector<std::int64_t> ids(offsets.size());
     for (std::int64_t position = 0; position < mesh.deviceCount(); ++position) {
         if (std::ranges::any_of(axes, [&](int axis) { return mesh.coordinate(position, axis) != 0; }))
@@ -279,10 +280,14 @@ Footprint countedFootprint(const std::vector<int>& axes, const Mesh& mesh, const
             ids[i] = mesh.deviceId(position + offsets[i]);
         std::ranges::sort(ids);
         Footprint here = counted(ids, frame, hardware);
+        alike = alike && (!worst || here == *worst);
         if (!worst || badness(here) > badness(*worst))
             worst = std::move(here);
     }
-    return worst ? std::move(*worst) : frame;
+    if (!worst)
+        return frame;
+    worst->alike = alike;
+    return std::move(*worst);
 }
 
 double portSharing(const Footprint& footprint, const Hardware& hardware, std::size_t level)

@@ -37,6 +37,7 @@ struct Footprint {
     std::int64_t groups = 1; ///< on the mesh, all at work at the same time
     std::vector<LevelShare> levels; ///< inner first, as in Hardware::levels
     bool even = true; ///< whether every unit that is touched has as many members
+    bool alike = true; ///< whether all groups of the mesh lie in this way
     friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 

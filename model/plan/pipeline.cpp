@@ -216,13 +216,31 @@ double deviceShare(const Graph& graph, const Plan& plan, const Collective& colle
                                          : deviceShare(graph, plan, collective.plannedSegment);
 }
 
+double busiestShare(const Graph& graph, const Plan& plan, PlannedSegmentId id)
+{
+    const PlannedSegment& planned = plan.segment(id);
+    const Segment& segment = graph.segment(planned.segment);
+    if (!plan.pipeline || plan.pipeline->stages == 1 || segment.isLayer)
+        return deviceShare(graph, plan, id);
+    if (planned.phase == Phase::Update)
+        return id == plan.pipeline->longerUpdate ? 1 : 0;
+    return (segment.of.valid() ? segment.of : planned.segment) == plan.pipeline->longerEnd ? 1 : 0;
+}
+
+double busiestShare(const Graph& graph, const Plan& plan, const Collective& collective)
+{
+    return isStageSend(plan, collective) ? deviceShare(graph, plan, collective)
+                                         : busiestShare(graph, plan, collective.plannedSegment);
+}
+
 std::int64_t collectiveBytesOfDevice(const Graph& graph, const Plan& plan)
 {
     if (!plan.pipeline)
         return plan.collectiveBytes();
     double sum = 0;
     for (const Collective& collective : plan.collectives)
-        sum += static_cast<double>(collective.bytes) * static_cast<double>(collective.count) * deviceShare(graph, plan, collective);
+        sum +=
+            static_cast<double>(collective.bytes) * static_cast<double>(collective.count) * busiestShare(graph, plan, collective);
     return static_cast<std::int64_t>(std::llround(sum));
 }
 

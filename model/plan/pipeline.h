@@ -28,7 +28,12 @@ double deviceShare(const Graph& graph, const Plan& plan, PlannedSegmentId segmen
 /// The same of a collective; a send between stages is each stage's in turn.
 double deviceShare(const Graph& graph, const Plan& plan, const Collective& collective);
 
-/// Sum of count x bytes of the collectives that one device takes part in: of a pipeline a device of the stage with the most layers.
+/// The same of the busiest stage's device, which Plan::device is: of embedding and head, which lie on different stages, 1 of the
+/// one that takes longer and 0 of the other. Shares of a step add up to that of one device.
+double busiestShare(const Graph& graph, const Plan& plan, PlannedSegmentId segment);
+double busiestShare(const Graph& graph, const Plan& plan, const Collective& collective);
+
+/// Sum of count x bytes of the collectives that one device takes part in: of a pipeline a device of the busiest stage.
 std::int64_t collectiveBytesOfDevice(const Graph& graph, const Plan& plan);
 
 /// Adds the pipeline to a plan that was made as if the mesh axis of the stages had one device: the sends between stages; times are

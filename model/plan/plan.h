@@ -103,6 +103,8 @@ struct PlannedPipeline {
     /// Embedding or head, whichever takes less, of one micro-batch: the first one passes both ends before the step is over.
     double otherEndSeconds = 0;
     double updateSeconds = 0;
+    SegmentId longerEnd {}; ///< embedding or head, whichever takes longer: the one that endSeconds is of
+    PlannedSegmentId longerUpdate {}; ///< of their updates the one that takes longer: part of updateSeconds
     std::vector<MemoryByCause> memory {}; ///< the peak of every stage
     std::int64_t fullestStage = 0; ///< the one that needs the most; Plan::memory is its peak
     /// In which the busiest stage waits: filling and draining the pipeline.

@@ -5,6 +5,7 @@
 #include "model/plan/largestshard.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/timeline.h"
+#include "model/plan/pipeline.h"
 #include "model/plan/planner/buildplan.h"
 #include "model/plan/time/partcosts.h"
 #include "model/plan/time/steptime.h"
@@ -430,6 +431,26 @@ private Q_SLOTS:
             QCOMPARE(pipeline.bubbleSeconds(),
                      3.0 / static_cast<double>(microBatches) * layers / 4 + smaller / static_cast<double>(microBatches));
         }
+    }
+
+    /// A pipeline of one stage is none: nothing is divided, and embedding and head are updated one after the other.
+    void pipelineOfOneStage()
+    {
+        Design design = llama("stage=1,data=8", "replicate");
+        design.workload.batch = 32;
+        design.workload.microBatches = 2;
+        QVERIFY(applyPreset(design, "pp-1f1b").ok());
+        QVERIFY(design.pipeline.present());
+        const auto staged = evaluate(design).value();
+        design.pipeline = {};
+        const auto plain = evaluate(design).value();
+        QVERIFY(staged->plan.pipeline && !plain->plan.pipeline);
+        QCOMPARE(staged->plan.seconds(), plain->plan.seconds());
+        QCOMPARE(staged->plan.device.compute, plain->plan.device.compute);
+        QCOMPARE(staged->plan.device.collectives, plain->plan.device.collectives);
+        QCOMPARE(staged->plan.device.exposed, plain->plan.device.exposed);
+        QCOMPARE(staged->plan.device.bubble, 0.0);
+        QCOMPARE(collectiveBytesOfDevice(staged->graph, staged->plan), plain->plan.collectiveBytes());
     }
 
     /// Bubble (p-1)/m, interleaved (p-1)/(vm) (arXiv 2104.04473); what goes from stage to stage; memory of the first stage.

@@ -69,7 +69,7 @@ void MeshCanvas::heat()
     if (!m_evaluation)
         return;
     const double step = m_evaluation->plan.seconds();
-    for (const LevelTraffic& level : trafficOf(m_evaluation->plan, m_scene.hardware))
+    for (const LevelTraffic& level : trafficOf(m_evaluation->graph, m_evaluation->plan, m_scene.hardware))
         m_scene.heat.push_back(step > 0 ? std::min(1.0, level.seconds / step) : 0);
 }
 

@@ -136,12 +136,12 @@ void TopologyView::refresh()
         if (m_mesh.deviceCount() > 1)
             m_lines = topologyLines(m_mesh, m_hardware);
         if (const auto evaluation = document()->evaluation()) {
-            const auto traffic = trafficOf(evaluation->plan, m_hardware);
+            const auto traffic = trafficOf(evaluation->graph, evaluation->plan, m_hardware);
             const double step = evaluation->plan.seconds();
             for (TopologyLine& line : m_lines)
                 if (line.level < traffic.size()) {
                     line.traffic = traffic[line.level];
-                    line.share = step > 0 ? std::min(1.0, line.traffic.seconds / step) : 0;
+                    line.share = step > 0 ? line.traffic.seconds / step : 0;
                 }
         }
     }
@@ -268,7 +268,8 @@ void TopologyView::paintTraffic(QPainter& painter, const QRectF& rect, const Top
     painter.drawRoundedRect(track, 2, 2);
     if (line.share > 0) {
         painter.setBrush(theme.attention);
-        painter.drawRoundedRect(QRectF(track.topLeft(), QSizeF(std::max(2.0, track.width() * line.share), kHigh)), 2, 2);
+        painter.drawRoundedRect(QRectF(track.topLeft(), QSizeF(std::clamp(track.width() * line.share, 2.0, track.width()), kHigh)),
+                                2, 2);
     }
     const QString share = tr("%1 %").arg(digitsText(100 * line.share));
     const QString full = share + QStringLiteral(" · ") + bytesText(static_cast<std::int64_t>(line.traffic.bytes));

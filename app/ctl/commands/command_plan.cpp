@@ -267,13 +267,13 @@ Status chooseRun(const Arguments& arguments, Design& design)
 }
 
 /// What a device sends over each level of the hardware in a step.
-nlohmann::json trafficJson(const Plan& plan, const Design& design)
+nlohmann::json trafficJson(const Evaluation& evaluation, const Design& design)
 {
     auto out = nlohmann::json::array();
     const auto hardware = hardwareOf(design);
     if (!hardware.ok())
         return out;
-    const auto traffic = trafficOf(plan, hardware.value());
+    const auto traffic = trafficOf(evaluation.graph, evaluation.plan, hardware.value());
     for (std::size_t level = 0; level < traffic.size(); ++level)
         out.push_back({ { "level", level },
                         { "fabric", fabricName(hardware.value().levels[level].fabric) },
@@ -320,7 +320,7 @@ int planCommand(const Arguments& arguments)
         document["parameters"] = evaluation.parameters;
         document["parts"] = partsJson(evaluation.graph, evaluation.plan);
         document["notes"] = notesOf(design, evaluation.plan);
-        document["traffic"] = trafficJson(evaluation.plan, design);
+        document["traffic"] = trafficJson(evaluation, design);
         if (const auto advice = fitAdvice(design); advice.ok())
             document["memory"]["fit"] = fitJson(advice.value());
         std::cout << jsonText(document, 1) << "\n";

@@ -70,40 +70,18 @@ std::vector<DeviceCollective> deviceCollectives(const Graph& graph, const Plan& 
 
 namespace {
 
-void add(const SegmentTime& time, double share, DeviceStep& device)
-{
-    device.compute += time.compute * share;
-    device.collectives += time.collectives * share;
-    device.exposed += time.exposed * share;
-}
-
 /// Of the stages' devices, those that determine how long a step takes.
 DeviceStep busiestDevice(const Graph& graph, const std::vector<SegmentTime>& times, double sends, const Plan& plan)
 {
-    const PlannedPipeline& pipeline = *plan.pipeline;
     DeviceStep out;
-    out.collectives = out.exposed = sends / static_cast<double>(pipeline.stages);
-    std::vector<SegmentTime> ends(graph.segments.size());
-    SegmentTime updatedEnd;
-    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
-        const Segment& segment = graph.segment(plan.segments[s].segment);
-        const bool update = plan.segments[s].phase == Phase::Update;
-        if (segment.isLayer) {
-            add(times[s], stageShare(pipeline), out);
-        } else if (update) {
-            updatedEnd = times[s].seconds() > updatedEnd.seconds() ? times[s] : updatedEnd;
-        } else {
-            SegmentTime& end = ends[segment.of.valid() ? segment.of : plan.segments[s].segment];
-            end.compute += times[s].compute;
-            end.collectives += times[s].collectives;
-            end.exposed += times[s].exposed;
-        }
+    out.collectives = out.exposed = sends / static_cast<double>(plan.pipeline->stages);
+    for (std::size_t s = 0; s < times.size(); ++s) {
+        const double share = busiestShare(graph, plan, PlannedSegmentId(s));
+        out.compute += times[s].compute * share;
+        out.collectives += times[s].collectives * share;
+        out.exposed += times[s].exposed * share;
     }
-    add(updatedEnd, 1, out);
-    std::ranges::stable_sort(ends, [](const SegmentTime& a, const SegmentTime& b) { return a.seconds() > b.seconds(); });
-    for (std::size_t i = 0; i < std::min<std::size_t>(ends.size(), pipeline.stages > 1 ? 1 : 2); ++i)
-        add(ends[i], 1, out);
-    out.bubble = pipeline.bubbleSeconds();
+    out.bubble = plan.pipeline->bubbleSeconds();
     return out;
 }
 
@@ -122,26 +100,38 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
         return;
     PlannedPipeline& pipeline = *plan.pipeline;
     std::vector<double> ends(graph.segments.size(), 0);
+    double allEnds = 0;
     double layers = 0;
     double updatedLayers = 0;
-    double updatedEnd = 0; // embedding and head update on stages of their own, at the same time
+    double updatedEnds = 0;
+    double longerUpdate = 0;
+    pipeline.longerUpdate = {};
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         const PlannedSegment& planned = plan.segments[s];
         const Segment& segment = graph.segment(planned.segment);
+        const bool update = planned.phase == Phase::Update;
         const double seconds = times[s].seconds();
-        if (planned.phase == Phase::Update)
-            (segment.isLayer ? updatedLayers += seconds : updatedEnd = std::max(updatedEnd, seconds));
-        else if (segment.isLayer)
-            layers += seconds;
-        else
+        if (segment.isLayer) {
+            (update ? updatedLayers : layers) += seconds;
+        } else if (update) {
+            updatedEnds += seconds;
+            if (seconds > longerUpdate) {
+                longerUpdate = seconds;
+                pipeline.longerUpdate = PlannedSegmentId(s);
+            }
+        } else {
+            allEnds += seconds;
             ends[segment.of.valid() ? segment.of : planned.segment] += seconds;
+        }
     }
-    pipeline.updateSeconds = updatedLayers * stageShare(pipeline) + updatedEnd;
-    std::sort(ends.rbegin(), ends.rend());
-    const double other = ends.size() > 1 ? ends[1] : 0;
+    // Embedding and head work and update on stages of their own, at the same time; on a single one, one after the other.
     const bool apart = pipeline.stages > 1;
-    pipeline.endSeconds = ends.front() + (apart ? 0 : other);
-    pipeline.otherEndSeconds = apart ? other / static_cast<double>(plan.microBatches) : 0;
+    pipeline.updateSeconds = updatedLayers * stageShare(pipeline) + (apart ? longerUpdate : updatedEnds);
+    const auto longer = std::ranges::max_element(ends);
+    pipeline.longerEnd = SegmentId(longer - ends.begin());
+    pipeline.endSeconds = apart ? *longer : allEnds;
+    *longer = 0;
+    pipeline.otherEndSeconds = apart ? std::ranges::max(ends) / static_cast<double>(plan.microBatches) : 0;
     pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends / static_cast<double>(pipeline.stages);
 }
 

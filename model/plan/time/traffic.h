@@ -16,8 +16,8 @@ struct LevelTraffic {
     friend bool operator==(const LevelTraffic&, const LevelTraffic&) = default;
 };
 
-/// By level, inner first. Of a pipeline it is the average over the stages: a collective is one stage's, a send from stage to stage
-/// everybody's.
-std::vector<LevelTraffic> trafficOf(const Plan& plan, const Hardware& hardware);
+/// By level, inner first. Of a pipeline it is that of the busiest stage (busiestShare), and of sends an average over the stages:
+/// the seconds add up to those of Plan::device.
+std::vector<LevelTraffic> trafficOf(const Graph& graph, const Plan& plan, const Hardware& hardware);
 
 } // namespace shardboard
