@@ -2,11 +2,11 @@
 #include "model/io/targets/targets.h"
 
 #include "model/io/shards/shardsjson.h"
-#include "model/io/targets/hlo/hlotarget.h"
 #include "model/io/targets/hf/hftarget.h"
+#include "model/io/targets/hlo/hlotarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
-#include "model/io/targets/maxtext/maxtexttarget.h"
 #include "model/io/targets/max/maxtarget.h"
+#include "model/io/targets/maxtext/maxtexttarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
 #include "model/io/targets/torch/torchtarget.h"
 #include "model/io/targets/vllm/vllmtarget.h"
@@ -19,14 +19,8 @@ namespace shardboard {
 const std::vector<ExportTarget>& exportTargets()
 {
     static const std::vector<ExportTarget> kTargets {
-        jaxTarget(),
-        maxtextTarget(),
-        shardyTarget(),
-        hloTarget(),
-        torchTarget(),
-        maxTarget(),
+        jaxTarget(), maxtextTarget(), torchTarget(), hfTarget(), maxTarget(), shardyTarget(), hloTarget(), vllmTarget(),
     };
-    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), vllmTarget() };
     return kTargets;
 }
 
