@@ -218,20 +218,24 @@ def layers_alike(pattern, layers):
     names = [pattern.replace("*", str(layer), 1) for layer in layers] if pattern not in LAYOUT else [pattern]
     names = [name if name in LAYOUT else (found(name) or (None,))[0] for name in names]
     said = [[table.get(name) for table in (LAYOUT, USED, GRADIENTS, OPTIMIZER)] for name in names]
+    if not names:
+        raise ValueError("is of one of several layers: give the path to it, with at=")
     if None in names or any(one != said[0] for one in said):
         raise ValueError("stacks layers that the design lays out differently")
     return names[0]
 
 
-def places(key):
-    """What the leaf at a path may be, one by one."""
+def places(key, problems):
+    """What the leaf at a path may be, one by one; `problems` gets why something that is called so cannot be it."""
     for pattern, tree, numbers in matches(own_words(words_of(key))):
         if tree is not None:
             name, view, sizes, first = TREES[tree]
             number = next((n for n in numbers if n is not None), None)
             layers = range(first, first + sizes.get("layers", 0)) if number is None else [first + number]
-            said = layers_alike(name, layers)
-            yield Place(key, said, shape_of(view, sizes), view, sizes)
+            try:
+                yield Place(key, layers_alike(name, layers), shape_of(view, sizes), view, sizes)
+            except ValueError as problem:
+                problems.append(f"{key!a} {problem}")
             continue
         one_expert = pattern in EXPERTS and numbers[-1:] != [None] and bool(numbers)
         in_layer = pattern.count("*") > (pattern in EXPERTS)
@@ -243,8 +247,11 @@ def places(key):
 def place(key, shape=None, ndim=None):
     """The weight that the leaf at a path is, of that shape, or of so many dims. KeyError where there is none; ValueError where the shape
     differs, where the layout cannot be said of it, or where several weights are called so and lie differently."""
-    all_places = list(places(key))
+    problems = []
+    all_places = list(places(key, problems))
     fitting = [p for p in all_places if (p.shape == tuple(shape) if shape is not None else len(p.shape) == ndim)]
+    if not all_places and problems:
+        raise ValueError(problems[0])
     if not all_places:
         raise KeyError(f"the design says nothing about {key!a}")
     if not fitting:

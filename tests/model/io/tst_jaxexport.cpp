@@ -17,7 +17,7 @@ using namespace shardboard;
 
 namespace {
 
-Workload training()
+Workload trainingStep()
 {
     Workload workload;
     workload.kind = WorkloadKind::Train;
@@ -26,18 +26,18 @@ Workload training()
     return workload;
 }
 
-Design builtin(const char* model, const char* mesh, const char* preset, const Workload& workload = training())
+Design trainingOf(const char* model, const char* mesh, const char* preset, const Workload& workload = trainingStep())
 {
     return designOn(mesh, builtinModel(model).value(), workload, preset);
 }
 
-std::string moduleOf(const Design& design)
+std::string jaxModule(const Design& design)
 {
     return textOf(sure(exportDesign(*findExportTarget("jax"), design, sure(evaluate(design)))).front().text);
 }
 
 /// The table of that name, as it stands in the module.
-std::string tableOf(const std::string& module, const std::string& name)
+std::string tableIn(const std::string& module, const std::string& name)
 {
     const auto at = module.find("\n" + name + " = {\n");
     if (at == std::string::npos)
@@ -45,12 +45,19 @@ std::string tableOf(const std::string& module, const std::string& name)
     return module.substr(at, module.find("\n}\n", at) - at + 1);
 }
 
-bool has(const std::string& table, const char* line)
+/// Lines are written with apostrophes here.
+std::string withQuotes(std::string text)
 {
-    return table.find("\n    " + std::string(line) + "\n") != std::string::npos;
+    std::ranges::replace(text, '\'', '"');
+    return text;
 }
 
-int linesOf(const std::string& table) { return static_cast<int>(std::ranges::count(table, '\n')) - 2; }
+bool hasLine(const std::string& table, const char* line)
+{
+    return table.find("\n    " + withQuotes(line) + "\n") != std::string::npos;
+}
+
+int entriesOf(const std::string& table) { return static_cast<int>(std::ranges::count(table, '\n')) - 2; }
 
 } // namespace
 
@@ -96,61 +103,61 @@ private Q_SLOTS:
         QFETCH(QString, mesh);
         QFETCH(QStringList, lines);
         const std::string table =
-            tableOf(moduleOf(builtin("llama3-8b", mesh.toLatin1().constData(), preset.toLatin1().constData())), "ACTIVATIONS");
+            tableIn(jaxModule(trainingOf("llama3-8b", mesh.toLatin1().constData(), preset.toLatin1().constData())), "ACTIVATIONS");
         for (const QString& line : lines)
-            QVERIFY2(has(table, line.toLatin1().constData()), (line.toStdString() + "\n" + table).c_str());
+            QVERIFY2(hasLine(table, line.toLatin1().constData()), (line.toStdString() + "\n" + table).c_str());
     }
 
     /// Weights of FSDP are gathered over its axis alone, and their gradients end as the weights lie.
     void weightsAreGatheredAtUse()
     {
-        const std::string module = moduleOf(builtin("llama3-8b", "fsdp=2,tensor=4", "tp+fsdp"));
-        const std::string used = tableOf(module, "USED");
-        QVERIFY2(has(used, "'model.layers.*.mlp.up_proj.weight': P('tensor'),"), used.c_str());
-        QVERIFY2(has(used, "'model.layers.*.mlp.down_proj.weight': P(None, 'tensor'),"), used.c_str());
-        QVERIFY2(has(used, "'model.norm.weight': P(),"), used.c_str());
-        QCOMPARE(linesOf(tableOf(module, "OPTIMIZER")), 0);
+        const std::string module = jaxModule(trainingOf("llama3-8b", "fsdp=2,tensor=4", "tp+fsdp"));
+        const std::string used = tableIn(module, "USED");
+        QVERIFY2(hasLine(used, "'model.layers.*.mlp.up_proj.weight': P('tensor'),"), used.c_str());
+        QVERIFY2(hasLine(used, "'model.layers.*.mlp.down_proj.weight': P(None, 'tensor'),"), used.c_str());
+        QVERIFY2(hasLine(used, "'model.norm.weight': P(),"), used.c_str());
+        QCOMPARE(entriesOf(tableIn(module, "OPTIMIZER")), 0);
         // Only the table of the embedding goes by way of its whole sum.
-        const std::string gradients = tableOf(module, "GRADIENTS");
-        QCOMPARE(linesOf(gradients), 1);
-        QVERIFY2(has(gradients, "'model.embed_tokens.weight': [P('tensor'), P('tensor', 'fsdp')],"), gradients.c_str());
+        const std::string gradients = tableIn(module, "GRADIENTS");
+        QCOMPARE(entriesOf(gradients), 1);
+        QVERIFY2(hasLine(gradients, "'model.embed_tokens.weight': [P('tensor'), P('tensor', 'fsdp')],"), gradients.c_str());
     }
 
     void optimizerStatesOfZeroAreCutFurther()
     {
-        Design design = builtin("llama3-8b", "data=2,model=4", "megatron-tp");
+        Design design = trainingOf("llama3-8b", "data=2,model=4", "megatron-tp");
         design.workload.optimizer.axes = { "data" };
-        const std::string module = moduleOf(design);
-        QVERIFY(has(tableOf(module, "OPTIMIZER"), "'model.layers.*.mlp.up_proj.weight': P(('model', 'data')),"));
-        QVERIFY(has(tableOf(module, "GRADIENTS"), "'model.layers.*.mlp.up_proj.weight': [P(('model', 'data'))],"));
-        QCOMPARE(linesOf(tableOf(module, "USED")), 0);
+        const std::string module = jaxModule(design);
+        QVERIFY(hasLine(tableIn(module, "OPTIMIZER"), "'model.layers.*.mlp.up_proj.weight': P(('model', 'data')),"));
+        QVERIFY(hasLine(tableIn(module, "GRADIENTS"), "'model.layers.*.mlp.up_proj.weight': [P(('model', 'data'))],"));
+        QCOMPARE(entriesOf(tableIn(module, "USED")), 0);
     }
 
     /// Of full recomputation the input of a layer is kept, of none what the gradients need, cut over the sequence as it is made.
     void whatIsKeptIsNamed()
     {
-        Design design = builtin("llama3-8b", "data=2,model=4", "tp-sp");
-        const std::string none = tableOf(moduleOf(design), "KEPT");
-        QVERIFY(has(none, "'mlp in': P('data', 'model'),") && has(none, "'q rotated': P('data', None, 'model'),"));
+        Design design = trainingOf("llama3-8b", "data=2,model=4", "tp-sp");
+        const std::string none = tableIn(jaxModule(design), "KEPT");
+        QVERIFY(hasLine(none, "'mlp in': P('data', 'model'),") && hasLine(none, "'q rotated': P('data', None, 'model'),"));
         design.workload.recompute = Recompute::Full;
-        const std::string module = moduleOf(design);
+        const std::string module = jaxModule(design);
         QVERIFY(module.find("\nRECOMPUTE = \"full\"\n") != std::string::npos);
-        const std::string full = tableOf(module, "KEPT");
-        QVERIFY(has(full, "'residual stream': P('data', 'model'),"));
+        const std::string full = tableIn(module, "KEPT");
+        QVERIFY(hasLine(full, "'residual stream': P('data', 'model'),"));
         QVERIFY(full.find("mlp") == std::string::npos && full.find("rotated") == std::string::npos);
     }
 
     /// Nothing of a backward pass in a program that has none.
     void inferenceHasNoGradients()
     {
-        Workload workload = training();
+        Workload workload = trainingStep();
         workload.kind = WorkloadKind::Prefill;
-        const std::string module = moduleOf(builtin("llama3-8b", "fsdp=8", "fsdp", workload));
+        const std::string module = jaxModule(trainingOf("llama3-8b", "fsdp=8", "fsdp", workload));
         QVERIFY(module.find("\nTRAINING = False\n") != std::string::npos);
         for (const char* name : { "KEPT", "GRADIENTS", "OPTIMIZER" })
-            QCOMPARE(linesOf(tableOf(module, name)), 0);
-        QVERIFY(has(tableOf(module, "ACTIVATIONS"), "'mlp in': (('batch', 'sequence', 'hidden'), [P('fsdp')], []),"));
-        QVERIFY(has(tableOf(module, "USED"), "'lm_head.weight': P(),"));
+            QCOMPARE(entriesOf(tableIn(module, name)), 0);
+        QVERIFY(hasLine(tableIn(module, "ACTIVATIONS"), "'mlp in': (('batch', 'sequence', 'hidden'), [P('fsdp')], []),"));
+        QVERIFY(hasLine(tableIn(module, "USED"), "'lm_head.weight': P(),"));
     }
 
     /// Every name is said once, each of its layouts has its dims and no partial sums, and a kept layout is one that the value has.
@@ -168,7 +175,7 @@ private Q_SLOTS:
         QFETCH(QString, model);
         QFETCH(QString, mesh);
         QFETCH(QString, preset);
-        const Design design = builtin(model.toLatin1().constData(), mesh.toLatin1().constData(), preset.toLatin1().constData());
+        const Design design = trainingOf(model.toLatin1().constData(), mesh.toLatin1().constData(), preset.toLatin1().constData());
         const auto evaluation = sure(evaluate(design));
         const Constraints constraints = constraintsOf(*evaluation);
         std::set<std::string> names;
@@ -185,13 +192,13 @@ private Q_SLOTS:
         QVERIFY(constraints.unsaid.empty() && !constraints.rings);
         for (const WeightConstraint& weight : constraints.weights)
             QVERIFY(weight.optimizer.has_value() && !weight.gradient.empty() && weight.gradient.back() == *weight.optimizer);
-        QCOMPARE(moduleOf(design), moduleOf(design)); // the same bytes
+        QCOMPARE(jaxModule(design), jaxModule(design)); // the same bytes
     }
 
     /// What no layout says is told.
     void ringsAreLeftOut()
     {
-        const Design design = builtin("llama3-8b", "context=8", "cp-ring");
+        const Design design = trainingOf("llama3-8b", "context=8", "cp-ring");
         const auto left = findExportTarget("jax")->leftOut(design, *sure(evaluate(design)));
         QCOMPARE(left.size(), std::size_t(1));
         QVERIFY(left.front().starts_with("ring attention"));
@@ -200,16 +207,16 @@ private Q_SLOTS:
     /// Names of other trees, as far as the model's family has a table.
     void treesAreNamed()
     {
-        const std::string trees = tableOf(moduleOf(builtin("llama3-8b", "data=2,model=4", "megatron-tp")), "TREES");
+        const std::string trees = tableIn(jaxModule(trainingOf("llama3-8b", "data=2,model=4", "megatron-tp")), "TREES");
         for (const char* part :
              { "'params/model/layers/*/self_attn/q_proj/kernel': ('model.layers.*.self_attn.q_proj.weight',",
                "'params/params/decoder/layers/self_attention/query/kernel': ('model.layers.*.self_attn.q_proj.weight',",
                "'layers (heads head_dim) in -> in layers heads head_dim', {'layers': 32, 'heads': 32, 'head_dim': 128, 'in': "
                "4096}, 0)," })
-            QVERIFY2(trees.find(quoted(part)) != std::string::npos, part);
-        const std::string experts = moduleOf(builtin("mixtral-8x7b", "data=2,model=4", "megatron-tp"));
+            QVERIFY2(trees.find(withQuotes(part)) != std::string::npos, part);
+        const std::string experts = jaxModule(trainingOf("mixtral-8x7b", "data=2,model=4", "megatron-tp"));
         QVERIFY(experts.find("\nEXPERTS = (\n    \"model.layers.*.block_sparse_moe.experts.*.w1.weight\",\n") != std::string::npos);
-        QVERIFY(has(tableOf(experts, "SHAPES"), "'model.layers.*.block_sparse_moe.experts.*.w2.weight': (8, 4096, 14336),"));
+        QVERIFY(hasLine(tableIn(experts, "SHAPES"), "'model.layers.*.block_sparse_moe.experts.*.w2.weight': (8, 4096, 14336),"));
     }
 };
 
