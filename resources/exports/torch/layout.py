@@ -10,9 +10,6 @@ def weights_mesh(m):
     return m if STAGE_AXIS is None else m[names] if names else None
 
 
-KNOWN = {**MODULES, **LAYOUT}
-
-
 def entry_of(name):
     """The entry of LAYOUT, or MODULES, of a parameter: its key, shape and placements. Wrappers and a missing prefix of the decoder do no harm;
     one expert (experts.3.w1) has its part of the stacked ones."""
@@ -26,9 +23,10 @@ def entry_of(name):
                 key = full
                 for number in (expert, layer):  # the later one first
                     key = key[:number.start()] + "*" + key[number.end():] if number else key
-                if key not in KNOWN or layer and int(layer.group()) >= LAYERS or bool(expert) != (key in STACKED and "*" not in full):
+                known = LAYOUT if key in LAYOUT else MODULES
+                if key not in known or layer and int(layer.group()) >= LAYERS or bool(expert) != (key in STACKED and "*" not in full):
                     continue
-                shape, placements = KNOWN[key]
+                shape, placements = known[key]
                 if not expert:
                     return key, shape, placements
                 if int(expert.group()) >= shape[0]:

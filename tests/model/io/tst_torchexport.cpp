@@ -162,7 +162,8 @@ private Q_SLOTS:
                 "");
         dataRow("cp-ring", llama, "context=4,fsdp=2", "cp-ring", "None False \"context\" (\"fsdp\",) (\"context\",)", "a ring");
         dataRow("experts", "mixtral-8x7b", "data=2,model=4", "megatron-tp", "\"model\" False None () (\"data\",)", "experts");
-        dataRow("heads are fewer", "tinyllama-1.1b", "model=8", "tp-sp", "\"model\" True None () ()", "k_proj, self_attn.v_proj are whole");
+        dataRow("heads are fewer", "tinyllama-1.1b", "model=8", "tp-sp", "\"model\" True None () ()",
+                "k_proj, self_attn.v_proj are whole");
     }
     void programs()
     {
