@@ -205,7 +205,8 @@ class Checks:
             path = for_profile(samples.loose(folder, [16, 8], "data=2,model=4", "P('data','model')"))
             module = self.exported(folder, path)
             m = module.mesh()
-            a = Tensor.from_dlpack(np.zeros((16, 8), np.int32)).to(module.mapping_of("w", m))
+            with module.policy():  # the lines of the export's usage; a move that the program asks for is one
+                a = Tensor.from_dlpack(np.zeros((16, 8), np.int32)).to(module.mapping_of("w", m))
             b = Tensor.from_dlpack(np.zeros((16, 8), np.int32)).to(module.Mapping(m, (sharding.Sharded(1), sharding.Sharded(0))))
             with module.policy():
                 try:

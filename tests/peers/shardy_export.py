@@ -63,11 +63,12 @@ class ShardyChecks(xla.Checks):
         assert found(text) == found(printed) and found(text), "printed otherwise"
         names = module.names_of(parsed)
         tensors = [tensor["name"] for tensor in samples.shards(folder)["tensors"]] + list(module.DESIGN["inputs"])
-        assert names == [module.literal(name) for name in tensors], "names of the arguments"
-        for name, sharding in module.shardings_of_design().items():
-            assert str(sharding) == str(module.sharding_of(name)), name
+        assert names == tensors, "names of the arguments"
+        made = module.shardings_of_design()
+        for name in tensors:
+            assert str(made[name]) == str(module.sharding_of(name)), name
         pinned = [name for name, value in module.DESIGN["activations"].items() if value["pinned"]]
-        assert module.names_of(parsed, "activations") == [module.literal(name) for name in pinned], "pinned activations"
+        assert module.names_of(parsed, "activations") == pinned, "pinned activations"
         return module
 
 

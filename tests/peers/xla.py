@@ -249,6 +249,18 @@ class Checks:
             self.report.sample(f"{model} {preset} on {mesh}", lambda folder: self.refusal(
                 folder, samples.designed(self.ctl, folder, model, mesh, preset, options), reason))
 
+    def names(self):
+        """Names that would like to be code stand as names in what MLIR and XLA read."""
+        for number, name in enumerate(('a") loc("x")} { return } //', "a\\", 'quote " and \\22', "%0 : tensor<1xf32>", "\U0001f600 \xe9", "a.*.b")):
+            def named(folder):
+                path = samples.changed(samples.loose(folder, [16, 8], "data=2,model=4", "P('model')", name="*"),
+                                       lambda document: document["model"]["weights"][0].update(name=name))
+                module = self.exported(folder, path)
+                assert not isinstance(module, str), module
+                assert list(module.DESIGN["weights"]) == [name] == [tensor["name"] for tensor in samples.shards(folder)["tensors"]]
+                return samples.own_check(folder, self.module + ".py") if number == 0 else 1
+            self.report.sample(f"name {number}", named)
+
     def activations(self):
         """L8 of the plan's partial sums, and every other layout of values, in XLA's own reading."""
         def act(folder):
@@ -309,6 +321,7 @@ class Checks:
         self.device_orders()
         self.sub_axes()
         self.refused()
+        self.names()
         self.activations()
         self.broken()
 

@@ -177,7 +177,7 @@ def check(path, shards=None):
 
 
 if __name__ == "__main__":
-    print("MAX may compile its slices first, which takes minutes once; max warm-interpreter-cache does so for good", file=sys.stderr)
+    print("MAX may compile its slices first, which takes minutes", file=sys.stderr)
     wrong, total = check(os.path.join(os.path.dirname(os.path.abspath(__file__)), "shards.json"))
     for name in wrong[:20]:
         print("differs:", ascii(name))

@@ -52,12 +52,7 @@ def names_of(module, function="main"):
     from jax._src.lib.mlir import ir
     found = [op for op in module.body.operations
              if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == function]
-    return [re.fullmatch(r'loc\("(.*)"\)', str(argument.location))[1] for argument in found[0].arguments] if found else []
-
-
-def literal(name):
-    """A name as it stands in MLIR."""
-    return "".join(chr(b) if 0x20 <= b < 0x7f and b not in b'"\\' else f"\\{b:02X}" for b in name.encode())
+    return [argument.location.name_str for argument in found[0].arguments] if found else []
 
 
 def shardings_of_design():
@@ -91,7 +86,7 @@ if __name__ == "__main__":
 
     def of_both(name):
         """What design.mlir says, where shardings.json says the same."""
-        of_module = made.get(literal(name))
+        of_module = made.get(name)
         if of_module is None or str(of_module) != str(sharding_of(name)):
             raise ValueError(f"design.mlir and {FILE} differ in {name!a}")
         return of_module
