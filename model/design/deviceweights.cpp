@@ -48,14 +48,24 @@ std::int64_t mostCopiesOn(const Plan& plan, const WeightLayout& weight)
     return most;
 }
 
+std::vector<std::int64_t> stagesOf(const Evaluation& evaluation, const WeightLayout& weight)
+{
+    const auto& pipeline = evaluation.plan.pipeline;
+    if (pipeline && weight.firstLayer >= 0)
+        return { stageOfLayer(*pipeline, weight.firstLayer) };
+    std::vector<std::int64_t> out;
+    for (std::int64_t stage = 0; pipeline && stage < pipeline->stages; ++stage)
+        if (copiesOnStage(evaluation, weight, stage) > 0)
+            out.push_back(stage);
+    return out;
+}
+
 std::int64_t replicationOf(const Evaluation& evaluation, const WeightLayout& weight)
 {
     const Plan& plan = evaluation.plan;
     if (!plan.pipeline)
         return weight.shards.replication();
-    std::int64_t holding = 0; // stages; a layer lies on one
-    for (std::int64_t stage = 0; weight.firstLayer < 0 && stage < plan.pipeline->stages; ++stage)
-        holding += copiesOnStage(evaluation, weight, stage);
+    const auto holding = static_cast<std::int64_t>(stagesOf(evaluation, weight).size());
     // A cut over the stages is ignored (findCutsOverStages tells).
     std::int64_t distinct = 1;
     for (const DimCut& cut : weight.shards.cuts())

@@ -22,6 +22,9 @@ std::vector<DeviceWeight> weightsOnDevice(const Evaluation& evaluation, std::int
 std::int64_t copiesOn(const Evaluation& evaluation, const WeightLayout& weight, std::int64_t position);
 /// The same on the device that has the most of them.
 std::int64_t mostCopiesOn(const Plan& plan, const WeightLayout& weight);
+/// Stages of a pipeline on which one copy of it lies: of a weight in layers that of the first one, of a shared table two. Empty
+/// without a pipeline.
+std::vector<std::int64_t> stagesOf(const Evaluation& evaluation, const WeightLayout& weight);
 /// Devices that hold the same shard of one copy: of a pipeline those of the stages that have it.
 std::int64_t replicationOf(const Evaluation& evaluation, const WeightLayout& weight);
 

@@ -13,8 +13,10 @@
 #include "widgets/cost/collectivesview.h"
 #include "widgets/cost/costview.h"
 #include "widgets/explain/inspector.h"
+#include "widgets/flow/flowscene.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/look/format.h"
+#include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/weights/weighttable.h"
@@ -72,11 +74,14 @@ struct Recount {
                 segments[s].compute += op.seconds * static_cast<double>(op.count);
         for (const Collective& collective : plan.collectives) {
             const double seconds = collective.seconds * static_cast<double>(collective.count);
+            const double bytes = static_cast<double>(collective.bytes * collective.count);
             if (isSend(collective)) {
                 sends += seconds;
+                device.bytes += bytes * onDevice(collective);
                 continue;
             }
             Seconds& segment = segments[collective.plannedSegment];
+            segment.bytes += bytes;
             segment.collectives += seconds;
             if (hides(collective))
                 segment.beside += seconds;
@@ -91,6 +96,7 @@ struct Recount {
         double collectives = 0;
         double beside = 0; ///< part of `collectives` that may run beside the computation
         double exposed = 0;
+        double bytes = 0; ///< moved
     };
 
     bool isLayer(std::size_t segment) const { return it.graph.segment(plan.segments[segment].segment).isLayer; }
@@ -169,6 +175,7 @@ private:
         device.compute += more.compute * share;
         device.collectives += more.collectives * share;
         device.exposed += more.exposed * share;
+        device.bytes += more.bytes * share;
     }
 
     /// Of the ends, which lie on different stages, the longer one counts; the bubble is (p-1)/(vm) of the layers' time.
@@ -191,6 +198,7 @@ private:
             sum.compute += segments[s].compute;
             sum.collectives += segments[s].collectives;
             sum.exposed += segments[s].exposed;
+            sum.bytes += segments[s].bytes;
         }
         for (const bool update : { false, true }) {
             std::vector<Seconds> sorted;
@@ -207,10 +215,9 @@ private:
         }
         if (plan.pipeline)
             bubble += layers * static_cast<double>(stages - 1) / static_cast<double>(plan.pipeline->chunks * plan.microBatches);
-        for (const Collective& collective : plan.collectives) {
-            moved += qRound64(static_cast<double>(collective.bytes * collective.count) * onDevice(collective));
+        moved = qRound64(device.bytes);
+        for (const Collective& collective : plan.collectives)
             moving += collective.kind == CollectiveKind::LocalSlice ? 0 : 1;
-        }
     }
 };
 
@@ -253,6 +260,8 @@ private Q_SLOTS:
     void sumsOnScreenAreThePlans();
     void sharesAddUpToTheStep();
     void weightsAreCountedOnADevice();
+    void tilesNameTheDevicesOfAStage();
+    void collapsedBoxesAreOfADevice();
 };
 
 void TestNumbers::replicatedByHandIsFound()
@@ -636,6 +645,92 @@ void TestNumbers::weightsAreCountedOnADevice()
         QCOMPARE(shownFacts(*panel)[QStringLiteral("weights on a device")],
                  bytesText(held[static_cast<std::size_t>(fullest * (sums.devices / sums.stages))]));
     }
+}
+
+/// As many devices at a tile as there are copies, and each of them has it.
+void TestNumbers::tilesNameTheDevicesOfAStage()
+{
+    Design wide = stagedDesign();
+    wide.mesh = Mesh::parse("stage=4,data=4,model=2").value();
+    QVERIFY(applyPreset(wide, "pp-1f1b").ok());
+    Design whole = stagedDesign();
+    whole.mesh = Mesh::parse("stage=4,data=2").value();
+    QVERIFY(applyPreset(whole, "pp-1f1b").ok());
+    Design shared = whole; // embedding and head have one table, on the first stage and the last
+    shared.model = builtinModel("qwen2.5-0.5b").value();
+    QVERIFY(applyPreset(shared, "pp-1f1b").ok());
+    Design plain = trainingDesign("llama3-8b", "fsdp=2,model=4", "tp+fsdp");
+    for (const Design& design : { wide, whole, shared, plain }) {
+        Document document;
+        QVERIFY(document.setDesign(design).ok());
+        const Evaluation& evaluation = *document.evaluation();
+        const auto tiles = shownView<TileView>(document, { 900, 500 });
+        for (int i = 0; i < static_cast<int>(evaluation.weights.size()); ++i) {
+            const WeightLayout& weight = evaluation.weights[static_cast<std::size_t>(i)];
+            if (weight.spec.role != TensorRole::Weight)
+                continue;
+            document.selection()->setWeight(i);
+            const TileScene& scene = tiles->canvas()->scene();
+            const std::int64_t copies = tiles->findChild<QLabel*>(QStringLiteral("tileShard"))
+                                            ->text()
+                                            .section(QStringLiteral(" · "), -1)
+                                            .section(QLatin1Char(' '), 0, 0)
+                                            .remove(QLatin1Char(','))
+                                            .toLongLong();
+            QVERIFY(copies > 0);
+            for (const Tile& tile : scene.tiles) {
+                QCOMPARE(tile.owners, copies);
+                const auto ids = tile.devices.section(QStringLiteral(", …"), 0, 0).split(QStringLiteral(", "));
+                QCOMPARE(tile.devices.contains(QLatin1Char('(')) ? tile.devices.section(QLatin1Char('('), 1).chopped(1).toLongLong()
+                                                                 : ids.size(),
+                         copies);
+                for (const QString& id : ids) {
+                    const auto held = weightsOnDevice(evaluation, id.toLongLong());
+                    QVERIFY(std::ranges::any_of(held, [&](const DeviceWeight& it) { return it.weight == i && it.copies > 0; }));
+                }
+            }
+            if (!scene.replicated)
+                continue;
+            const QString told = tiles->canvas()->accessibleItemName(0);
+            QVERIFY2(copies == 1 ? told.startsWith(QStringLiteral("whole on the one device"))
+                                 : told.startsWith(QStringLiteral("on all %1 devices").arg(countText(copies))),
+                     qPrintable(told));
+        }
+    }
+}
+
+void TestNumbers::collapsedBoxesAreOfADevice()
+{
+    std::vector<Shown> designs = shownDesigns();
+    designs.push_back({ "local slice", byHand(trainingDesign("llama3-8b", "data=2,model=4", "megatron-tp"), "targets") });
+    std::int64_t slices = 0;
+    for (const auto& [name, design] : designs) {
+        Document document;
+        QVERIFY2(document.setDesign(design).ok(), name);
+        const Plan& plan = document.evaluation()->plan;
+        const Recount sums(*document.evaluation());
+        for (PlannedSegmentId unfolded { 0 }; unfolded < plan.segments.size(); ++unfolded)
+            for (const FlowItem& item : makeFoldedScene(*document.evaluation(), unfolded).items) {
+                if (item.kind != FlowItem::Folded)
+                    continue;
+                double seconds = sums.segments[item.segment].compute * sums.onDevice(item.segment);
+                double bytes = 0;
+                std::int64_t moving = 0;
+                for (const Collective& it : plan.collectives) {
+                    if (it.plannedSegment != item.segment)
+                        continue;
+                    seconds += it.seconds * static_cast<double>(it.count) * sums.onDevice(it);
+                    bytes += static_cast<double>(it.bytes * it.count) * sums.onDevice(it);
+                    ++(it.kind == CollectiveKind::LocalSlice ? slices : moving);
+                }
+                QVERIFY2(sameNumber(item.seconds, seconds), qPrintable(item.detail));
+                QVERIFY(item.seconds <= plan.seconds());
+                QCOMPARE(item.bytes, qRound64(bytes));
+                const QString words = counted(moving, QStringLiteral("collective"), QStringLiteral("collectives"));
+                QCOMPARE(item.detail, moving > 0 ? words + QStringLiteral(" · ") + secondsText(seconds) : secondsText(seconds));
+            }
+    }
+    QVERIFY(slices > 0);
 }
 
 SHARDBOARD_TEST(TestNumbers)

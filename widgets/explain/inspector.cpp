@@ -202,9 +202,10 @@ void InspectorPanel::designPage(InspectorPage& page, bool wait)
         page.fact(tr("bytes moved"), bytesText(moved), exactBytesText(moved));
         if (plan.pipeline) {
             page.fact(tr("pipeline"),
-                      plan.pipeline->chunks > 1
-                          ? tr("%1 stages, interleaved %2").arg(plan.pipeline->stages).arg(plan.pipeline->chunks)
-                          : tr("%1 stages, 1F1B").arg(plan.pipeline->stages));
+                      plan.pipeline->chunks > 1 ? tr("%1, interleaved %2")
+                                                      .arg(counted(plan.pipeline->stages, tr("stage"), tr("stages")))
+                                                      .arg(plan.pipeline->chunks)
+                                                : tr("%1, 1F1B").arg(counted(plan.pipeline->stages, tr("stage"), tr("stages"))));
             page.fact(tr("bubble"),
                       tr("%1, %2 % of the step")
                           .arg(secondsText(plan.device.bubble), digitsText(plan.device.bubble / plan.seconds() * 100)));

@@ -2,6 +2,7 @@
 #include "widgets/flow/flowscene.h"
 
 #include "model/ops/opdefinition.h"
+#include "model/plan/pipeline.h"
 #include "widgets/document/documentview.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/look/format.h"
@@ -9,6 +10,7 @@
 #include <QStringList>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace shardboard {
@@ -273,24 +275,30 @@ FlowItem foldedItem(const Evaluation& evaluation, PlannedSegmentId id)
     out.title = qstr(segment.name);
     if (segment.count > 1)
         out.title += QStringLiteral(" × %1").arg(segment.count);
+    const Plan& plan = evaluation.plan;
+    const double share = deviceShare(evaluation.graph, plan, id);
     std::int64_t collectives = 0;
-    for (const Collective& collective : evaluation.plan.collectives)
-        if (collective.plannedSegment == id) {
+    double bytes = 0;
+    for (const Collective& collective : plan.collectives)
+        if (collective.plannedSegment == id && collective.kind != CollectiveKind::LocalSlice) {
+            const double times = static_cast<double>(collective.count) * deviceShare(evaluation.graph, plan, collective);
             ++collectives;
-            out.bytes += collective.bytes * collective.count;
-            out.seconds += collective.seconds * static_cast<double>(collective.count);
+            bytes += times * static_cast<double>(collective.bytes);
+            out.seconds += times * collective.seconds;
         }
+    out.bytes = std::llround(bytes);
     for (const PlannedOp& op : segment.ops)
-        out.seconds += op.seconds * static_cast<double>(op.count);
+        out.seconds += op.seconds * static_cast<double>(op.count) * share;
     if (!segment.ops.empty())
         out.ink = inkOf(segment.ops.back().result);
     const QString moved = counted(collectives, QObject::tr("collective"), QObject::tr("collectives"));
     out.detail = collectives > 0 ? QStringLiteral("%1 · %2").arg(moved, secondsText(out.seconds)) : secondsText(out.seconds);
     out.toolTip =
-        QObject::tr("%1, collapsed\n%2 · %3\nall its layers: %4 moved, %5 predicted\nEnter or a click expands it")
+        QObject::tr("%1, collapsed\n%2 · %3\n%6: %4 moved, %5 predicted\nEnter or a click expands it")
             .arg(out.title,
                  counted(static_cast<std::int64_t>(segment.ops.size()), QObject::tr("operation"), QObject::tr("operations")), moved,
-                 bytesText(out.bytes), secondsText(out.seconds));
+                 bytesText(out.bytes), secondsText(out.seconds),
+                 share < 1 ? QObject::tr("its layers on one stage") : QObject::tr("all its layers"));
     return out;
 }
 

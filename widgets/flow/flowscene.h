@@ -30,8 +30,8 @@ struct FlowItem {
     std::vector<OpId> ops;
     PlannedSegmentId segment {}; ///< that its operations belong to
     CollectiveId collective {};
-    std::int64_t bytes = 0; ///< of a collective, once
-    double seconds = 0; ///< of a collective, once; of a folded segment, all its layers
+    std::int64_t bytes = 0; ///< of a collective, once; of a folded segment, all its layers on one device
+    double seconds = 0; ///< the same
     FlowInk ink; ///< of the value that leaves it
     bool hanging = false; ///< a collective of a weight: it comes from the side, above the item that follows
 };
@@ -45,7 +45,8 @@ struct FlowScene {
 
 /// Layouts are written in `notation`.
 FlowScene makeFlowScene(const Evaluation& evaluation, PlannedSegmentId plannedSegment, Notation notation = Notation::Jax);
-/// The same segment among the others of its phase, which are folded. Bytes and seconds of a folded one are those of all its layers.
+/// The same segment among the others of its phase, which are folded. Bytes and seconds of a folded one are those of all its layers
+/// that one device has (deviceShare).
 FlowScene makeFoldedScene(const Evaluation& evaluation, PlannedSegmentId plannedSegment, Notation notation = Notation::Jax);
 
 /// `R`, `S(2) model`, `P(model)`: the layout in placement words, without the dims that are cut as in `base`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/shards/tilescene.h"
 
+#include "model/design/deviceweights.h"
 #include "widgets/edits/weightedits.h"
 #include "widgets/look/format.h"
 
@@ -64,6 +65,14 @@ std::int64_t partCount(const ShardMap& shards, int dim)
     return dim < 0 ? 1 : shards.cuts()[static_cast<std::size_t>(dim)].count();
 }
 
+/// Which no stage has: it is told as a finding.
+bool isCutOverStages(const WeightLayout& weight, const PlannedPipeline& pipeline)
+{
+    return std::ranges::any_of(weight.layout.dims, [&](const auto& refs) {
+        return std::ranges::any_of(refs, [&](const AxisRef& ref) { return ref.axis == pipeline.axis; });
+    });
+}
+
 /// First owners and owner ids of each pair of parts.
 struct Owners {
     std::int64_t first = -1;
@@ -71,11 +80,13 @@ struct Owners {
     std::vector<std::int64_t> ids;
 };
 
-std::vector<Owners> ownersOf(const ShardMap& shards, int rowDim, int columnDim)
+std::vector<Owners> ownersOf(const ShardMap& shards, int rowDim, int columnDim, const std::vector<bool>& holds)
 {
     const std::int64_t columns = partCount(shards, columnDim);
     std::vector<Owners> out(static_cast<std::size_t>(partCount(shards, rowDim) * columns));
     for (std::int64_t position = 0; position < shards.mesh().deviceCount(); ++position) {
+        if (!holds.empty() && !holds[static_cast<std::size_t>(position)])
+            continue;
         auto& owners =
             out[static_cast<std::size_t>(partAt(shards, rowDim, position) * columns + partAt(shards, columnDim, position))];
         if (owners.first < 0)
@@ -151,6 +162,19 @@ int bandAt(const std::vector<Band>& bands, double at)
 
 } // namespace
 
+QString wholeText(const TileScene& scene)
+{
+    if (scene.deviceCount == 1)
+        return QObject::tr("whole on the one device");
+    if (scene.holders == scene.deviceCount)
+        return QObject::tr("on all %1 devices").arg(countText(scene.deviceCount));
+    if (scene.holders == 1)
+        return QObject::tr("whole on the one device of its stage");
+    return (scene.stages.size() == 1 ? QObject::tr("on all %1 devices of its stage")
+                                     : QObject::tr("on all %1 devices of its stages"))
+        .arg(countText(scene.holders));
+}
+
 QString deviceListText(const std::vector<std::int64_t>& ids, std::int64_t count)
 {
     QStringList texts;
@@ -210,10 +234,20 @@ std::int64_t colorOfParts(const TileScene& scene, const Band& row, const Band& c
     return index;
 }
 
-TileScene makeTileScene(const WeightLayout& weight)
+TileScene makeTileScene(const WeightLayout& weight, const Evaluation* evaluation)
 {
     TileScene out = makeTileFrame(weight);
-    const auto owners = ownersOf(weight.shards, out.rowDim, out.columnDim);
+    std::vector<bool> holds; // by position; empty: every one
+    if (evaluation != nullptr && evaluation->plan.pipeline && !isCutOverStages(weight, *evaluation->plan.pipeline)) {
+        const PlannedPipeline& pipeline = *evaluation->plan.pipeline;
+        out.stages = stagesOf(*evaluation, weight);
+        for (std::int64_t position = 0; !out.stages.empty() && position < out.deviceCount; ++position)
+            holds.push_back(std::ranges::find(out.stages, weight.shards.mesh().coordinate(position, pipeline.axis))
+                            != out.stages.end());
+        if (!holds.empty())
+            out.holders = std::ranges::count(holds, true);
+    }
+    const auto owners = ownersOf(weight.shards, out.rowDim, out.columnDim, holds);
     if (out.tileCount > kMaxTiles)
         out.image = aggregated(out, owners);
     else
@@ -234,6 +268,7 @@ TileScene makeTileFrame(const WeightLayout& weight)
     out.rows = bandsOf(weight.shards, out.rowDim, weight.cut);
     out.columns = bandsOf(weight.shards, out.columnDim, weight.cut);
     out.deviceCount = weight.shards.mesh().deviceCount();
+    out.holders = out.deviceCount;
     out.replicated = weight.shards.distinctCount() <= 1;
     out.tileCount = static_cast<std::int64_t>(out.rows.size() * out.columns.size());
     return out;

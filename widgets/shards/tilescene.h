@@ -31,7 +31,7 @@ struct Tile {
     int column = 0;
     std::int64_t color = 0; ///< colour index of its owners
     std::int64_t firstOwner = 0; ///< mesh position
-    std::int64_t owners = 0; ///< devices that hold it
+    std::int64_t owners = 0; ///< devices that hold it; of a pipeline those of the stages that have it
     QString devices; ///< `0, 4` or `0, 4, … 16`
 };
 
@@ -46,7 +46,9 @@ struct TileScene {
     QImage image; ///< one pixel a tile (or less), for many tiles
     std::int64_t tileCount = 0;
     std::int64_t deviceCount = 1;
-    bool replicated = false; ///< whole on every device
+    std::vector<std::int64_t> stages {}; ///< of a pipeline: those whose devices have it, as stagesOf(); empty: all devices
+    std::int64_t holders = 1; ///< devices of those stages
+    bool replicated = false; ///< whole on every one of them
     QString otherDims; ///< `dim 2 · head dim 128, cut over model`, for ranks above 2
 
     /// Band indices of what a device holds, as (row, column); several where a shard is joined of pieces.
@@ -60,9 +62,12 @@ struct TileScene {
     PartColors colors; ///< of the colour indices
 };
 
-TileScene makeTileScene(const WeightLayout& weight);
+/// Of a pipeline's weight its owners are those of one copy, as replicationOf() counts them; without an evaluation all devices.
+TileScene makeTileScene(const WeightLayout& weight, const Evaluation* evaluation = nullptr);
 /// The same without owners, tiles and image, which need a look at every device: bands, sizes and dims alone.
 TileScene makeTileFrame(const WeightLayout& weight);
+/// Of a weight that nothing cuts: who has it.
+QString wholeText(const TileScene& scene);
 /// Colour index of the tile where two bands meet, as Tile::color has it, by the parts alone.
 std::int64_t colorOfParts(const TileScene& scene, const Band& row, const Band& column);
 

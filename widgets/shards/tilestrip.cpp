@@ -47,9 +47,9 @@ TileStrip::TileStrip(QWidget* parent)
 
 QSize TileStrip::sizeHint() const { return { 160, kHeight }; }
 
-void TileStrip::showWeight(const WeightLayout& weight)
+void TileStrip::showWeight(const WeightLayout& weight, const Evaluation& evaluation)
 {
-    m_scene = makeTileScene(weight);
+    m_scene = makeTileScene(weight, &evaluation);
     m_empty = false;
     update();
 }
@@ -73,7 +73,7 @@ void TileStrip::paintEvent(QPaintEvent*)
         painter.drawRoundedRect(room, 3, 3);
         painter.setFont(uiFont(this, -1));
         painter.setPen(theme.quiet);
-        painter.drawText(rect(), Qt::AlignCenter, m_empty ? tr("nothing to show") : tr("whole on every device"));
+        painter.drawText(rect(), Qt::AlignCenter, m_empty ? tr("nothing to show") : wholeText(m_scene));
         return;
     }
     if (!m_scene.image.isNull())

@@ -13,7 +13,7 @@ class TileStrip : public QWidget {
     Q_OBJECT
 public:
     explicit TileStrip(QWidget* parent = nullptr);
-    void showWeight(const WeightLayout& weight);
+    void showWeight(const WeightLayout& weight, const Evaluation& evaluation);
     void clear();
     const TileScene& scene() const { return m_scene; }
     QSize sizeHint() const override;

@@ -266,8 +266,7 @@ void StrategyEditor::evaluateDraft()
     if (now.unknownShape) {
         m_preview->clearWeight();
     } else if (const auto then = drafted(m_draft, now, mesh); then.ok()) {
-        m_preview->showWeight(now, then.value(), shownSpec(*document(), then.value().layout),
-                              replicationOf(*document()->evaluation(), then.value()));
+        m_preview->showWeight(now, then.value(), shownSpec(*document(), then.value().layout), *evaluation);
         if (m_draft.strategy.kind == StrategyKind::Spec && m_draft.strategy.spec != then.value().strategy.spec)
             readAs = tr("read as %1").arg(qstr(then.value().strategy.spec));
     } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/strategy/strategypreview.h"
 
+#include "model/design/deviceweights.h"
 #include "widgets/controls/card.h"
 #include "widgets/document/speclabel.h"
 #include "widgets/edits/strategydraft.h"
@@ -129,14 +130,15 @@ void StrategyPreview::setFact(Fact fact, const QString& name, const QString& val
     m_values[index]->setVisible(!value.isEmpty());
 }
 
-void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec, std::int64_t copies)
+void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec,
+                                 const Evaluation& evaluation)
 {
     m_spec->setSpec(spec, then.layout, then.shards.mesh());
     QStringList words { parallelText(then) };
     if (const QString max = maxText(then); !max.isEmpty())
         words << QStringLiteral("MAX %1").arg(max);
     m_words->setText(words.join(QStringLiteral(" · ")));
-    m_strip->showWeight(then);
+    m_strip->showWeight(then, evaluation);
     m_spec->show();
     m_words->show();
     m_strip->show();
@@ -151,7 +153,7 @@ void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& th
     setFact(DeviceFact, tr("on a device"), device,
             fewest == then.bytesPerDevice ? exactBytesText(fewest)
                                           : tr("%1 to %2").arg(exactBytesText(fewest), exactBytesText(then.bytesPerDevice)));
-    setFact(CopiesFact, tr("copies of each"), countText(copies));
+    setFact(CopiesFact, tr("copies of each"), countText(replicationOf(evaluation, then)));
 }
 
 void StrategyPreview::clearWeight()

@@ -27,9 +27,8 @@ class StrategyPreview : public QWidget {
 public:
     explicit StrategyPreview(QWidget* parent = nullptr);
 
-    /// The weight as it is and as it would be.
-    /// `copies`: devices that hold the same shard of `then`.
-    void showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec, std::int64_t copies);
+    /// The weight as it is and as it would be, on the stages that it has in this evaluation.
+    void showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec, const Evaluation& evaluation);
     /// Nothing to show of the weight: the draft is refused, or its shape is not known.
     void clearWeight();
     /// Step and memory of the design as it is and as it would be; null while that is not known yet.

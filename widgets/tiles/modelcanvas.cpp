@@ -353,7 +353,8 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
         painter.fillRect(rect, theme.track);
         painter.setPen(theme.quiet);
         painter.setFont(uiFont(this, -1.5));
-        const QString text = tr("on all devices");
+        const auto& pipeline = m_evaluation->plan.pipeline;
+        const QString text = pipeline && pipeline->stages > 1 ? tr("on all devices of a stage") : tr("on all devices");
         if (painter.fontMetrics().horizontalAdvance(text) + 8 < rect.width() && painter.fontMetrics().height() < rect.height())
             painter.drawText(rect, Qt::AlignCenter, text);
         return;

@@ -42,7 +42,7 @@ void TileCanvas::show(int weight)
         if (shown.unknownShape)
             m_weight = -1;
         else
-            m_scene = makeTileScene(shown);
+            m_scene = makeTileScene(shown, evaluation.get());
     }
     if (m_weight != before)
         m_frame = QRectF(); // another weight is seen whole at first
@@ -268,7 +268,7 @@ QString TileCanvas::accessibleItemName(int index) const
     if (owner < 0)
         return {};
     if (m_scene.replicated)
-        return m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
+        return wholeText(m_scene);
     const auto at = static_cast<std::size_t>(index);
     const QString held =
         at < m_scene.tiles.size() ? m_scene.tiles[at].devices : QString::number(m_scene.shards.mesh().deviceId(owner));

@@ -132,9 +132,7 @@ void TileCanvas::paintReplicated(QPainter& painter) const
     painter.drawRect(m_frame.adjusted(1, 1, -1, -1));
     painter.setPen(theme.text);
     painter.setFont(uiFont(this, 0, true));
-    const QString text =
-        m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
-    painter.drawText(m_frame.adjusted(4, 0, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
+    painter.drawText(m_frame.adjusted(4, 0, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, wholeText(m_scene));
 }
 
 void TileCanvas::paintLabels(QPainter& painter) const

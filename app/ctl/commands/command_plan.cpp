@@ -333,7 +333,8 @@ int planCommand(const Arguments& arguments)
         std::cout << partsText(evaluation.graph, evaluation.plan) << "\n";
     std::cout << memoryText(evaluation.plan.memory) << recomputedText(evaluation);
     if (const auto& pipeline = evaluation.plan.pipeline)
-        std::cout << "pipeline of " << pipeline->stages << " stages over " << evaluation.plan.mesh.axis(pipeline->axis).name << ", "
+        std::cout << "pipeline of " << pipeline->stages << (pipeline->stages == 1 ? " stage over " : " stages over ")
+                  << evaluation.plan.mesh.axis(pipeline->axis).name << ", "
                   << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each"
                                            : std::string("1F1B"))
                   << ": " << evaluation.plan.microBatches << " micro-batches, bubble "
