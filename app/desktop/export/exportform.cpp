@@ -14,6 +14,7 @@
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QClipboard>
@@ -179,7 +180,10 @@ void ExportForm::build()
         label->setMinimumWidth(1); // not as wide as the longest name in it
     }
     nameWidget(m_problems, "export.problems", tr("What stands in the way"));
-    m_problems->setWordWrap(true);
+    m_problems->setItemDelegate(new NoteDelegate(m_problems));
+    m_problems->setResizeMode(QListView::Adjust); // texts wrap anew in another width
+    m_problems->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_problems->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     nameWidget(m_list, "export.files", tr("Files to be written"));
     m_list->setMaximumWidth(static_cast<int>(180 * textScale(this)));
     for (QListWidget* list : { m_problems, m_list })
@@ -254,8 +258,11 @@ void ExportForm::showProblems()
     for (std::size_t i = 0; i < m_refusals.size() && i < kMostProblems; ++i) {
         const Error& error = m_refusals[i].error;
         auto* item = new QListWidgetItem(errorText(error), m_problems);
-        if (m_refusals[i].tensors > 0)
+        if (m_refusals[i].tensors > 0) {
             item->setData(Qt::UserRole, verbatim(error.where));
+            item->setData(NoteDelegate::TitleRole, qstr(error.where));
+        }
+        item->setData(NoteDelegate::TextRole, m_refusals[i].tensors > 0 ? problemText(error) : errorText(error));
     }
     const std::int64_t tensors = refusedTensors(m_refusals);
     m_problemTitle->setText(m_refusals.front().tensors == 0

@@ -47,6 +47,7 @@ NamesView::NamesView(Document* document, QWidget* parent)
     m_list->setHeaderLabels({ tr("weight of the design"), tr("parameter there"), tr("change") });
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionsMovable(false);
+    m_list->header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     makeCopyable(m_list);
     m_total->setObjectName(QStringLiteral("namesTotal"));
     m_empty->setObjectName(QStringLiteral("namesEmpty"));
@@ -84,6 +85,7 @@ void NamesView::refresh()
         setTextColor(label, Theme::of(this).quiet);
     m_total->setFont(uiFont(this, -0.5));
     m_list->header()->setFont(uiFont(this, -1));
+    m_scheme->setMinimumWidth(m_scheme->widestEntry());
     const bool open = document()->hasDesign();
     const auto names = open ? namesOf(document()->design().model, static_cast<NameScheme>(m_scheme->currentData().toInt()))
                             : Result<ParameterNames>(inputError({}, tr("No design is open.").toStdString()));

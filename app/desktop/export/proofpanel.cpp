@@ -127,6 +127,7 @@ void ProofPanel::build()
 
     m_title->setObjectName(QStringLiteral("proof.title"));
     m_title->setTextFormat(Qt::PlainText);
+    m_title->setIndent(3); // a bold J leans out of its width
     m_verdict->setObjectName(QStringLiteral("proof.verdict"));
     m_verdict->setTextFormat(Qt::PlainText);
     m_verdict->setWordWrap(true);

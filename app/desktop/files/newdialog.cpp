@@ -60,7 +60,6 @@ NewDialog::NewDialog(QWidget* parent)
     , m_sequence(countBox(QStringLiteral("new.sequence"), 4096, this))
     , m_microBatches(countBox(QStringLiteral("new.microBatches"), 1, this))
     , m_recompute(new QComboBox(this))
-    , m_logits(new QComboBox(this))
     , m_attention(new QComboBox(this))
     , m_overlap(new QComboBox(this))
     , m_software(new QComboBox(this))
@@ -103,10 +102,6 @@ NewDialog::NewDialog(QWidget* parent)
                tr("Activations that are recomputed for the backward pass instead of being saved"));
     for (const Recompute what : { Recompute::None, Recompute::Selective, Recompute::Full })
         m_recompute->addItem(qstr(recomputeName(what)), static_cast<int>(what));
-    nameWidget(m_logits, "new.logits", {},
-               tr("The tokens whose logits are computed: the last one of each sequence, to serve, or all, to score texts"));
-    m_logits->addItem(tr("last token"), static_cast<int>(Logits::Last));
-    m_logits->addItem(tr("all tokens"), static_cast<int>(Logits::All));
     nameWidget(m_attention, "new.attention", {},
                tr("flash: one kernel whose scores never reach memory; unfused: scores are written, read and kept"));
     for (const AttentionKernel kernel : { AttentionKernel::Flash, AttentionKernel::Unfused })
@@ -177,7 +172,6 @@ NewDialog::NewDialog(QWidget* parent)
     form->addRow(tr("Se&quence"), m_sequence);
     form->addRow(tr("Mi&cro-batches"), m_microBatches);
     form->addRow(tr("&Recompute"), m_recompute);
-    form->addRow(tr("Lo&gits"), m_logits);
     form->addRow(tr("&Attention"), m_attention);
     form->addRow(tr("O&verlap"), m_overlap);
     form->addRow(tr("Softwar&e"), m_software);
@@ -206,8 +200,7 @@ NewDialog::NewDialog(QWidget* parent)
     connect(m_settled, &QTimer::timeout, this, &NewDialog::preview);
     const auto changed = [this] { m_settled->start(); };
     connect(m_mesh, &QLineEdit::textChanged, this, changed);
-    for (QComboBox* box :
-         { m_model, m_hardware, m_workload, m_recompute, m_logits, m_attention, m_overlap, m_software, m_dtype, m_preset })
+    for (QComboBox* box : { m_model, m_hardware, m_workload, m_recompute, m_attention, m_overlap, m_software, m_dtype, m_preset })
         connect(box, &QComboBox::currentTextChanged, this, changed);
     for (QSpinBox* box : { m_inDim, m_outDim, m_batch, m_sequence, m_microBatches })
         connect(box, &QSpinBox::valueChanged, this, changed);
@@ -237,20 +230,17 @@ void NewDialog::showModule()
         if (QWidget* label = m_form->labelForField(field))
             label->setVisible(isModule());
     }
-    showWorkload();
+    adjustSize();
 }
 
-/// Micro-batches and recompute are of training, the choice of logits of the prefill of a model.
+/// Micro-batches and recompute are of training.
 void NewDialog::showWorkload()
 {
-    const auto kind = static_cast<WorkloadKind>(m_workload->currentData().toInt());
-    const auto show = [this](QWidget* field, bool visible) {
-        field->setVisible(visible);
-        m_form->labelForField(field)->setVisible(visible);
-    };
-    for (QWidget* field : std::initializer_list<QWidget*> { m_microBatches, m_recompute })
-        show(field, kind == WorkloadKind::Train);
-    show(m_logits, kind == WorkloadKind::Prefill && !isModule());
+    const bool train = m_workload->currentData().toInt() == static_cast<int>(WorkloadKind::Train);
+    for (QWidget* field : std::initializer_list<QWidget*> { m_microBatches, m_recompute }) {
+        field->setVisible(train);
+        m_form->labelForField(field)->setVisible(train);
+    }
     adjustSize();
 }
 
@@ -303,7 +293,7 @@ NewDesign NewDialog::wanted() const
     wanted.workload.overlap = static_cast<Overlap>(m_overlap->currentData().toInt());
     wanted.workload.software = static_cast<Software>(m_software->currentData().toInt());
     if (wanted.workload.kind == WorkloadKind::Prefill && !isModule())
-        wanted.workload.logits = static_cast<Logits>(m_logits->currentData().toInt());
+        wanted.workload.logits = Logits::Last;
     if (wanted.workload.kind == WorkloadKind::Train) {
         wanted.workload.microBatches = m_microBatches->value();
         wanted.workload.recompute = static_cast<Recompute>(m_recompute->currentData().toInt());

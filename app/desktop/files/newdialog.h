@@ -74,7 +74,6 @@ private:
     QSpinBox* m_sequence = nullptr;
     QSpinBox* m_microBatches = nullptr;
     QComboBox* m_recompute = nullptr;
-    QComboBox* m_logits = nullptr;
     QComboBox* m_attention = nullptr;
     QComboBox* m_overlap = nullptr;
     QComboBox* m_software = nullptr;

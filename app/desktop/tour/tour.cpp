@@ -283,7 +283,7 @@ void Tour::takeAll()
         takeWith("cuts", "cuts");
         view("export");
         settle(); // what is refused is known then
-        selectWeight("embed_tokens");
+        selectWeight("o_proj");
         take("deliver-refused");
     });
     with(nullptr, [this] { takeWith("names", "names"); });

@@ -460,14 +460,8 @@ void TestMainWindow::newDialogOffersWhatShardctlNewDoes()
     for (const std::string& name : presetNames())
         QVERIFY2(preset->findText(QString::fromStdString(name)) >= 0, name.c_str());
     QVERIFY(!micro->isVisible() && !recompute->isVisible()); // both are of training
-    auto* logits = dialog.findChild<QComboBox*>(QStringLiteral("new.logits"));
-    QVERIFY(logits->isVisible());
-    logits->setCurrentIndex(1);
-    dialog.accept();
-    QVERIFY(dialog.design().workload.logits == Logits::All);
-    dialog.show();
     workload->setCurrentText(QStringLiteral("train"));
-    QVERIFY(micro->isVisible() && recompute->isVisible() && !logits->isVisible());
+    QVERIFY(micro->isVisible() && recompute->isVisible());
     dialog.findChild<QLineEdit*>(QStringLiteral("new.mesh"))->setText(QStringLiteral("pipe=4,model=2"));
     dialog.findChild<QSpinBox*>(QStringLiteral("new.batch"))->setValue(16);
     micro->setValue(8);
