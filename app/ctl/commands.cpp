@@ -196,7 +196,9 @@ const std::vector<Command>& commands()
                 { "--profile", "NAME",
                   "shardboard (pins, vocabulary-parallel embedding), a released MAX (max-26.6, max-26.7), or a generation of it as "
                   "documented: G0, G1 (greedy), G2, G3 (auto_reshard)" },
-                { "--on-reshard", "MODE", "silent, warn (report on stderr what moves) or raise (exit 3 if anything does)" },
+                { "--on-reshard", "MODE",
+                  "silent, warn (report on stderr what moves) or raise (exit 3 if anything does); with --profile max-26.7 raise "
+                  "unless given" },
                 { "--allow-partial-to-sharded", "",
                   "let partial values be reduced to shards (reduce-scatter; not in G2, G3 and max-26.7)" },
                 { "--allow-transitions", "SET", "in G2, G3 and max-26.7: DEFAULT, ALL, or pairs such as P->R,S->R" },

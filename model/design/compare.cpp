@@ -139,8 +139,8 @@ private:
 
     void workload()
     {
-        const Workload& a = m_before.workload;
-        const Workload& b = m_after.workload;
+        const Workload a = effective(m_before.workload); // settings that wait make no difference
+        const Workload b = effective(m_after.workload);
         const auto number = [](std::int64_t value) { return countText(value); };
         changed(Part::Workload, "workload", workloadName(a.kind), workloadName(b.kind));
         changed(Part::Workload, "batch", number(a.batch), number(b.batch));

@@ -2,6 +2,7 @@
 #include "model/hardware/hardwarechecks.h"
 
 #include "model/core/mesh.h"
+#include "model/text/numbers.h"
 
 #include <cmath>
 #include <sstream>
@@ -14,6 +15,7 @@ namespace {
 constexpr double kMostRate = 1e24;
 constexpr double kLeastRate = 1e-3;
 constexpr double kMostSeconds = 1e6;
+constexpr double kMostBytes = 1152921504606846976.0; // 2^60: sums of them stay whole numbers of 64 bits
 constexpr double kLeastShare = 1e-6;
 
 std::string numberText(double value)
@@ -93,10 +95,16 @@ void checkPacking(const std::optional<Packing>& packing, const std::string& plac
 
 void checkDevice(const DeviceSpec& device, Checker& check)
 {
-    check.rate("device.memory_bytes", device.memoryBytes, "bytes");
-    if (!(device.reservedBytes >= 0 && device.reservedBytes < device.memoryBytes))
+    if (!(device.memoryBytes >= 1 && device.memoryBytes <= kMostBytes))
+        check.fail("device.memory_bytes", "cannot be " + numberText(device.memoryBytes) + " bytes", "use 1 to 2^60");
+    if (!(device.reservedBytes >= 0 && device.reservedBytes <= kMostBytes))
         check.fail("device.reserved_bytes", "cannot be " + numberText(device.reservedBytes) + " bytes",
                    "use 0 or more, and less than memory_bytes");
+    else if (device.reservedBytes >= device.memoryBytes) // which may come from the base
+        check.fail("device.memory_bytes",
+                   "is " + bytesText(static_cast<std::int64_t>(device.memoryBytes)) + ", of which the driver keeps "
+                       + bytesText(static_cast<std::int64_t>(device.reservedBytes)),
+                   "use more memory, or a smaller reserved_bytes");
     check.rate("device.memory_bytes_per_second", device.memoryBytesPerSecond, "bytes/s");
     visitPeaks(device.peak, [&](const char* key, const std::optional<double>& value) {
         check.rate(std::string("device.peak_flops.") + key, value, "FLOP/s");

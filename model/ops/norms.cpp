@@ -25,8 +25,12 @@ void layerNormGradient(GradientBuilder& builder, const Op& op)
     builder.give(2, OpKind::SumLeading, "grad_b", { builder.dy() });
 }
 
-/// Off the residual stream it is of queries, keys or latent vectors, and part of attention.
-OpGroup groupOfNorm(const Graph& graph, const Op& op) { return graph.isStream(op.result) ? OpGroup::Single : OpGroup::Attention; }
+/// Off the residual stream of a layer it is of queries, keys or latent vectors, and part of attention.
+OpGroup groupOfNorm(const Graph& graph, const Op& op)
+{
+    const bool inLayer = graph.segment(graph.entry(op.result).segment).isLayer;
+    return inLayer && !graph.isStream(op.result) ? OpGroup::Attention : OpGroup::Single;
+}
 
 // As x.float(), pow(2), mean, rsqrt, times x, type_as, times weight (torch.nn.RMSNorm without a fused kernel; TorchTitan's own):
 // 6 kernels. Its gradient by autograd: of the product with the weight, of the cast, of the product with the factor, of mean and

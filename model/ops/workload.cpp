@@ -95,6 +95,8 @@ Workload effective(Workload workload)
         workload.recompute = Recompute::None;
         workload.optimizer = {};
     }
+    if (workload.kind != WorkloadKind::Prefill) // which waits, too
+        workload.logits = Logits::All;
     return workload;
 }
 

@@ -82,6 +82,22 @@ private Q_SLOTS:
         }
     }
 
+    /// What waits for another kind of workload is in both files and in neither step.
+    void settingsThatWaitAreNoDifference()
+    {
+        Design before = smallDesign();
+        Design after = before;
+        after.workload.microBatches = 2;
+        after.workload.recompute = Recompute::Full;
+        after.workload.optimizer = { { "data" }, true };
+        QVERIFY(compared(before, after).changes.empty());
+        after = before;
+        after.workload.logits = Logits::Last;
+        QVERIFY(changeOf(compared(before, after), "logits"));
+        before.workload.kind = after.workload.kind = WorkloadKind::Train;
+        QVERIFY(compared(before, after).changes.empty());
+    }
+
     void weightsThatChangedAlikeAreOneRow()
     {
         const Design before = smallDesign();

@@ -108,6 +108,34 @@ private Q_SLOTS:
         QCOMPARE(scattered.moves[1].kind, CollectiveKind::ReduceScatter);
     }
 
+    /// `the next` is the row that costs the least of the others, by what is told of them.
+    void theNextRowIsTheNextInPrice()
+    {
+        Design design = designOn("pipe=4,data=4,model=2", denseModel(4096, 1024, 4096, 4, 16, 8, 64),
+                                 { WorkloadKind::Train, 32, 2048, DType::BF16, 8 }, "pp-1f1b");
+        const Case it(std::move(design));
+        int told = 0;
+        for (const char* name : { "block/self_attn.residual", "block/mlp.residual", "block/self_attn.o_proj", "head/lm_head" })
+            for (const AxisExplanation& axis : it.explained(name).axes) {
+                const std::string_view start = ", the next, ";
+                const auto at = axis.why.find(start);
+                if (at == std::string::npos)
+                    continue;
+                const RankedRow* named = nullptr;
+                double least = INFINITY;
+                for (const RankedRow& row : axis.rows) {
+                    if (axis.why.compare(at + start.size(), row.row.size() + 1, row.row + ",") == 0)
+                        named = &row;
+                    if (row.verdict == RankedRow::Verdict::Allowed)
+                        least = std::min(least, row.seconds);
+                }
+                QVERIFY2(named, axis.why.c_str());
+                QVERIFY2(named->seconds == least, axis.why.c_str());
+                ++told;
+            }
+        QVERIFY(told >= 4);
+    }
+
     /// The explanation tells the same time for the row that was taken as the plan does.
     void timesAreThoseOfThePlan()
     {

@@ -6,6 +6,7 @@
 #include "model/design/explain/explain.h"
 #include "model/design/findings/findings.h"
 #include "model/design/presets/presets.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/text/glob.h"
 #include "tests/support/datarow.h"
 #include "tests/support/designs.h"
@@ -29,6 +30,16 @@ Design small(const char* mesh)
 {
     Design design = designOn(mesh, denseModel(1000, 512, 2048, 4, 8, 4, 64));
     design.strategies = { { "*", {}, {} } };
+    return design;
+}
+
+/// The same, where weights are most of what a device holds.
+Design light(const char* mesh)
+{
+    Design design = small(mesh);
+    design.workload.batch = 2;
+    design.workload.sequence = 64;
+    design.memory.communicatorBytes = 0;
     return design;
 }
 
@@ -212,7 +223,7 @@ private Q_SLOTS:
     void replicatedByHand()
     {
         constexpr std::int64_t kUp = 2048 * 512 * 2;
-        Design design = small("data=2,model=4");
+        Design design = light("data=2,model=4");
         design.strategies.push_back({ "*.down_proj.weight", over(StrategyKind::Columnwise, { "model" }), {} });
         design.strategies.push_back({ "*.up_proj.weight", over(StrategyKind::Rowwise, { "data" }), {} });
         QVERIFY(ofKind(*tolerant(design), "replicated").empty()); // `*` is meant
@@ -234,7 +245,6 @@ private Q_SLOTS:
         QVERIFY(!isRepairedWithAll(note[0]));
         // What nothing divides cannot be cut.
         design.mesh = Mesh::parse("data=1,model=3").value();
-        design.strategies.erase(design.strategies.end() - 2);
         QVERIFY(ofKind(*tolerant(design), "replicated").empty());
         // Two of four layers lie on a stage.
         design.mesh = Mesh::parse("stage=2,model=2").value();
@@ -245,6 +255,148 @@ private Q_SLOTS:
         QCOMPARE(layoutText(repaired(design, *staged[0].fix), "up_proj.weight"), std::string("P('model')"));
         design.mesh = Mesh::parse("stage=4,model=1").value();
         QVERIFY(ofKind(*tolerant(design), "replicated").empty()); // a stage has one device
+    }
+
+    /// A repair of a whole weight takes nothing back that it gives: no device needs more for it, and none tells more layers apart.
+    void repairsOfWholeWeightsGain_data()
+    {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<QString>("preset");
+        QTest::addColumn<QString>("workload");
+        QTest::addColumn<QString>("replicated");
+        dataRow("a table and the batch's axis", "gemma3-4b", "data=8,model=1", "replicate", "train", "*embed_tokens.weight");
+        dataRow("experts and the batch's axis", "gpt-oss-20b", "data=8,model=1", "replicate", "prefill", "*experts*");
+        dataRow("a head over experts' axis", "mixtral-8x7b", "data=2,expert=4", "ep", "prefill", "*lm_head.weight");
+        dataRow("two kinds of layers", "deepseek2-16b", "fsdp=2,model=2", "tp-sp", "train", "*experts*,*.o_proj.weight");
+        dataRow("all projections", "deepseek2-16b", "data=2,model=2", "megatron-tp", "prefill", "*_proj.weight");
+        dataRow("some layers", "llama3-8b", "data=2,model=4", "megatron-tp", "train", "model.layers.1[0-9].*");
+        dataRow("a gathered weight", "llama3-8b", "fsdp=8", "fsdp", "train", "*.o_proj.weight,*down_proj*");
+    }
+    void repairsOfWholeWeightsGain()
+    {
+        QFETCH(QString, replicated);
+        QFETCH(QString, workload);
+        Workload work { *workloadFromName(workload.toStdString()), 48, 512, DType::BF16 };
+        QFETCH(QString, model);
+        QFETCH(QString, mesh);
+        QFETCH(QString, preset);
+        Design design = designOn(mesh.toStdString(), sure(builtinModel(model.toStdString())), work, preset.toStdString());
+        const auto asPreset = tolerant(design);
+        for (const QString& match : replicated.split(','))
+            design.strategies.push_back({ match.toStdString(), {}, {} });
+        const auto before = tolerant(design);
+        for (const DesignFinding& finding : ofKind(*before, "replicated")) {
+            if (!finding.fix)
+                continue;
+            const Design mended = repaired(design, *finding.fix);
+            const auto after = tolerant(mended);
+            const auto what = finding.where + ": " + finding.fix->text;
+            QVERIFY2(after->plan.memory.peak <= before->plan.memory.peak, what.c_str());
+            QVERIFY2(after->plan.memory.weights < before->plan.memory.weights, what.c_str());
+            if (!isDefect(finding))
+                QVERIFY2(after->plan.seconds() <= before->plan.seconds() * 1.01, what.c_str());
+            QVERIFY2(after->findings.size() < before->findings.size(), what.c_str());
+            QVERIFY2(mended.strategies.size() <= design.strategies.size() + 1, what.c_str());
+        }
+        // Step by step, as the window and shardctl do.
+        auto now = before;
+        for (int step = 0; step < 50; ++step) {
+            const auto next = std::ranges::find_if(now->findings, isRepairedWithAll);
+            if (next == now->findings.end())
+                break;
+            design = repaired(design, *next->fix);
+            now = tolerant(design);
+        }
+        QCOMPARE(std::ranges::count_if(now->findings, isDefect), std::ranges::count_if(asPreset->findings, isDefect));
+        QVERIFY(now->plan.memory.peak <= before->plan.memory.peak);
+    }
+
+    /// The entry that replicates a weight of two kinds of layers becomes the cut that it hides, for all of them at once.
+    void restoresKindsOfLayersTogether()
+    {
+        Workload workload { WorkloadKind::Train, 48, 512, DType::BF16 };
+        Design design = designOn("fsdp=2,model=2", sure(builtinModel("deepseek2-16b")), workload, "tp-sp");
+        const auto left = tolerant(design)->findings.size();
+        design.strategies.push_back({ "*.o_proj.weight", {}, {} });
+        const auto found = ofKind(*tolerant(design), "replicated", "o_proj.weight");
+        QCOMPARE(found.size(), std::size_t { 2 }); // of the dense layer and of the others
+        for (const DesignFinding& finding : found) {
+            const Design after = repaired(design, *finding.fix);
+            QCOMPARE(after.strategies.size(), design.strategies.size());
+            QCOMPARE(after.strategies.back().match, std::string("*.o_proj.weight"));
+            const auto evaluation = tolerant(after);
+            for (const WeightLayout& weight : evaluation->weights)
+                if (weight.spec.name.ends_with("o_proj.weight"))
+                    QCOMPARE(specText(weight.layout, after.mesh), std::string("P(None, 'model')"));
+            QCOMPARE(evaluation->findings.size(), left);
+        }
+    }
+
+    /// One entry that hides several cuts stays, for the rest of its weights; the hidden cut goes behind it.
+    void restoresByTheHiddenEntry()
+    {
+        Design design = light("data=2,model=4");
+        design.strategies.push_back({ "*.up_proj.weight", over(StrategyKind::Rowwise, { "model" }), {} });
+        design.strategies.push_back({ "*.down_proj.weight", over(StrategyKind::Columnwise, { "model" }), {} });
+        design.strategies.push_back({ "model.layers.[0-1].mlp.*", {}, {} });
+        const auto found = ofKind(*tolerant(design), "replicated", "up_proj.weight");
+        QCOMPARE(found.size(), std::size_t { 1 });
+        const Design after = repaired(design, *found[0].fix);
+        QCOMPARE(after.strategies.size(), design.strategies.size());
+        QCOMPARE(after.strategies.back(), design.strategies[1]);
+        const auto evaluation = tolerant(after);
+        for (const WeightLayout& weight : evaluation->weights)
+            if (weight.spec.name.ends_with("up_proj.weight"))
+                QCOMPARE(specText(weight.layout, after.mesh), std::string("P('model')"));
+        QCOMPARE(ofKind(*evaluation, "replicated", "down_proj.weight").size(), std::size_t { 1 }); // in two layers
+    }
+
+    /// Neither an entry over the stages nor one that replicates too is what is restored: the cut before them is.
+    void looksPastEntriesThatCutNothing()
+    {
+        Design design = light("stage=2,model=2");
+        design.pipeline = { "stage", 1 };
+        design.strategies.push_back({ "*.up_proj.weight", over(StrategyKind::Rowwise, { "model" }), {} });
+        design.strategies.push_back({ "*.down_proj.weight", over(StrategyKind::Columnwise, { "model" }), {} });
+        design.strategies.push_back({ "*.up_proj.weight", over(StrategyKind::Columnwise, { "stage" }), {} });
+        design.strategies.push_back({ "*.up_proj.weight", {}, {} });
+        design.strategies.push_back({ "*.up_proj.weight", {}, {} });
+        const auto found = ofKind(*tolerant(design), "replicated");
+        QCOMPARE(found.size(), std::size_t { 1 });
+        QCOMPARE(found[0].severity, Severity::Warning);
+        QVERIFY2(found[0].message.find("hides strategy 2 (*.up_proj.weight)") != std::string::npos, found[0].message.c_str());
+        const Design after = repaired(design, *found[0].fix);
+        QCOMPARE(layoutText(after, "up_proj.weight"), std::string("P('model')"));
+        QVERIFY(tolerant(after)->findings.empty());
+    }
+
+    /// What an entry matches says whether it is one for all weights, not how it is written.
+    void entriesForAllWeights_data()
+    {
+        QTest::addColumn<QString>("match");
+        QTest::addColumn<int>("found");
+        for (const char* match : { "*", "**", "*.weight", "*weight*" })
+            QTest::newRow(match) << match << 0;
+        QTest::newRow("of two") << "*.[ud]*_proj.weight" << 2; // gate_proj is as large
+    }
+    void entriesForAllWeights()
+    {
+        QFETCH(QString, match);
+        Design design = light("data=2,model=4");
+        design.strategies.push_back({ "*.up_proj.weight", over(StrategyKind::Rowwise, { "model" }), {} });
+        design.strategies.push_back({ "*.down_proj.weight", over(StrategyKind::Columnwise, { "model" }), {} });
+        design.strategies.push_back({ match.toStdString(), {}, {} });
+        const auto found = ofKind(*tolerant(design), "replicated");
+        QTEST(static_cast<int>(std::ranges::count_if(found, isDefect)), "found");
+        // An axis of one device is asked for in vain, whatever else the entry is for.
+        design.mesh = Mesh::parse("data=2,model=4,one=1").value();
+        design.strategies.back().strategy = spec("P('one')");
+        for (const DesignFinding& finding : ofKind(*tolerant(design), "replicated"))
+            QVERIFY2(finding.severity == Severity::Warning
+                         && finding.message.find("asks for one, which has one device") != std::string::npos,
+                     finding.message.c_str());
+        QVERIFY(!ofKind(*tolerant(design), "replicated", "up_proj.weight").empty());
     }
 
     /// A stage has layers of its own, so that nothing is cut over the stages.

@@ -4,6 +4,7 @@
 #include "model/design/evaluation.h"
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"
+#include "model/ops/opdefinition.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
 
@@ -51,6 +52,7 @@ private Q_SLOTS:
         QVERIFY(last);
         QCOMPARE(graph.tensor(last->result).shape, (Shape { kBatch, 1, kHidden }));
         QCOMPARE(opNamed(graph, "norm")->operands.front(), last->result);
+        QCOMPARE(groupOf(graph, *opNamed(graph, "norm")), OpGroup::Single); // of attention there is none here
         QCOMPARE(graph.tensor(opNamed(graph, "lm_head")->result).shape, (Shape { kBatch, 1, kVocabulary }));
         for (const WorkloadKind kind : { WorkloadKind::Decode, WorkloadKind::Train }) {
             workload.kind = kind;

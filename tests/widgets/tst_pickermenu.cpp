@@ -56,6 +56,7 @@ private Q_SLOTS:
     void initTestCase() { applyTheme(*qApp, Theme::light()); }
     void everyChoiceIsOneStep();
     void designFilesKeepIt();
+    void aProfileBringsItsMode();
     void onlyWhatCountsIsOffered();
     void pickersChangeThePlan();
     void onReshardTellsWhatMoves();
@@ -139,6 +140,30 @@ void TestPickerMenu::designFilesKeepIt()
     QVERIFY(read.value().picker.profile == PickerProfile::G0 && read.value().picker.onReshard == OnReshard::Raise);
     QVERIFY(read.value().picker.allowPartialToSharded);
     QCOMPARE(read.value().picker.budgetBytes(), std::int64_t { 100000 } << 20);
+}
+
+/// MAX 26.7 refuses what moves unless it is told, and so does its profile where no mode was chosen.
+void TestPickerMenu::aProfileBringsItsMode()
+{
+    ShownPicker shown;
+    QVERIFY(shown.ready);
+    shown.choose("max-26.7");
+    QCOMPARE(shown.options().onReshard, OnReshard::Raise);
+    QVERIFY(shown.action("choose.raise")->isChecked());
+    QCOMPARE(shown.document.undoStack()->count(), 1);
+    QVERIFY(findingsOf(shown.document, "reshard") > 0);
+    shown.choose("G1");
+    QCOMPARE(shown.options().onReshard, OnReshard::Silent);
+    for (const char* mode : { "warn", "silent" }) {
+        shown.choose("max-26.7");
+        shown.choose(mode);
+        const OnReshard chosen = shown.options().onReshard;
+        shown.choose("max-26.6");
+        QCOMPARE(shown.options().onReshard, chosen);
+    }
+    shown.choose("warn");
+    shown.choose("max-26.7");
+    QCOMPARE(shown.options().onReshard, OnReshard::Warn);
 }
 
 void TestPickerMenu::onlyWhatCountsIsOffered()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/edits/pickermenu.h"
 
+#include "model/picker/profilemode.h"
 #include "model/session/document.h"
 #include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
@@ -83,7 +84,7 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
           { QStringLiteral("G2"), tr("MAX's automatic resharding: mesh axes in turn, only transitions that are allowed") },
           { QStringLiteral("G3"), tr("MAX's automatic resharding with slices that cost a little") } },
         [](PickerOptions& options, const QString& name) {
-            options.profile = profileFromName(name.toStdString()).value_or(PickerProfile::Shardboard);
+            chooseProfile(options, profileFromName(name.toStdString()).value_or(PickerProfile::Shardboard));
         },
         tr("Picker %1"));
     m_modes = addChoices(

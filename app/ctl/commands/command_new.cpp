@@ -75,8 +75,10 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     workload.software = *software;
     if (arguments.has("--logits") && *kind != WorkloadKind::Prefill)
         return usageError("--logits", "it is of prefill", "decoding and training have the logits of all tokens");
-    const bool serves = *kind == WorkloadKind::Prefill && model.kind == ModelKind::Decoder;
-    const auto logits = logitsFromName(arguments.text("--logits", serves ? "last" : "all"));
+    const bool hasLogits = model.kind == ModelKind::Decoder;
+    if (arguments.has("--logits") && !hasLogits)
+        return usageError("--logits", "it is of models with a head", "a single module has no logits");
+    const auto logits = logitsFromName(arguments.text("--logits", hasLogits ? "last" : "all")); // waits until it is a prefill
     if (!logits)
         return usageError("--logits", "there are no logits '" + arguments.text("--logits") + "'", "use last or all");
     workload.logits = *logits;

@@ -12,6 +12,7 @@
 #include "model/io/documents/comparejson.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/wire/planjson.h"
+#include "model/picker/profilemode.h"
 #include "model/plan/planner/buildplan.h"
 #include "model/plan/time/traffic.h"
 #include "model/text/figures.h"
@@ -61,10 +62,10 @@ std::string headline(const Design& design, const Evaluation& evaluation)
 {
     return design.model.name + ", " + workloadName(design.workload.kind) + ", batch " + std::to_string(design.workload.batch)
         + ", sequence " + std::to_string(design.workload.sequence)
-        + (design.workload.lastLogits() ? ", logits of the last token, " : ", ") + computedText(design) + "; mesh "
-        + design.mesh.text() + " (" + countText(design.mesh.deviceCount()) + " devices, " + design.hardware + "); picker "
-        + pickerText(design.picker) + "\n" + countText(evaluation.parameters) + " parameters, " + bytesText(evaluation.weightBytes)
-        + "\n";
+        + (design.workload.lastLogits() && design.model.kind == ModelKind::Decoder ? ", logits of the last token, " : ", ")
+        + computedText(design) + "; mesh " + design.mesh.text() + " (" + countText(design.mesh.deviceCount()) + " devices, "
+        + design.hardware + "); picker " + pickerText(design.picker) + "\n" + countText(evaluation.parameters) + " parameters, "
+        + bytesText(evaluation.weightBytes) + "\n";
 }
 
 /// What goes from stage to stage is between the layers, and not in each of them.
@@ -157,17 +158,23 @@ std::string recomputedText(const Evaluation& evaluation)
 /// `5,762`, `0.34`
 std::string rateText(double rate) { return rate < 10 ? formatted("%.2f", rate) : countText(std::llround(rate)); }
 
-constexpr const char* kMfuNote = "that counts all of causal attention, of which kernels compute half";
+/// What P and the 12Lhs count that is not computed. A tied table is that of the logits, too.
+std::string mfuNote(const ModelSpec& model)
+{
+    return std::string("that counts ")
+        + (model.tiedEmbeddings ? "" : "the embedding's table, in which rows are only looked up, and ")
+        + "all of causal attention, of which kernels compute half";
+}
 
 /// `5,762 tok/s/device, MFU 38.6 % (6P + 12Lhs), HFU 43.1 %`
-std::string performanceText(const Performance& performance)
+std::string performanceText(const ModelSpec& model, const Performance& performance)
 {
     if (performance.tokensPerSecondPerDevice <= 0)
         return {};
     std::string out = rateText(performance.tokensPerSecondPerDevice) + " tok/s/device";
     if (performance.mfu > 0)
         out += ", MFU " + figures::percent(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference"
-            + (performance.mfu > 1 ? std::string("; ") + kMfuNote + ")" : ")");
+            + (performance.mfu > 1 ? "; " + mfuNote(model) + ")" : ")");
     if (performance.recomputing > 1)
         out += ", HFU " + figures::percent(performance.hfu) + " with what is computed again";
     return out + "\n";
@@ -178,7 +185,7 @@ std::vector<std::string> notesOf(const Design& design, const Plan& plan)
 {
     std::vector<std::string> notes;
     if (plan.performance.mfu > 1)
-        notes.push_back(std::string("mfu is above 1: ") + kMfuNote);
+        notes.push_back("mfu is above 1: " + mfuNote(design.model));
     if (const std::string windows = windowText(design.model, design.workload.sequence); !windows.empty())
         notes.push_back(windows);
     return notes;
@@ -235,8 +242,10 @@ std::optional<TransitionSet> transitionsFrom(const std::string& text)
 Status choosePicker(const Arguments& arguments, PickerOptions& options)
 {
     Status status = choose(arguments, "--picker", options.picker, pickerFromName, "picker", "greedy, partials-only or none");
+    PickerProfile profile = options.profile;
     if (status.ok())
-        status = choose(arguments, "--profile", options.profile, profileFromName, "profile", kProfileList);
+        status = choose(arguments, "--profile", profile, profileFromName, "profile", kProfileList);
+    chooseProfile(options, profile);
     if (status.ok())
         status = choose(arguments, "--on-reshard", options.onReshard, onReshardFromName, "mode", "silent, warn or raise");
     if (status.ok())
@@ -351,7 +360,7 @@ int planCommand(const Arguments& arguments)
                   << "\n";
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << stagesText(*pipeline);
-    std::cout << performanceText(evaluation.plan.performance);
+    std::cout << performanceText(design.model, evaluation.plan.performance);
     if (const std::string windows = windowText(design.model, design.workload.sequence); !windows.empty())
         std::cout << windows << "\n";
     if (const auto advice = fitAdvice(design); advice.ok())

@@ -292,7 +292,7 @@ NewDesign NewDialog::wanted() const
     wanted.workload.attention = static_cast<AttentionKernel>(m_attention->currentData().toInt());
     wanted.workload.overlap = static_cast<Overlap>(m_overlap->currentData().toInt());
     wanted.workload.software = static_cast<Software>(m_software->currentData().toInt());
-    if (wanted.workload.kind == WorkloadKind::Prefill && !isModule())
+    if (!isModule()) // waits until it is a prefill
         wanted.workload.logits = Logits::Last;
     if (wanted.workload.kind == WorkloadKind::Train) {
         wanted.workload.microBatches = m_microBatches->value();

@@ -260,10 +260,13 @@ private:
                 + (byWeight ? "this one has the layout of the weight" : "the rule has it first");
             return;
         }
-        axis.why = "the cheapest of " + std::to_string(allowed.size()) + ": it " + price + ", the next, " + next.row + ", costs "
-            + priceOf(next);
-        if (byTime() && next.seconds < picked->seconds) // what the rank is of
-            axis.why += std::ranges::any_of(next.moves, [](const RowMove& m) { return m.kind == CollectiveKind::AllToAll; })
+        // By what is told of them; the rank may be of something else.
+        const RankedRow& second =
+            byTime() ? **std::ranges::min_element(allowed.begin() + 1, allowed.end(), {}, &RankedRow::seconds) : next;
+        axis.why = "the cheapest of " + std::to_string(allowed.size()) + ": it " + price + ", the next, " + second.row + ", costs "
+            + priceOf(second);
+        if (byTime() && second.seconds < picked->seconds) // what the rank is of
+            axis.why += std::ranges::any_of(second.moves, [](const RowMove& m) { return m.kind == CollectiveKind::AllToAll; })
                 ? " and ranks as the gather that what follows mostly wants"
                 : " here and more with even shards";
     }

@@ -12,22 +12,35 @@
 
 namespace shardboard {
 
+namespace {
+
+/// Whether one entry lays out both in the same way, so that a strategy for one can be one for both.
+bool areAlike(const WeightLayout& a, const WeightLayout& b)
+{
+    return a.entry == b.entry && a.layout == b.layout && a.strategy == b.strategy && a.misfit.has_value() == b.misfit.has_value()
+        && a.spec.shape == b.spec.shape && a.spec.grains == b.spec.grains && a.spec.dtype == b.spec.dtype;
+}
+
+} // namespace
+
 FinderInput::FinderInput(const Design& designIn, const Evaluation& evaluationIn, const Hardware& hardwareIn)
     : design(designIn)
     , evaluation(evaluationIn)
     , hardware(hardwareIn)
     , m_decided(design.strategies.size())
     , m_cutsWeights(static_cast<std::size_t>(design.mesh.axisCount()), false)
+    , m_cutsInputs(m_cutsWeights)
 {
     for (std::size_t i = 0; i < evaluation.weights.size(); ++i) {
         const WeightLayout& weight = evaluation.weights[i];
-        ++m_sameName[weight.spec.name];
+        Named& named = m_named.try_emplace(weight.spec.name, Named { i, true }).first->second;
+        named.alike = named.alike && areAlike(evaluation.weights[named.first], weight);
         if (weight.entry >= 0)
             m_decided[static_cast<std::size_t>(weight.entry)].push_back(i);
-        if (weight.spec.role == TensorRole::Weight)
-            for (const auto& dim : weight.layout.dims)
-                for (const AxisRef& ref : dim)
-                    m_cutsWeights[static_cast<std::size_t>(ref.axis)] = true;
+        std::vector<bool>& cuts = weight.spec.role == TensorRole::Weight ? m_cutsWeights : m_cutsInputs;
+        for (const auto& dim : weight.layout.dims)
+            for (const AxisRef& ref : dim)
+                cuts[static_cast<std::size_t>(ref.axis)] = true;
     }
 }
 
@@ -35,12 +48,19 @@ const std::vector<std::size_t>& FinderInput::decidedBy(int entry) const { return
 
 std::vector<std::string> FinderInput::patternsOf(const WeightLayout& weight) const
 {
-    if (weight.firstLayer < 0 || m_sameName.at(weight.spec.name) == 1)
+    if (weight.firstLayer < 0 || m_named.at(weight.spec.name).alike)
         return { weight.spec.name };
     std::vector<std::string> names;
     for (std::int64_t i = 0; i < weight.copies; ++i)
         names.push_back(concreteName(weight.spec.name, weight.firstLayer + i));
     return names;
+}
+
+bool FinderInput::decidesOnly(int entry, const WeightLayout& weight) const
+{
+    return m_named.at(weight.spec.name).alike && std::ranges::all_of(decidedBy(entry), [&](std::size_t i) {
+               return evaluation.weights[i].spec.name == weight.spec.name;
+           });
 }
 
 std::vector<int> FinderInput::entriesOf(const std::string& pattern) const
@@ -106,7 +126,7 @@ Repair giveStrategy(const FinderInput& input, const WeightLayout& weight, const 
     repair.text = (cuts ? "Lay out " : "Replicate ") + shortWeightName(weight.spec.name)
         + (cuts ? " as " + proposal.strategy.text() : std::string())
         + (proposal.cut ? ", cut " + cutRuleName(*proposal.cut) : std::string());
-    if (weight.entry >= 0 && input.decidedBy(weight.entry).size() == 1) {
+    if (weight.entry >= 0 && (input.decidedBy(weight.entry).size() == 1 || input.decidesOnly(weight.entry, weight))) {
         const auto& entry = input.design.strategies[static_cast<std::size_t>(weight.entry)];
         repair.changes.push_back(ReplaceStrategy { weight.entry, { entry.match, proposal.strategy, proposal.cut } });
         return repair;
@@ -148,12 +168,12 @@ std::vector<AxisRef> dividingAxes(const WeightLayout& weight, std::size_t dim, c
     return out;
 }
 
-Proposal evenCut(const FinderInput& input, const WeightLayout& weight)
+std::vector<Proposal> evenCuts(const FinderInput& input, const WeightLayout& weight)
 {
     const Mesh& mesh = input.mesh();
     std::vector<int> axes;
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
-        if (mesh.axis(axis).size > 1 && axis != stageAxis(input.design))
+        if (mesh.axis(axis).size > 1 && axis != stageAxis(input.design) && (input.cutsWeights(axis) || !input.cutsInputs(axis)))
             axes.push_back(axis);
     std::ranges::stable_sort(axes, [&](int a, int b) {
         return input.cutsWeights(a) != input.cutsWeights(b) ? input.cutsWeights(a) : mesh.axis(a).size > mesh.axis(b).size;
@@ -163,12 +183,13 @@ Proposal evenCut(const FinderInput& input, const WeightLayout& weight)
         dims.push_back(static_cast<int>(dim));
     const auto sizeOfDim = [&](int dim) { return weight.spec.shape[static_cast<std::size_t>(dim)]; };
     std::ranges::stable_sort(dims, [&](int a, int b) { return sizeOfDim(a) > sizeOfDim(b); });
+    std::vector<Proposal> out;
     for (const int axis : axes)
         for (const int dim : dims)
-            if (dividesInGrains(weight, static_cast<std::size_t>(dim), mesh.axis(axis).size))
+            if (out.size() < kMostCuts && dividesInGrains(weight, static_cast<std::size_t>(dim), mesh.axis(axis).size))
                 if (auto proposal = propose(input, weight, Layout::cut(dims.size(), dim, { axis })))
-                    return *proposal;
-    return { {}, std::nullopt, bytesOf(weight.spec) };
+                    out.push_back(std::move(*proposal));
+    return out;
 }
 
 std::string axesText(const std::vector<AxisRef>& axes, const Mesh& mesh)

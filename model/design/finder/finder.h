@@ -52,6 +52,8 @@ public:
     /// Names that strategies can give to exactly this weight: with `*` for all layers, or one for each layer where
     /// layers of that name are laid out differently.
     std::vector<std::string> patternsOf(const WeightLayout& weight) const;
+    /// Whether the entry decides this weight and nothing else, in how many blocks of layers that may be.
+    bool decidesOnly(int entry, const WeightLayout& weight) const;
     /// Indices of the entries that have this pattern.
     std::vector<int> entriesOf(const std::string& pattern) const;
 
@@ -64,6 +66,7 @@ public:
     std::int64_t cost(const WeightLayout& weight, std::int64_t bytes) const;
     /// Whether some weight is cut over a mesh axis.
     bool cutsWeights(int axis) const { return m_cutsWeights[static_cast<std::size_t>(axis)]; }
+    bool cutsInputs(int axis) const { return m_cutsInputs[static_cast<std::size_t>(axis)]; }
     /// Devices that could share a weight: of a pipeline those of one stage.
     std::int64_t sharingDevices() const;
     /// inLayers() on the device that holds the most.
@@ -71,8 +74,13 @@ public:
 
 private:
     std::vector<std::vector<std::size_t>> m_decided; ///< by entry
-    std::unordered_map<std::string, int> m_sameName;
+    struct Named {
+        std::size_t first = 0;
+        bool alike = true; ///< one entry decides all weights of the name, and in the same way
+    };
+    std::unordered_map<std::string, Named> m_named; ///< layers may be told apart because of other weights
     std::vector<bool> m_cutsWeights; ///< by mesh axis
+    std::vector<bool> m_cutsInputs;
     mutable std::unordered_multimap<std::string_view, int> m_byPattern; ///< made when first asked for
 };
 
@@ -91,8 +99,8 @@ std::optional<Proposal> propose(const FinderInput& input, const WeightLayout& we
 /// The same for a layout, in MAX's words where they can say it.
 std::optional<Proposal> propose(const FinderInput& input, const WeightLayout& weight, const Layout& layout);
 
-/// The edit that gives this weight, and no other, a strategy. The entry that decides it is changed where it decides
-/// nothing else.
+/// The edit that gives this weight, and no other, a strategy, in all layers where it is laid out alike. The entry that decides it
+/// is changed where it decides nothing else.
 Repair giveStrategy(const FinderInput& input, const WeightLayout& weight, const Proposal& proposal);
 std::optional<Repair> giveStrategy(const FinderInput& input, const WeightLayout& weight, const std::optional<Proposal>& proposal);
 
@@ -100,10 +108,11 @@ std::optional<Repair> giveStrategy(const FinderInput& input, const WeightLayout&
 bool dividesInGrains(const WeightLayout& weight, std::size_t dim, std::int64_t parts);
 /// As many of the axes, from the first, as divide the dim in whole grains; those that do not are skipped.
 std::vector<AxisRef> dividingAxes(const WeightLayout& weight, std::size_t dim, const std::vector<AxisRef>& axes, const Mesh& mesh);
-/// A cut of a replicated weight that divides: over the largest mesh axis that can, on the largest dim; rather over axes that cut
-/// other weights, which the design means for that, and never over that of stages; else
-/// `replicate`.
-Proposal evenCut(const FinderInput& input, const WeightLayout& weight);
+/// Cuts of a replicated weight that divide, best first: over the largest mesh axis that can, on the largest dim; rather over axes
+/// that cut other weights, which the design means for that, and never over that of stages or one that cuts inputs alone (what works
+/// on the batch would be moved for it). At most kMostCuts.
+inline constexpr std::size_t kMostCuts = 4;
+std::vector<Proposal> evenCuts(const FinderInput& input, const WeightLayout& weight);
 
 /// `model` or `data, model`
 std::string axesText(const std::vector<AxisRef>& axes, const Mesh& mesh);

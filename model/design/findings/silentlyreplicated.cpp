@@ -29,8 +29,9 @@ void findSilentlyReplicated(const FinderInput& input, FindingList& out)
     for (const WeightLayout& weight : input.evaluation.weights) {
         if (!nothingSaid(weight) || weight.spec.role != TensorRole::Weight || bytesOf(weight.spec) < kLargeWeight)
             continue;
-        const Proposal cut = evenCut(input, weight);
         const std::int64_t whole = bytesOf(weight.spec);
+        const std::vector<Proposal> cuts = evenCuts(input, weight);
+        const Proposal cut = cuts.empty() ? Proposal { {}, std::nullopt, whole } : cuts.front();
         // Where no mesh axis divides it: beyond an even share.
         const std::int64_t saved = cut.bytesPerDevice < whole ? whole - cut.bytesPerDevice : whole - whole / devices;
         Finding finding { kSilentlyReplicated,

@@ -3,6 +3,7 @@
 
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/picker/profilemode.h"
 #include "model/text/contains.h"
 #include "model/text/text.h"
 
@@ -143,8 +144,7 @@ private:
             return fail("profile", "there is no profile '" + profile + "'", std::string("profiles are ") + kProfileList);
         m_question.options.profile = static_cast<PickerProfile>(found - kProfileNames.begin());
         const bool regions = hasRegions(m_question.options.profile);
-        if (m_question.options.profile == PickerProfile::Max267)
-            m_question.options.onReshard = OnReshard::Raise; // unless the request says otherwise
+        m_question.options.onReshard = usualMode(m_question.options.profile); // unless the request says otherwise
         const std::string picker = m_top.text("picker", std::string(regions ? "auto_reshard" : "GreedyReshard"));
         const auto kind = std::ranges::find_if(kPickerNames, [&](const char* name) { return lowered(name) == lowered(picker); });
         const bool greedy = lowered(picker) == "greedy";

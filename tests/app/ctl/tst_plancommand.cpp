@@ -205,6 +205,34 @@ private Q_SLOTS:
         QVERIFY(document["notes"].toArray().at(0).toString().startsWith(QLatin1String("mfu is above 1: ")));
     }
 
+    /// What is looked up and not multiplied counts in P, too.
+    void aHighUtilizationSaysWhatItCounts()
+    {
+        const auto note = [&](const char* model) {
+            const int code = shardctl({ "new", "--model", model, "--mesh", "data=1", "--workload", "prefill", "--batch", "1",
+                                        "--sequence", "1048576", "-o", path("note.shardboard") })
+                                 .code;
+            return code != 0 ? QString()
+                             : shardctl({ "plan", path("note.shardboard"), "--json" }).json()["notes"].toArray().at(0).toString();
+        };
+        QCOMPARE(note("llama3-8b"),
+                 QString("mfu is above 1: that counts the embedding's table, in which rows are only looked up, and "
+                         "all of causal attention, of which kernels compute half"));
+        QCOMPARE(note("qwen2.5-0.5b"),
+                 QString("mfu is above 1: that counts all of causal attention, of which kernels compute half")); // tied
+    }
+
+    /// MAX 26.7 refuses what moves unless a mode is given; a design keeps the mode that was chosen for it.
+    void theReleasedProfileRaises()
+    {
+        const QString file = path("tp.shardboard");
+        QCOMPARE(shardctl({ "plan", file, "--profile", "max-26.6" }).code, 0);
+        const Outcome raised = shardctl({ "plan", file, "--profile", "max-26.7" });
+        QCOMPARE(raised.code, 3);
+        QVERIFY2(raised.err.contains("on_reshard is raise"), qPrintable(raised.err));
+        QCOMPARE(shardctl({ "plan", file, "--profile", "max-26.7", "--on-reshard", "silent" }).code, 0);
+    }
+
     /// Sharding what every device has whole makes a step shorter: the seconds that a fix loses are below 0 then.
     void secondsThatAFixLoses()
     {

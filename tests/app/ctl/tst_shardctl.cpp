@@ -130,8 +130,25 @@ private Q_SLOTS:
         }
         QVERIFY(make("data=2", "replicate", { "--logits", "first" }).err.contains("use last or all"));
         QVERIFY(make("data=2", "replicate", { "--logits", "last", "--workload", "train" }).err.contains("it is of prefill"));
+        // Of another kind it waits until it becomes a prefill.
         QCOMPARE(make("data=2", "replicate", { "--workload", "decode" }).code, 0);
         QVERIFY(!shardctl({ "plan", path("last.shardboard") }).out.contains("logits of the last token"));
+        QFile file(path("last.shardboard"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray text = file.readAll().replace("\"kind\": \"decode\"", "\"kind\": \"prefill\"");
+        file.close();
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+        file.close();
+        QVERIFY(shardctl({ "plan", path("last.shardboard") }).out.contains("logits of the last token"));
+        // A single module has none.
+        const auto module = [this](const QStringList& more) {
+            return shardctl(QStringList { "new", "--model", "column-parallel-linear", "--in-dim", "64", "--out-dim", "64", "--mesh",
+                                          "model=4", "-o", path("module.shardboard") }
+                            + more);
+        };
+        QVERIFY(module({ "--logits", "last" }).err.contains("a single module has no logits"));
+        QCOMPARE(module({}).code, 0);
+        QVERIFY(!shardctl({ "plan", path("module.shardboard") }).out.contains("logits"));
     }
 
     void brokenCollectiveIsCaught()

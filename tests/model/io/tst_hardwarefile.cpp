@@ -176,7 +176,13 @@ private Q_SLOTS:
         row("no number", R"("device": {"memory_bytes": "80 GB"})", "f.json:device.memory_bytes: cannot be \"80 GB\"; use a number");
         row("not a number", R"("device": {"memory_bytes": NaN})", "f.json:1:");
         row("more kept than there is", R"("device": {"reserved_bytes": 96e9})",
-            "f.json:device.reserved_bytes: cannot be 9.6e+10 bytes; use 0 or more");
+            "f.json:device.memory_bytes: is 79.6 GiB, of which the driver keeps 89.4 GiB; use more memory");
+        row("less than is kept", R"("device": {"memory_bytes": 5e8})",
+            "f.json:device.memory_bytes: is 477 MiB, of which the driver keeps 550 MiB; use more memory");
+        row("less than nothing kept", R"("device": {"reserved_bytes": -1})",
+            "f.json:device.reserved_bytes: cannot be -1 bytes; use");
+        row("more memory than can be counted", R"("device": {"memory_bytes": 1e19, "reserved_bytes": 9.9e18})",
+            "f.json:device.memory_bytes: cannot be 1e+19 bytes; use 1 to 2^60");
         row("no memory", R"("device": {"memory_bytes": 0})", "f.json:device.memory_bytes: cannot be 0 bytes; use");
         row("unknown device", R"("device": "abacus")", "f.json:device: there is no preset \"abacus\"; ");
         row("unknown link", R"("levels": [{"link": "string"}])", "f.json:levels[0].link: there is no preset \"string\"; ");
