@@ -2,6 +2,7 @@
 #include "model/io/targets/targets.h"
 
 #include "model/io/shards/shardsjson.h"
+#include "model/io/targets/deepspeed/deepspeedtarget.h"
 #include "model/io/targets/hf/hftarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
 #include "model/io/targets/vllm/vllmtarget.h"
@@ -13,7 +14,7 @@ namespace shardboard {
 
 const std::vector<ExportTarget>& exportTargets()
 {
-    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), vllmTarget() };
+    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), deepspeedTarget(), vllmTarget() };
     return kTargets;
 }
 
