@@ -5,6 +5,7 @@
 #include "model/io/targets/deepspeed/deepspeedtarget.h"
 #include "model/io/targets/hf/hftarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
+#include "model/io/targets/megatron/megatrontarget.h"
 #include "model/io/targets/vllm/vllmtarget.h"
 #include "model/text/text.h"
 
@@ -14,7 +15,7 @@ namespace shardboard {
 
 const std::vector<ExportTarget>& exportTargets()
 {
-    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), deepspeedTarget(), vllmTarget() };
+    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), deepspeedTarget(), vllmTarget(), megatronTarget() };
     return kTargets;
 }
 
