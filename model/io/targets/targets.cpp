@@ -2,6 +2,7 @@
 #include "model/io/targets/targets.h"
 
 #include "model/io/shards/shardsjson.h"
+#include "model/io/targets/deepspeed/deepspeedtarget.h"
 #include "model/io/targets/hf/hftarget.h"
 #include "model/io/targets/hlo/hlotarget.h"
 #include "model/io/targets/jax/jaxtarget.h"
@@ -9,6 +10,7 @@
 #include "model/io/targets/maxtext/maxtexttarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
 #include "model/io/targets/torch/torchtarget.h"
+#include "model/io/targets/megatron/megatrontarget.h"
 #include "model/io/targets/vllm/vllmtarget.h"
 #include "model/text/text.h"
 
@@ -21,6 +23,7 @@ const std::vector<ExportTarget>& exportTargets()
     static const std::vector<ExportTarget> kTargets {
         jaxTarget(), maxtextTarget(), torchTarget(), hfTarget(), maxTarget(), shardyTarget(), hloTarget(), vllmTarget(),
     };
+    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), deepspeedTarget(), vllmTarget(), megatronTarget() };
     return kTargets;
 }
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/io/targets/megatron/megatrontarget.h"
+
+#include "model/io/exports/exporttext.h"
+#include "model/io/exports/leftout.h"
+#include "model/io/exports/pythontext.h"
+#include "model/io/json/jsonwriter.h"
+#include "model/io/ranks/commented.h"
+#include "model/io/ranks/modelconfig.h"
+#include "model/io/ranks/rankrule.h"
+#include "model/io/ranks/servingsizes.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace shardboard {
+
+namespace {
+
+constexpr const char* kFramework = "Megatron";
+
+struct Sizes {
+    ServingSizes base;
+    std::int64_t context = 1;
+    bool stagesInner = false; ///< ranks tp-cp-ep-pp-dp, in place of tp-cp-ep-dp-pp
+};
+
+Sizes sizesOf(const Design& design, const Evaluation& evaluation)
+{
+    Sizes sizes { .base = servingSizes(design, evaluation) };
+    const AxisUse& use = sizes.base.use;
+    sizes.context = design.mesh.groupSize(use.context);
+    sizes.stagesInner = orderRefusal(design.mesh, kFramework, { use.stage, use.data, use.context, use.tensor })
+        && !orderRefusal(design.mesh, kFramework, { use.data, use.stage, use.context, use.tensor });
+    return sizes;
+}
+
+/// 1 where the vocabulary divides without padding, else Megatron's own.
+std::int64_t vocabularyDivisor(const Design& design, const Sizes& sizes)
+{
+    constexpr std::int64_t kUsual = 128;
+    return design.model.vocabSize % sizes.base.tensor == 0 ? 1 : kUsual;
+}
+
+RankRule ruleOf(const Design& design, const Sizes& sizes)
+{
+    RankRule rule { .framework = kFramework, .tensor = sizes.base.tensor, .evenExperts = true };
+    rule.vocabularyMultiple = vocabularyDivisor(design, sizes) * sizes.base.tensor;
+    rule.expert = sizes.base.expert;
+    rule.expertTensor = sizes.base.expertTensor;
+    const std::int64_t tensor = rule.tensor;
+    const std::int64_t expert = rule.expert;
+    const std::int64_t width = rule.expertTensor;
+    rule.place = [=](std::int64_t rank) { return RankPlace { rank % tensor, rank / width % expert, rank % width }; };
+    return rule;
+}
+
+/// `Ett|tt|ttL`, a part for each run of layers.
+std::string pipelineLayout(const ServingSizes& sizes)
+{
+    std::string text;
+    for (std::size_t run = 0; run < sizes.layers.size(); ++run)
+        text += (run == 0 ? "E" : "|") + std::string(static_cast<std::size_t>(sizes.layers[run]), 't');
+    return text + "L";
+}
+
+bool isSequenceParallel(const Design& design, const AxisUse& use)
+{
+    return std::ranges::any_of(design.pins, [&](const Pin& pin) {
+        return std::ranges::any_of(pin.dims, [&](const auto& dim) {
+            return dim.label == "sequence" && std::ranges::any_of(dim.axes, [&](const std::string& axis) {
+                       return std::ranges::find(use.tensor, design.mesh.find(axis)) != use.tensor.end();
+                   });
+        });
+    });
+}
+
+/// Micro-batches of one sequence or more, if the batch divides.
+std::optional<std::int64_t> microBatchSize(const Design& design, const Sizes& sizes)
+{
+    const std::int64_t parts = sizes.base.data * effective(design.workload).microBatches;
+    if (design.workload.batch % parts != 0)
+        return std::nullopt;
+    return design.workload.batch / parts;
+}
+
+/// Settings by the name of the provider's field: flags are the same words.
+nlohmann::ordered_json settingsOf(const Design& design, const Sizes& sizes)
+{
+    const ServingSizes& base = sizes.base;
+    auto out = nlohmann::ordered_json::object();
+    out["tensor_model_parallel_size"] = base.tensor;
+    out["pipeline_model_parallel_size"] = base.stages;
+    if (base.stages > 1)
+        out["pipeline_model_parallel_layout"] = pipelineLayout(base);
+    out["context_parallel_size"] = sizes.context;
+    if (design.model.moe.present()) {
+        out["expert_model_parallel_size"] = base.expert;
+        out["expert_tensor_parallel_size"] = base.expertTensor;
+    }
+    if (isSequenceParallel(design, base.use))
+        out["sequence_parallel"] = true;
+    if (sizes.stagesInner)
+        out["use_tp_pp_dp_mapping"] = true;
+    out["make_vocab_size_divisible_by"] = vocabularyDivisor(design, sizes);
+    out["seq_length"] = design.workload.sequence;
+    if (design.workload.kind != WorkloadKind::Train)
+        return out;
+    if (const auto micro = microBatchSize(design, sizes)) {
+        out["micro_batch_size"] = *micro;
+        out["global_batch_size"] = design.workload.batch;
+    }
+    if (design.workload.optimizer.present())
+        out["use_distributed_optimizer"] = true;
+    if (design.workload.recompute == Recompute::Selective)
+        out["recompute_granularity"] = "selective";
+    if (design.workload.recompute == Recompute::Full) {
+        out["recompute_granularity"] = "full";
+        out["recompute_method"] = "uniform";
+        out["recompute_num_layers"] = 1;
+    }
+    return out;
+}
+
+std::string usageText(const Design& design)
+{
+    return "torchrun --nproc-per-node " + std::to_string(design.mesh.deviceCount())
+        + " pretrain_gpt.py $(python export.py) ...  # Megatron-LM\n"
+          "from export import configure; provider = configure(bridge.to_megatron_provider())  # Megatron-Bridge\n";
+}
+
+std::string moduleText(const Design& design, const Sizes& sizes)
+{
+    std::string text =
+        "# Generated by Shardboard: sizes of the groups of Megatron-LM and Megatron-Bridge.\n" + commented(usageText(design));
+    text += "MODEL = " + pythonLiteral(design.model.name) + "\n";
+    text += "SETTINGS = {\n";
+    const nlohmann::ordered_json settings = settingsOf(design, sizes);
+    for (const auto& [key, value] : settings.items()) {
+        const std::string literal = value.is_boolean() ? (value.get<bool>() ? "True" : "False")
+            : value.is_string()                        ? pythonLiteral(value.get<std::string>())
+                                                       : value.dump();
+        text += "    " + pythonLiteral(key) + ": " + literal + ",\n";
+    }
+    return text + "}\n\n\n" + std::string(exportText("megatron/functions.py"));
+}
+
+std::string checkText(const Design& design)
+{
+    std::string text =
+        "# Generated by Shardboard: has Megatron-Core number the ranks and size its layers for export.py, and compares what each\n"
+        "# rank holds with shards.json.\n";
+    text += "MODEL = " + pythonLiteral(design.model.name) + "\n";
+    text += "CONFIG = " + pythonLiteral(jsonText(modelConfig(design.model))) + "  # JSON\n";
+    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("megatron/check.py"));
+}
+
+Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,
+                                              const std::function<bool()>& stopped)
+{
+    const Sizes sizes = sizesOf(design, evaluation);
+    const AxisUse& use = sizes.base.use;
+    std::vector<ExportRefusal> out;
+    const auto refuse = [&](const char* where, std::string what, std::string fix) {
+        if (out.empty())
+            out.push_back({ inputError(where, std::move(what), std::move(fix)) });
+    };
+    if (!use.sharded.empty())
+        refuse("mesh",
+               "mesh axis '" + axisNames(design.mesh, use.sharded)
+                   + "' cuts weights and the batch, and Megatron's FSDP cuts one flat buffer of all weights, at no tensor's bounds",
+               "keep weights whole over data axes, or export to a target that takes a layout for every weight");
+    if (design.workload.kind == WorkloadKind::Train && !microBatchSize(design, sizes))
+        refuse("workload",
+               "batch " + std::to_string(design.workload.batch) + " does not divide by "
+                   + std::to_string(sizes.base.data * effective(design.workload).microBatches)
+                   + ", the data-parallel ranks times micro-batches, as Megatron requires",
+               "use a multiple");
+    if (design.pipeline.present()
+        && static_cast<std::int64_t>(sizes.base.layers.size()) != sizes.base.stages * design.pipeline.chunks)
+        refuse("pipeline", "some stage has no layers in one of its runs", "use fewer stages or chunks");
+    if (!sizes.stagesInner)
+        if (auto order = orderRefusal(design.mesh, kFramework, { use.stage, use.data, use.context, use.tensor });
+            order && out.empty())
+            out.push_back(std::move(*order));
+    if (!out.empty())
+        return out;
+    return rankRefusals(design, evaluation, ruleOf(design, sizes), stopped);
+}
+
+std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluation)
+{
+    Design rest = design; // what the settings say is not left out
+    if (isSequenceParallel(design, axisUse(design, evaluation)))
+        rest.pins.clear();
+    rest.workload.recompute = Recompute::None;
+    rest.workload.microBatches = 1;
+    rest.workload.optimizer = {};
+    std::vector<std::string> out = leftOutOf(rest, kFramework);
+    if (design.workload.kind == WorkloadKind::Train && design.workload.optimizer.present())
+        out.push_back(
+            "optimizer states: Megatron's distributed optimizer cuts them as one flat buffer over all data-parallel ranks");
+    return out;
+}
+
+} // namespace
+
+ExportTarget megatronTarget()
+{
+    return { .id = "megatron",
+             .title = "Megatron",
+             .summary = "flags of Megatron-LM and provider settings of Megatron-Bridge, as a Python module",
+             .check = "check.py",
+             .refusals = refusalsOf,
+             .leftOut = leftOut,
+             .usage = [](const Design& design, const Evaluation&) { return usageText(design); },
+             .files = [](const Design& design, const Evaluation& evaluation) -> Result<std::vector<ExportedFile>> {
+                 const Sizes sizes = sizesOf(design, evaluation);
+                 return std::vector<ExportedFile> { { "export.py", textSource(moduleText(design, sizes)) },
+                                                    { "check.py", textSource(checkText(design)) } };
+             } };
+}
+
+} // namespace shardboard
