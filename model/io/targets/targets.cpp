@@ -8,9 +8,9 @@
 #include "model/io/targets/jax/jaxtarget.h"
 #include "model/io/targets/max/maxtarget.h"
 #include "model/io/targets/maxtext/maxtexttarget.h"
+#include "model/io/targets/megatron/megatrontarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
 #include "model/io/targets/torch/torchtarget.h"
-#include "model/io/targets/megatron/megatrontarget.h"
 #include "model/io/targets/vllm/vllmtarget.h"
 #include "model/text/text.h"
 
@@ -21,9 +21,9 @@ namespace shardboard {
 const std::vector<ExportTarget>& exportTargets()
 {
     static const std::vector<ExportTarget> kTargets {
-        jaxTarget(), maxtextTarget(), torchTarget(), hfTarget(), maxTarget(), shardyTarget(), hloTarget(), vllmTarget(),
+        jaxTarget(),    maxtextTarget(), torchTarget(),     hfTarget(),   maxTarget(),
+        shardyTarget(), hloTarget(),     deepspeedTarget(), vllmTarget(), megatronTarget(),
     };
-    static const std::vector<ExportTarget> kTargets { jaxTarget(), hfTarget(), deepspeedTarget(), vllmTarget(), megatronTarget() };
     return kTargets;
 }
 
