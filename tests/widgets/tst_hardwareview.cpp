@@ -405,7 +405,7 @@ void TestHardwareView::trafficIsTold()
     const ShownView<TopologyView> shown(design, { 600, 60 });
     QVERIFY(shown.ready);
     const Plan& plan = shown.document.evaluation()->plan;
-    const auto traffic = trafficOf(plan, hardwareOf(design).value());
+    const auto traffic = trafficOf(shown.document.evaluation()->graph, plan, hardwareOf(design).value());
     QCOMPARE(shown.view->lines().size(), traffic.size());
     double share = 0;
     for (const TopologyLine& line : shown.view->lines()) {

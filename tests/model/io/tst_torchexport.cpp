@@ -26,7 +26,7 @@ const ExportTarget& torchExport() { return *findExportTarget("torch"); }
 
 Result<std::vector<ExportedFile>> filesOf(const Design& design) { return exportDesign(torchExport(), design, tolerant(design)); }
 
-std::string moduleOf(const Design& design) { return textOf(sure(filesOf(design)).front().text); }
+std::string torchModuleOf(const Design& design) { return textOf(sure(filesOf(design)).front().text); }
 
 /// A design of one weight `w`.
 Design oneWeight(const std::string& mesh, const Shape& shape, const Strategy& strategy, std::optional<CutRule> cut = {})
@@ -98,17 +98,18 @@ private Q_SLOTS:
         QFETCH(QString, layout);
         QFETCH(QString, mesh);
         QFETCH(QString, placements);
-        const std::string module = moduleOf(oneWeight(mesh.toStdString(), { 64, 64 }, spec(layout.toStdString())));
+        const std::string module = torchModuleOf(oneWeight(mesh.toStdString(), { 64, 64 }, spec(layout.toStdString())));
         QCOMPARE(entry(module, "w"), QStringLiteral("(64, 64), ") + placements);
     }
 
     /// Parts of a fused dim are cut each; several axes nest in each.
     void fusedDims()
     {
-        QCOMPARE(entry(moduleOf(oneWeight("data=2,model=4", { 64, 6 }, { StrategyKind::GateUp, { "model" }, 0 })), "w"),
+        QCOMPARE(entry(torchModuleOf(oneWeight("data=2,model=4", { 64, 6 }, { StrategyKind::GateUp, { "model" }, 0 })), "w"),
                  QStringLiteral("(64, 6), (R, _S(0, 2))"));
         QCOMPARE(
-            entry(moduleOf(oneWeight("data=2,model=4", { 192, 6 }, { StrategyKind::StackedQkv, { "model" }, 0, {}, 4, 16 })), "w"),
+            entry(torchModuleOf(oneWeight("data=2,model=4", { 192, 6 }, { StrategyKind::StackedQkv, { "model" }, 0, {}, 4, 16 })),
+                  "w"),
             QStringLiteral("(192, 6), (R, _S(0, 3))"));
     }
 
@@ -175,7 +176,7 @@ private Q_SLOTS:
         Workload workload = training();
         workload.recompute = Recompute::Full;
         const Design design = designOn(mesh.toStdString(), sure(builtinModel(model.toStdString())), workload, preset.toStdString());
-        const std::string module = moduleOf(design);
+        const std::string module = torchModuleOf(design);
         QStringList said;
         for (const char* name : { "TENSOR_AXIS", "SEQUENCE_PARALLEL", "CONTEXT_AXIS", "GATHERED_AXES", "SUMMED_AXES" })
             said << constant(module, name);
@@ -188,7 +189,7 @@ private Q_SLOTS:
         QVERIFY2(usage.find(notRun.isEmpty() ? "parallelize(model, m)" : "distribute(model, m)") != std::string::npos,
                  usage.c_str());
         QVERIFY(module.find("#     m = mesh(\"cuda\")\n") != std::string::npos);
-        QCOMPARE(moduleOf(design), module); // the same bytes
+        QCOMPARE(torchModuleOf(design), module); // the same bytes
     }
 
     /// Pins that a person set are none of a preset's program.
@@ -210,7 +211,7 @@ private Q_SLOTS:
     {
         ModelSpec model = denseModel(256, 64, 128, 6, 4, 4, 16);
         model.tiedEmbeddings = true;
-        const std::string module = moduleOf(designOn("model=2,stage=2", model, training(), "pp-interleaved"));
+        const std::string module = torchModuleOf(designOn("model=2,stage=2", model, training(), "pp-interleaved"));
         QCOMPARE(constant(module, "STAGE_AXIS"), QStringLiteral("\"stage\""));
         QCOMPARE(constant(module, "LAYER_STAGES"), QStringLiteral("(0, 0, 1, 1, 0, 1)")); // two runs a stage: 2, 2, 1 and 1 layers
         QCOMPARE(entry(module, "model.embed_tokens.weight"), QStringLiteral("0, 1"));
@@ -230,7 +231,7 @@ private Q_SLOTS:
             pin.match = visibleText(name);
             pin.dims.push_back({ visibleText(name), { visibleText(name) } });
             design.pins.push_back(pin);
-            return moduleOf(design);
+            return torchModuleOf(design);
         };
         const std::string tame = named("tame");
         QTemporaryDir folder;
