@@ -10,8 +10,10 @@
 #include "model/io/ranks/commented.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace shardboard {
 
@@ -105,6 +107,17 @@ Cut cutOf(const WeightLayout& weight, const Design& design, const AxisUse& use)
                           + " ranks, and some get more than others",
                       "use a tensor axis that divides the KV heads");
     return cut;
+}
+
+/// AutoTP cuts the bias of a column-parallel module with it and leaves all others whole. `weightDim` is the cut of its weight.
+std::optional<Error> biasError(const WeightLayout& bias, int dim, int weightDim)
+{
+    if ((dim == 0) == (weightDim == 0))
+        return std::nullopt;
+    return inputError(bias.spec.name,
+                      dim == 0 ? "it is cut, and DeepSpeed leaves the bias of a module whole that is not column-parallel"
+                               : "it is whole, and DeepSpeed cuts the bias of a column-parallel module with it",
+                      "lay it out with its weight");
 }
 
 struct Specs {
@@ -242,10 +255,20 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
             whole.push_back(std::move(*order));
     if (!whole.empty())
         return whole;
-    for (const WeightLayout& weight : evaluation.weights)
-        if (weight.spec.role == TensorRole::Weight)
-            if (Cut cut = cutOf(weight, design, use); cut.error)
-                out.value().push_back({ std::move(*cut.error), weight.copies });
+    std::map<std::pair<std::string, std::int64_t>, int> dims; // of weights, by module and first layer
+    for (const WeightLayout& weight : evaluation.weights) {
+        if (weight.spec.role != TensorRole::Weight)
+            continue;
+        Cut cut = cutOf(weight, design, use);
+        const std::string& name = weight.spec.name;
+        const auto module = [&] { return std::pair { name.substr(0, name.rfind('.')), weight.firstLayer }; };
+        if (name.ends_with(".weight"))
+            dims[module()] = cut.dim;
+        else if (const auto known = dims.find(module()); !cut.error && name.ends_with(".bias") && known != dims.end())
+            cut.error = biasError(weight, cut.dim, known->second);
+        if (cut.error)
+            out.value().push_back({ std::move(*cut.error), weight.copies });
+    }
     return out;
 }
 

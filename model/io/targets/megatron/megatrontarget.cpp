@@ -192,7 +192,7 @@ std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluat
 {
     Design rest = design; // what the settings say is not left out
     if (isSequenceParallel(design, axisUse(design, evaluation)))
-        rest.pins.clear();
+        std::erase_if(rest.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
     rest.workload.recompute = Recompute::None;
     rest.workload.microBatches = 1;
     rest.workload.optimizer = {};
