@@ -5,6 +5,7 @@
 #include "model/io/targets/targets.h"
 #include "model/session/document.h"
 #include "widgets/jobs/latestjob.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 
 #include <QFile>
@@ -17,7 +18,7 @@ namespace {
 ProofAnswer failed(const Error& error)
 {
     ProofAnswer out;
-    out.text = error.text();
+    out.text = errorText(error).toStdString();
     return out;
 }
 

@@ -41,7 +41,7 @@ QString TargetState::text() const
     case Kind::Refused: {
         const std::int64_t tensors = refusedTensors(*refusals);
         return tensors == 0
-            ? TargetStates::tr("cannot say this design")
+            ? TargetStates::tr("refused as a whole")
             : TargetStates::tr("%1 cannot be said").arg(counted(tensors, TargetStates::tr("tensor"), TargetStates::tr("tensors")));
     }
     default:

@@ -170,7 +170,7 @@ void TestExport::windowShowsWritesAndReadsBack()
     form = deliver(test);
     files = part<QListWidget>(*form, "export.files");
     QTRY_VERIFY(!form->isBusy());
-    QVERIFY2(files->item(0)->text().contains(QStringLiteral("+1 −1")), qPrintable(files->item(0)->text()));
+    QVERIFY2(files->item(0)->text().contains(QStringLiteral("+2 −2")), qPrintable(files->item(0)->text()));
     const QString preview = part<QPlainTextEdit>(*form, "export.preview")->toPlainText();
     QVERIFY2(preview.contains(QStringLiteral("up_proj")) && preview.contains(QStringLiteral("+ "))
                  && preview.contains(QStringLiteral("− ")),

@@ -257,7 +257,7 @@ void TestFirstSteps::deliver()
     keys(Qt::Key_4);
     QTRY_VERIFY(form() != nullptr && !form()->isBusy());
     const auto* files = form()->findChild<QListWidget*>(QStringLiteral("export.files"));
-    QVERIFY2(files->item(0)->text().contains(QStringLiteral("+1 −1")), qPrintable(files->item(0)->text()));
+    QVERIFY2(files->item(0)->text().contains(QStringLiteral("+2 −2")), qPrintable(files->item(0)->text()));
 }
 
 SHARDBOARD_TEST(TestFirstSteps, withFonts)

@@ -88,7 +88,8 @@ std::string oldPlanText(const Design& design, const HfPlan& plan)
 std::string usageOf(const Design& design, const Evaluation& evaluation)
 {
     const HfPlan plan = hfPlan(design, evaluation);
-    std::string text = "from transformers import AutoModelForCausalLM\n"
+    std::string text = "import json\n"
+                       "from transformers import AutoConfig, AutoModelForCausalLM\n"
                        "from transformers.distributed import DistributedConfig\n"
                        "config = DistributedConfig(**json.load(open(\"tp_plan_v5.json\"))[\"distributed_config\"])\n"
                        "model = AutoModelForCausalLM.from_pretrained(path, distributed_config=config)  # torchrun --nproc-per-node "
