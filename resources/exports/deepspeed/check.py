@@ -14,19 +14,6 @@ except ImportError as problem:
 PEER = f"DeepSpeed {deepspeed.__version__}"
 
 
-class Ranks:
-    """As many data-parallel ranks as the design has, for DeepSpeed's own check of the batch."""
-
-    def get_data_parallel_world_size(self):
-        return COPIES
-
-    def get_model_parallel_world_size(self):
-        return 1
-
-    def __getattr__(self, name):
-        raise AttributeError(name)
-
-
 class Cuts:
     """The dim of a weight that tensor parallelism cuts, and where: by DeepSpeed's specs and its sizes of shards."""
 
@@ -82,8 +69,9 @@ def main():
         settings = json.load(file)
     logging.disable(logging.WARNING)
     runtime_config.dist.get_rank = lambda: 0  # of ranks that are not there
-    read = runtime_config.DeepSpeedConfig(path, mpu=Ranks())  # refuses batches that do not fit, and unknown values
-    assert read.train_batch_size == settings["train_batch_size"]
+    runtime_config.dist.get_world_size = lambda *group: len(wanted.ranks)
+    read = runtime_config.DeepSpeedConfig(path)  # refuses batches that do not fit, and unknown values
+    assert read.train_micro_batch_size_per_gpu == settings["train_micro_batch_size_per_gpu"]
     cuts = Cuts(settings.get("tensor_parallel"))
     if cuts.size * COPIES != len(wanted.ranks):
         sys.exit(f"ds_config.json is for {cuts.size * COPIES} ranks, and the design has {len(wanted.ranks)} devices")

@@ -167,7 +167,8 @@ Json configOf(const Design& design, const Evaluation& evaluation)
     const AxisUse use = axisUse(design, evaluation);
     const Workload workload = effective(design.workload);
     Json out = Json::object();
-    out["train_batch_size"] = workload.batch;
+    if (use.tensor.empty()) // else DeepSpeed multiplies by the tensor-parallel ranks as well, and refuses the whole batch
+        out["train_batch_size"] = workload.batch;
     out["train_micro_batch_size_per_gpu"] = workload.batch / (copiesOf(design, use) * workload.microBatches);
     out["gradient_accumulation_steps"] = workload.microBatches;
     if (workload.dtype == DType::BF16)

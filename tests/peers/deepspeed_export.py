@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Exports designs to DeepSpeed with shardctl and has the real DeepSpeed say what each rank holds: by the export's own check, and by
+initializing small models in four processes, whose parameters say by their values where they are from.
+
+Ends with 0 when all shards are those of shards.json, 1 when one is not, 77 where Python has no DeepSpeed with transformers
+(SHARDBOARD_DEEPSPEED_PYTHON names another Python).
+"""
+import json
+import os
+import sys
+
+if "SHARDBOARD_DEEPSPEED_PYTHON" in os.environ and os.environ.get("SHARDBOARD_DEEPSPEED_PYTHON_RUNS") != "1":
+    os.environ["SHARDBOARD_DEEPSPEED_PYTHON_RUNS"] = "1"
+    os.execvp(os.environ["SHARDBOARD_DEEPSPEED_PYTHON"], [os.environ["SHARDBOARD_DEEPSPEED_PYTHON"], *sys.argv])
+
+import samples
+
+try:
+    import importlib.metadata
+    VERSION = importlib.metadata.version("deepspeed")
+    importlib.metadata.version("transformers")
+except importlib.metadata.PackageNotFoundError as problem:
+    print(f"skipped: this Python has no DeepSpeed with transformers ({problem}); SHARDBOARD_DEEPSPEED_PYTHON may name one that has")
+    sys.exit(samples.SKIPPED)
+
+EMBEDDING = "AutoTP cuts an embedding over the hidden dim"
+# Why a sample is refused; None: it is not. Models with a tied head may cut both over the vocabulary.
+REASONS = {"megatron-tp": EMBEDDING, "tp-sp": EMBEDDING, "fsdp": None, "tp+fsdp": "ZeRO stage 3 cuts every parameter from its first row on"}
+TIED = {"gemma2-9b"}
+
+SMALL = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+         "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 8, "vocab_size": 128, "tie_word_embeddings": False,
+         "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "torch_dtype": "float32"}
+
+# Run by torchrun: initializes the model of the first argument by the export of the second one, compares every local tensor.
+INITIALIZES = """
+import json, os, sys
+os.environ["CUDA_VISIBLE_DEVICES"], os.environ["DS_ACCELERATOR"] = "", "cpu"
+import deepspeed
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+path, folder = sys.argv[1:3]
+tensors = json.load(open(folder + "/shards.json"))["tensors"]
+def whole(tensor):
+    return torch.arange(int(torch.tensor(tensor["shape"]).prod()), dtype=torch.float32).view(tensor["shape"])
+model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(path))
+own = dict(model.named_parameters())
+with torch.no_grad():
+    for tensor in tensors:
+        own[tensor["name"]].copy_(whole(tensor))
+engine, *_ = deepspeed.initialize(model=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), config=folder + "/ds_config.json")
+own = dict(engine.module.named_parameters())
+rank, wrong = int(os.environ["RANK"]), []
+for tensor in tensors:
+    piece = next(shard["pieces"][0] for shard in tensor["shards"] if rank in shard["devices"])
+    want = whole(tensor)[tuple(slice(lo, hi) for lo, hi in piece)]
+    if not torch.equal(want, own[tensor["name"]].detach().float()):
+        wrong.append(tensor["name"])
+print(f"RANK {rank}: {len(tensors) - len(wrong)} of {len(tensors)} {wrong[:3]}", flush=True)
+sys.exit(bool(wrong))
+"""
+
+
+def pinned(match, spec):
+    """One more layout for a design."""
+    return lambda document: document["strategies"].append({"match": match, "strategy": "spec", "spec": spec})
+
+
+def hidden_embedding(document):
+    pinned("model.embed_tokens.weight", "P(None,'model')")(document)
+
+
+def exported(shardctl, folder, design):
+    out = os.path.join(folder, "out")
+    return out, samples.export(shardctl, design, "deepspeed", out)
+
+
+def main():
+    options = samples.arguments(__doc__.splitlines()[0]).parse_args()
+    shardctl = options.shardctl
+    report = samples.Report("deepspeed", f"DeepSpeed {VERSION}", options)
+
+    def made(folder, model, mesh, preset, layers, *more, edits=()):
+        def edited(document):
+            document["model"]["num_hidden_layers"] = layers
+            for edit in edits:
+                edit(document)
+        return samples.changed(samples.designed(shardctl, folder, model, mesh, preset, more), edited)
+
+    def equal(folder, design, stage=0):
+        out, why = exported(shardctl, folder, design)
+        assert why is None, why
+        with open(os.path.join(out, "ds_config.json"), encoding="utf-8") as file:
+            assert json.load(file)["zero_optimization"]["stage"] == stage
+        return samples.own_check(out, "check.py")
+
+    def refused(folder, design, reason):
+        _, why = exported(shardctl, folder, design)
+        assert why and reason in why, why
+        return why
+
+    for model in samples.MODELS:
+        for preset, mesh in samples.LAYOUTS_OF_MODELS:
+            reason = None if model in TIED and REASONS[preset] == EMBEDDING else REASONS[preset]
+            for workload in samples.WORKLOADS:
+                def act(folder):
+                    design = made(folder, model, mesh, preset, 2, "--workload", workload)
+                    return equal(folder, design, 3 if preset == "fsdp" else 0) if reason is None else refused(folder, design, reason)
+                report.sample(f"{model} {preset} {workload}", act)
+
+    for model in ("llama3-8b", "qwen2.5-7b"):
+        report.sample(f"{model} embedding over the hidden dim", lambda folder: equal(
+            folder, made(folder, model, "data=2,model=4", "megatron-tp", 2, edits=[hidden_embedding])))
+    report.sample("mixtral-8x7b experts whole", lambda folder: equal(folder, made(
+        folder, "mixtral-8x7b", "data=2,model=4", "megatron-tp", 1, edits=[hidden_embedding, pinned("*.experts.*", "P()")])))
+    report.sample("mixtral-8x7b experts cut", lambda folder: refused(
+        folder, made(folder, "mixtral-8x7b", "data=2,model=4", "megatron-tp", 1, edits=[hidden_embedding]), "AutoTP cuts linear layers"))
+    for stage, more in ((1, []), (2, ["--shard-gradients"])):
+        report.sample(f"llama3-8b ZeRO stage {stage}", lambda folder: equal(folder, made(
+            folder, "llama3-8b", "data=2,model=4", "megatron-tp", 1, "--workload", "train", "--shard-optimizer", "data", *more,
+            edits=[hidden_embedding]), stage))
+    report.sample("qwen2.5-7b heads that do not divide", lambda folder: refused(
+        folder, made(folder, "qwen2.5-7b", "model=8", "megatron-tp", 1, edits=[hidden_embedding]), "in DeepSpeed 0:448"))
+    report.sample("llama3-8b tensor axis first", lambda folder: refused(
+        folder, made(folder, "llama3-8b", "model=4,data=2", "megatron-tp", 1), "numbers its ranks over data and model"))
+    for name, spec in samples.LAYOUTS.items():
+        report.sample(f"one tensor {name}", lambda folder: refused(
+            folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "partial" if name == "L8" else "not known"))
+
+    def broken(folder):
+        out, why = exported(shardctl, folder, made(folder, "llama3-8b", "model=4", "megatron-tp", 1, edits=[hidden_embedding]))
+        assert why is None, why
+        path = os.path.join(out, "ds_config.json")
+        with open(path, encoding="utf-8") as file:
+            good = file.read()
+        for old, new in (('"row"', '"column"'), ("mlp\\\\.up_proj", "mlp\\\\.other")):
+            assert old in good, good
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(good.replace(old, new))
+            checked = samples.run(sys.executable, os.path.join(out, "check.py"))
+            assert checked.returncode == 1 and "differs:" in checked.stdout, f"a broken config is not found: {checked.stdout[-300:]}"
+        return "two broken configs are found"
+    report.sample("configs that are broken", broken)
+
+    def initialized(folder):
+        """A real deepspeed.initialize in four processes, by contents."""
+        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(SMALL, file)
+        design = os.path.join(folder, "d.shardboard")
+        new = samples.run(shardctl, "new", "--model", os.path.join(folder, "config.json"), "--mesh", "data=2,model=2", "--preset", "megatron-tp",
+                          "--batch", 16, "--sequence", 16, "-o", design)
+        assert new.returncode == 0, new.stderr
+        out, why = exported(shardctl, folder, samples.changed(design, hidden_embedding))
+        assert why is None, why
+        total = len(samples.shards(out)["tensors"])
+        script = os.path.join(folder, "initializes.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(INITIALIZES)
+        ran = samples.run(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", 4, script, folder, out,
+                          environment={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
+        count = ran.stdout.count(f": {total} of {total} []")  # ranks write at the same time
+        assert ran.returncode == 0 and count == 4, f"{ran.stdout[-800:]}{ran.stderr[-1500:]}"
+        return total
+    report.sample("a small model that is initialized", initialized)
+    report.end()
+
+
+if __name__ == "__main__":
+    main()
