@@ -523,6 +523,14 @@ private Q_SLOTS:
         const Design odd = designOn("model=4", denseModel(101, 64, 128, 2, 8, 4, 8), servedWorkload(false), "megatron-tp");
         for (const char* target : kServing)
             QVERIFY2(!exported(target, odd).ok() || std::string(target) == "hf", target);
+        // 2 KV heads over 4 ranks: whole on each, which attention there would take for the ranks' own.
+        const Design few = designOn("model=4", denseModel(256, 64, 128, 2, 8, 2, 8), servedWorkload(false), "megatron-tp");
+        QVERIFY2(refusalOf("hf", few).find("it is whole where the queries are cut") != std::string::npos,
+                 refusalOf("hf", few).c_str());
+        for (const char* target : { "vllm", "megatron" })
+            QVERIFY2(refusalOf(target, few).find("dim 0 on rank 0 is 0:16, in ") != std::string::npos,
+                     refusalOf(target, few).c_str());
+        QVERIFY(!exported("deepspeed", few).ok());
         // A width of 130.
         const Design width = designOn("model=4", denseModel(256, 64, 130, 2, 8, 4, 8), servedWorkload(false), "megatron-tp");
         for (const char* target : kServing)

@@ -212,6 +212,13 @@ private:
         if (*dim < 0) {
             const bool latent = name.ends_with(".kv_a_proj_with_mqa.weight") && !m_plan.use.tensor.empty();
             const bool router = newModule.ends_with(".mlp.gate") || newModule.ends_with(".mlp.router");
+            if (isOfCutQueries(newModule)) {
+                refuse(weight,
+                       "it is whole where the queries are cut, and attention in Hugging Face takes the KV heads that a rank has as "
+                       "those of its own queries",
+                       "use a tensor axis that divides the KV heads");
+                return;
+            }
             if (latent)
                 set(m_plan.five, weight, newModule, "mla_kv_a_proj");
             else if (!router)
@@ -228,6 +235,15 @@ private:
             set(m_plan.five, weight, newModule, flow.inputIsCut ? "rowwise" : "rowwise_split_input");
             setFour(module, flow.inputIsCut ? "rowwise" : "rowwise_rep");
         }
+    }
+
+    /// Keys or values of an attention whose queries, which come before them, stay cut.
+    bool isOfCutQueries(const std::string& module) const
+    {
+        if (!module.ends_with(".self_attn.k_proj") && !module.ends_with(".self_attn.v_proj"))
+            return false;
+        const auto queries = m_plan.five.find(module.substr(0, module.size() - 6) + "q_proj");
+        return queries != m_plan.five.end() && queries->second == "colwise";
     }
 
     /// A bias goes with the weight of its module, which comes before it; a norm stays whole.
