@@ -189,8 +189,10 @@ bool fewTokens(Design& design)
 void Tour::settle() const
 {
     constexpr int kLimitMs = 60000; // an export of many devices takes its time
-    const auto jobs = m_window.findChildren<LatestJob*>();
-    const auto busy = [&] { return std::any_of(jobs.begin(), jobs.end(), [](const auto* job) { return job->isBusy(); }); };
+    const auto busy = [this] { // looked for each time: a form goes with its job
+        const auto jobs = m_window.findChildren<LatestJob*>();
+        return std::any_of(jobs.begin(), jobs.end(), [](const auto* job) { return job->isBusy(); });
+    };
     QElapsedTimer timer;
     timer.start();
     for (int i = 0; i < 4 || (busy() && timer.elapsed() < kLimitMs); ++i) {

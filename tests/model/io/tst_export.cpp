@@ -528,10 +528,10 @@ for i in range(int(sys.argv[2])):
                  qPrintable(line));
         // It may be the layers as well.
         ModelSpec deep = denseModel(64, 8, 16, 100000, 1, 1, 8);
-        const auto many = filesOf(designOf(std::move(deep), "data=16", "replicate"));
+        const auto many = filesOf(designOf(std::move(deep), "data=64", "replicate"));
         QVERIFY(!many.ok());
         const QString layers = QString::fromStdString(many.error().text());
-        QVERIFY2(layers.contains(QStringLiteral("the ids of all 16 devices for each of 900,003 weights"))
+        QVERIFY2(layers.contains(QStringLiteral("the ids of all 64 devices for each of 900,003 weights"))
                      && layers.contains(QStringLiteral("fewer layers")),
                  qPrintable(layers));
         // The number is right where it can be counted.
