@@ -232,7 +232,7 @@ const std::vector<Wrong> kWrong {
     { "export onto a folder", { "export", "d.shardboard", "--to", "jax", "-o", "taken" }, "export.py is written" },
     { "export that cannot be said", { "export", "uneven.shardboard", "--to", "jax", "-o", "out" }, "embed_tokens" },
     { "export through a link", { "export", "d.shardboard", "--to", "jax", "-o", "links" }, "links/shards.json: is a link" },
-    { "export of two million devices",
+    { "export of a million devices",
       { "export", "million.shardboard", "--to", "jax", "-o", "out" },
       "million.shardboard:mesh: shards.json would take" },
     { "export of a pipeline", { "export", "stages.shardboard", "--to", "jax", "-o", "out" }, "stages.shardboard:pipeline" },
@@ -423,8 +423,9 @@ void TestMessages::initTestCase()
     });
     change(QStringLiteral("batch.shardboard"), [&](QJsonObject& it) { set(it, "workload", "batch", 0); });
     change(QStringLiteral("million.shardboard"), [&](QJsonObject& it) {
-        set(it, "mesh", "sizes", QJsonArray { 2048, 1024 });
-        set(it, "workload", "batch", 2048);
+        set(it, "mesh", "sizes", QJsonArray { 1024, 1024 });
+        set(it, "model", "num_hidden_layers", 8);
+        set(it, "workload", "batch", 1024);
     });
     change(QStringLiteral("stages.shardboard"), [](QJsonObject& it) {
         it[QStringLiteral("pipeline")] = QJsonObject { { QStringLiteral("axis"), QStringLiteral("data") } };
