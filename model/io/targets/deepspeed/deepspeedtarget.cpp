@@ -201,7 +201,8 @@ std::string checkText(const Design& design, const Evaluation& evaluation)
     text += "KV_HEADS = " + std::to_string(design.model.kvHeads) + "\n";
     text += std::string("TIED = ") + (design.model.tiedEmbeddings ? "True" : "False") + "\n";
     text += "COPIES = " + std::to_string(copiesOf(design, use)) + "  # data-parallel ranks\n";
-    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("deepspeed/check.py"));
+    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("shards/joined.py")) + "\n\n"
+        + std::string(exportText("deepspeed/check.py"));
 }
 
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,

@@ -114,7 +114,8 @@ std::string checkText(const Design& design, const Evaluation& evaluation, const 
     text += "PREFIX = " + pythonLiteral(design.model.weightPrefix) + "\n";
     text += "MADE_OF = " + pythonLiteral(jsonText(Json(plan.madeOf)))
         + "  # JSON: parameters of transformers 5 by weights of checkpoints\n";
-    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("hf/check.py"));
+    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("shards/joined.py")) + "\n\n"
+        + std::string(exportText("hf/check.py"));
 }
 
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,

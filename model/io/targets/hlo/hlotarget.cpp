@@ -23,8 +23,8 @@ Result<std::vector<ExportedFile>> filesOf(const Design& design, const Evaluation
     return std::vector<ExportedFile> {
         { "hlo_shardings.json", textSource(xlaLayoutsJson(design, evaluation, textOn(design.mesh))) },
         { "hlo_shardings.py",
-          textSource(std::string(exportText("hlo/head.py")) + std::string(exportText("xla/layouts.py"))
-                     + std::string(exportText("hlo/functions.py"))) },
+          textSource(std::string(exportText("hlo/head.py")) + std::string(exportText("xla/layouts.py")) + "\n\n"
+                     + std::string(exportText("shards/joined.py")) + std::string(exportText("hlo/functions.py"))) },
     };
 }
 

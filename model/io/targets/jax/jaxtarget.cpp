@@ -269,7 +269,7 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
     text +=
         table("Parameters of other trees: name in the checkpoint, how dims are made of its dims, sizes, layer of the first number.",
               "TREES", treesCode(design));
-    return text + "\n" + std::string(exportText("jax/functions.py"));
+    return text + "\n" + std::string(exportText("shards/joined.py")) + "\n\n" + std::string(exportText("jax/functions.py"));
 }
 
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,

@@ -152,7 +152,8 @@ std::string checkText(const Design& design)
         "# rank holds with shards.json.\n";
     text += "MODEL = " + pythonLiteral(design.model.name) + "\n";
     text += "CONFIG = " + pythonLiteral(jsonText(modelConfig(design.model))) + "  # JSON\n";
-    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("megatron/check.py"));
+    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("shards/joined.py")) + "\n\n"
+        + std::string(exportText("megatron/check.py"));
 }
 
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,

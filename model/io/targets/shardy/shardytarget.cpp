@@ -121,8 +121,8 @@ Result<std::vector<ExportedFile>> filesOf(const Design& design, const Evaluation
         { "design.mlir", textSource(moduleText(design, evaluation)) },
         { "shardings.json", textSource(xlaLayoutsJson(design, evaluation, textOn(design.mesh))) },
         { "shardings.py",
-          textSource(std::string(exportText("shardy/head.py")) + std::string(exportText("xla/layouts.py"))
-                     + std::string(exportText("shardy/functions.py"))) },
+          textSource(std::string(exportText("shardy/head.py")) + std::string(exportText("xla/layouts.py")) + "\n\n"
+                     + std::string(exportText("shards/joined.py")) + std::string(exportText("shardy/functions.py"))) },
     };
 }
 

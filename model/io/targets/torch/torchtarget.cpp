@@ -191,7 +191,7 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
         + fusedCode(design, evaluation, places.stageAxis()) + "INPUTS = {\n" + inputs + "}\n\n";
     const TorchProgram program = torchProgram(design, evaluation);
     text += programCode(design, program) + titanCode(design, evaluation, program, places.stageAxis()) + "\n";
-    for (const char* part : { "torch/layout.py", "torch/parallelize.py", "torch/titan.py", "torch/check.py" })
+    for (const char* part : { "torch/layout.py", "torch/parallelize.py", "torch/titan.py", "shards/joined.py", "torch/check.py" })
         text += (text.ends_with("\n\n\n") ? "" : "\n\n") + std::string(exportText(part));
     return text;
 }

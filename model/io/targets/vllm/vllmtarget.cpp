@@ -99,8 +99,8 @@ std::string checkText(const Design& design, const ServingSizes& sizes)
     text += "MODEL = " + pythonLiteral(design.model.name) + "\n";
     text += "CONFIG = " + pythonLiteral(jsonText(modelConfig(design.model))) + "  # JSON\n";
     text += "LAYER_PARTITION = " + pythonLiteral(partitionOf(sizes, design.model.layers)) + "  # VLLM_PP_LAYER_PARTITION\n";
-    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("ranks/loaders.py")) + "\n\n"
-        + std::string(exportText("vllm/check.py"));
+    return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("shards/joined.py")) + "\n\n"
+        + std::string(exportText("ranks/loaders.py")) + "\n\n" + std::string(exportText("vllm/check.py"));
 }
 
 /// Experts over ranks that vLLM has no group for.
