@@ -10,11 +10,9 @@ import json
 import os
 import sys
 
-if "SHARDBOARD_DEEPSPEED_PYTHON" in os.environ and os.environ.get("SHARDBOARD_DEEPSPEED_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_DEEPSPEED_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_DEEPSPEED_PYTHON"], [os.environ["SHARDBOARD_DEEPSPEED_PYTHON"], *sys.argv])
-
 import samples
+
+samples.run_by("SHARDBOARD_DEEPSPEED_PYTHON")
 
 try:
     import importlib.metadata

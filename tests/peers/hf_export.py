@@ -10,11 +10,9 @@ import json
 import os
 import sys
 
-if "SHARDBOARD_HF_PYTHON" in os.environ and os.environ.get("SHARDBOARD_HF_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_HF_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_HF_PYTHON"], [os.environ["SHARDBOARD_HF_PYTHON"], *sys.argv])
-
 import samples
+
+samples.run_by("SHARDBOARD_HF_PYTHON")
 
 try:
     import importlib.metadata

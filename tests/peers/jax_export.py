@@ -15,9 +15,7 @@ import tempfile
 import samples
 from samples import run
 
-if "SHARDBOARD_JAX_PYTHON" in os.environ and os.environ.get("SHARDBOARD_JAX_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_JAX_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_JAX_PYTHON"], [os.environ["SHARDBOARD_JAX_PYTHON"], *sys.argv])
+samples.run_by("SHARDBOARD_JAX_PYTHON")
 
 DEVICES = 64
 os.environ["JAX_PLATFORMS"] = "cpu"

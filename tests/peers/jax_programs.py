@@ -12,16 +12,13 @@ import itertools
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
 
 import samples
 
-if "SHARDBOARD_JAX_PYTHON" in os.environ and os.environ.get("SHARDBOARD_JAX_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_JAX_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_JAX_PYTHON"], [os.environ["SHARDBOARD_JAX_PYTHON"], *sys.argv])
+samples.run_by("SHARDBOARD_JAX_PYTHON")
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Combined collectives could not be counted one by one.

@@ -6,16 +6,11 @@ with the weights of a graph. SHARDBOARD_MAX_PYTHON names the Python with the whe
 import importlib.util
 import math
 import os
-import subprocess
 import sys
 
 import samples
 
-if "SHARDBOARD_MAX_PYTHON" in os.environ:
-    inner = {key: value for key, value in os.environ.items() if key != "SHARDBOARD_MAX_PYTHON"}
-    ends = [subprocess.run([python, *sys.argv], env=inner, check=False).returncode
-            for python in os.environ["SHARDBOARD_MAX_PYTHON"].split(os.pathsep)]
-    sys.exit(max((end for end in ends if end != samples.SKIPPED), default=samples.SKIPPED))
+samples.run_by("SHARDBOARD_MAX_PYTHON")
 
 try:
     from importlib.metadata import version

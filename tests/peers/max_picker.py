@@ -9,17 +9,14 @@ import argparse
 import collections
 import json
 import math
-import os
 import random
 import subprocess
 import sys
 import warnings
 
-if "SHARDBOARD_MAX_PYTHON" in os.environ:
-    inner = {key: value for key, value in os.environ.items() if key != "SHARDBOARD_MAX_PYTHON"}
-    ends = [subprocess.run([python, *sys.argv], env=inner, check=False).returncode
-            for python in os.environ["SHARDBOARD_MAX_PYTHON"].split(os.pathsep)]
-    sys.exit(max((end for end in ends if end != 77), default=77))
+import samples
+
+samples.run_by("SHARDBOARD_MAX_PYTHON")
 
 try:
     from importlib.metadata import version

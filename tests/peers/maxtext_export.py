@@ -14,12 +14,9 @@ import re
 import subprocess
 import sys
 
-if "SHARDBOARD_MAXTEXT_PYTHON" in os.environ and os.environ.get("SHARDBOARD_MAXTEXT_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_MAXTEXT_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_MAXTEXT_PYTHON"], [os.environ["SHARDBOARD_MAXTEXT_PYTHON"], *sys.argv])
+import samples
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import samples  # noqa: E402
+samples.run_by("SHARDBOARD_MAXTEXT_PYTHON")
 
 # MaxText builds a model in half a minute: these are enough to see that its trees have the names and logical names of the tables.
 BUILT = ("megatron-tp", "tp+fsdp")

@@ -10,11 +10,9 @@ import json
 import os
 import sys
 
-if "SHARDBOARD_MEGATRON_PYTHON" in os.environ and os.environ.get("SHARDBOARD_MEGATRON_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_MEGATRON_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_MEGATRON_PYTHON"], [os.environ["SHARDBOARD_MEGATRON_PYTHON"], *sys.argv])
-
 import samples
+
+samples.run_by("SHARDBOARD_MEGATRON_PYTHON")
 
 try:
     import importlib.metadata

@@ -11,11 +11,9 @@ import os
 import re
 import sys
 
-if "SHARDBOARD_TORCH_PYTHON" in os.environ and os.environ.get("SHARDBOARD_TORCH_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_TORCH_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_TORCH_PYTHON"], [os.environ["SHARDBOARD_TORCH_PYTHON"], *sys.argv])
-
 import samples
+
+samples.run_by("SHARDBOARD_TORCH_PYTHON")
 
 try:
     import torch

@@ -9,15 +9,12 @@ from the fused tensor, so that of these alone shards are not compared. Ends with
 """
 import importlib
 import multiprocessing
-import os
 import sys
 import warnings
 
-if "SHARDBOARD_TORCH_PYTHON" in os.environ and os.environ.get("SHARDBOARD_TORCH_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_TORCH_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_TORCH_PYTHON"], [os.environ["SHARDBOARD_TORCH_PYTHON"], *sys.argv])
-
 import samples
+
+samples.run_by("SHARDBOARD_TORCH_PYTHON")
 
 warnings.filterwarnings("ignore")
 try:

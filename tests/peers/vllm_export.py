@@ -10,11 +10,9 @@ import os
 import subprocess
 import sys
 
-if "SHARDBOARD_VLLM_PYTHON" in os.environ and os.environ.get("SHARDBOARD_VLLM_PYTHON_RUNS") != "1":
-    os.environ["SHARDBOARD_VLLM_PYTHON_RUNS"] = "1"
-    os.execvp(os.environ["SHARDBOARD_VLLM_PYTHON"], [os.environ["SHARDBOARD_VLLM_PYTHON"], *sys.argv])
-
 import samples
+
+samples.run_by("SHARDBOARD_VLLM_PYTHON")
 
 try:
     import importlib.metadata

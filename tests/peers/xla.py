@@ -9,16 +9,11 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
 
 import samples
 
-if "SHARDBOARD_JAX_PYTHON" in os.environ:
-    inner = {key: value for key, value in os.environ.items() if key != "SHARDBOARD_JAX_PYTHON"}
-    ends = [subprocess.run([python, *sys.argv], env=inner, check=False).returncode
-            for python in os.environ["SHARDBOARD_JAX_PYTHON"].split(os.pathsep)]
-    sys.exit(max((end for end in ends if end != samples.SKIPPED), default=samples.SKIPPED))
+samples.run_by("SHARDBOARD_JAX_PYTHON")
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=64"
