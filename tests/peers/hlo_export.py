@@ -3,7 +3,6 @@
 """Exports designs as HloSharding and has the XLA inside JAX read them: by the export's own check, by JAX's map of every sharding, by
 arrays, and by the text that JAX itself gives for the same layout. See samples.py and xla.py.
 """
-import json
 import os
 import re
 

@@ -5,7 +5,6 @@ SHARDBOARD_JAX_PYTHON names another Python, or several with colons between them.
 """
 import importlib.util
 import itertools
-import json
 import math
 import os
 import random
@@ -108,7 +107,6 @@ def random_designs(rng, folder, count, weights):
         while math.prod(sizes) > 64:
             sizes[rng.randrange(len(sizes))] = 1
         specs = {}
-        document = None
         for weight in range(weights):
             rank = rng.randint(1, 4)
             used = rng.sample(axes, rng.randint(0, len(axes)))

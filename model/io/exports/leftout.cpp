@@ -68,7 +68,7 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
         for (const std::string& axis : workload.optimizer.axes)
             axes.push_back(shown(axis));
         out.push_back(std::string("optimizer states") + (workload.optimizer.gradients ? " and gradients" : "") + " cut over "
-                      + joined(axes) + ": only weights and inputs are laid out");
+                      + joined(axes) + ": their layout is left to the training program");
     }
     return out;
 }
