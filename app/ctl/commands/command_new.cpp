@@ -4,6 +4,7 @@
 #include "app/ctl/memoryoptions.h"
 #include "app/ctl/rulesoptions.h"
 #include "model/design/evaluate/evaluate.h"
+#include "model/design/presets/presetaxes.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"

@@ -46,7 +46,7 @@ std::vector<StrategyEntry> presetEntries(const Design& design)
     };
     std::vector<StrategyEntry> best;
     std::ptrdiff_t most = 0;
-    for (const std::string& name : presetNames()) {
+    for (const std::string& name : presetsOf(design)) {
         const auto preset = makePreset(name, design.mesh, design.model, design.workload);
         if (!preset.ok())
             continue;

@@ -13,6 +13,8 @@ namespace shardboard {
 
 namespace {
 
+constexpr std::string_view kPresetPin = "preset "; // before its name, in the source of a pin
+
 bool isTensorName(const std::string& name)
 {
     return contains({ "model", "tp", "tensor", "mp", "tensor_parallel", "model_parallel" }, name);
@@ -144,15 +146,15 @@ bool isPlainDecoder(const ModelSpec& model)
 
 Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
 {
-    const PresetFacts* facts = presetFacts(name);
-    if (name != "replicate" && facts == nullptr)
-        return usageError("--preset", "there is no preset '" + name + "'", "presets are " + joined(presetNames()));
     Preset preset;
     if (name == "replicate") {
         preset.strategies = replicateEntries(mesh, model, workload, preset.notes);
         return preset;
     }
-    if (name == "megatron-tp" && isPlainDecoder(model)) {
+    const auto facts = presetFactsOf(name);
+    if (!facts.ok())
+        return facts.error();
+    if (facts.value().name == "megatron-tp" && isPlainDecoder(model)) {
         auto entries = megatronEntries(mesh, model, workload, preset.notes);
         if (!entries.ok())
             return entries.error();
@@ -164,7 +166,7 @@ Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSp
                           "preset " + name + " needs a model whose operations are known, and " + model.name + " is "
                               + (model.hasGraph() ? "a single module" : "only a list of weights"),
                           "use replicate or megatron-tp");
-    return presetFromFacts(*facts, mesh, model, workload);
+    return presetFromFacts(facts.value(), mesh, model, workload);
 }
 
 /// Of all weights and inputs. No preset tells layers apart, so that a name of theirs stands for all.
@@ -213,8 +215,8 @@ std::string presetWhat(const std::string& name)
 {
     if (name == "replicate")
         return "every weight whole on every device; the batch cut over the data axes";
-    const PresetFacts* facts = presetFacts(name);
-    return facts == nullptr ? std::string() : facts->what;
+    const auto facts = presetFactsOf(name);
+    return facts.ok() ? facts.value().what : std::string();
 }
 
 Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
@@ -246,15 +248,30 @@ Result<std::vector<std::string>> applyPreset(Design& design, const std::string& 
         return preset.error();
     design.strategies = std::move(preset.value().strategies);
     design.pipeline = preset.value().pipeline;
-    std::erase_if(design.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
+    std::erase_if(design.pins, [](const Pin& pin) { return pin.source.starts_with(kPresetPin); });
     design.pins.insert(design.pins.begin(), preset.value().pins.begin(), preset.value().pins.end());
     return std::move(preset.value().notes);
+}
+
+std::vector<std::string> presetsOf(const Design& design)
+{
+    constexpr std::size_t kMostCombinations = 4; // of one design; more, and somebody has written its pins by hand
+    std::vector<std::string> names = presetNames();
+    const std::size_t own = names.size();
+    for (const Pin& pin : design.pins) {
+        if (!pin.source.starts_with(kPresetPin) || names.size() == own + kMostCombinations)
+            continue;
+        std::string name = pin.source.substr(kPresetPin.size());
+        if (!contains(names, name) && presetFactsOf(name).ok())
+            names.push_back(std::move(name));
+    }
+    return names;
 }
 
 EntryOrigin originOfEntries(const Design& design)
 {
     EntryOrigin best;
-    for (const std::string& name : presetNames()) {
+    for (const std::string& name : presetsOf(design)) {
         const auto preset = makePreset(name, design.mesh, design.model, design.workload);
         if (!preset.ok() || preset.value().strategies.size() <= best.entries.size()
             || !containsInOrder(design.strategies, preset.value().strategies))

@@ -11,7 +11,7 @@ namespace shardboard {
 /// cp-ulysses, pp-1f1b, pp-interleaved.
 std::vector<std::string> presetNames();
 
-/// In a sentence, for lists; empty for an unknown name.
+/// In a sentence, for lists; empty for an unknown name. Also of combinations of parts (presetparts.h), as everywhere here.
 std::string presetWhat(const std::string& name);
 
 /// The preset for this mesh, model and workload: strategies, pins, and notes on what was left out.
@@ -19,12 +19,15 @@ std::string presetWhat(const std::string& name);
 ///   megatron-tp  over the tensor axis (named model, tp, tensor or mp; else the last axis that has no data-like name):
 ///                q, k, v, gate, up, embedding and head cut on dim 0 (column-parallel), o and down on dim 1
 ///                (row-parallel); the batch is cut over the other axes.
-///   the others   as their facts say (presetweights.h)
+///   the others   as their facts say (presetparts.h)
 /// Errors: unknown name (usage), a mesh without a usable axis, a model that it makes no sense for (input).
 Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload);
 
 /// Replaces the strategies, the pipeline and the preset's pins of a design; pins set by hand stay. Returns the notes.
 Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name);
+
+/// The presets that a design may have been laid out by: all with a name of their own, and the combinations that its pins come from.
+std::vector<std::string> presetsOf(const Design& design);
 
 /// The preset whose entries a design has, all of them and in their order: which it was is not written down.
 struct EntryOrigin {

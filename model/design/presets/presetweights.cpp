@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/presets/presetweights.h"
 
+#include "model/design/presets/presetaxes.h"
 #include "model/families/buildgraph.h"
 #include "model/ops/opdefinition.h"
 #include "model/text/contains.h"
@@ -14,60 +15,6 @@
 namespace shardboard {
 
 namespace {
-
-const std::vector<PresetFacts> kFacts {
-    { .name = "megatron-tp",
-      .what = "tensor parallel: heads, MLP width and vocabulary cut; the residual stream whole",
-      .tensor = Wish::Needs },
-    { .name = "tp-sp",
-      .what = "tensor and sequence parallel: between the cut parts the sequence is cut instead",
-      .tensor = Wish::Needs,
-      .sequence = true },
-    { .name = "fsdp", .what = "fully sharded data parallel: weights are gathered where they are used", .fsdp = Wish::Needs },
-    { .name = "hsdp", .what = "fully sharded inside groups, with replicas of the groups", .fsdp = Wish::Needs, .replicas = true },
-    { .name = "tp+fsdp",
-      .what = "tensor parallel, with the weights' other dim fully sharded",
-      .tensor = Wish::Needs,
-      .fsdp = Wish::Needs },
-    { .name = "tp-sp+fsdp",
-      .what = "tensor and sequence parallel, with the weights' other dim fully sharded",
-      .tensor = Wish::Needs,
-      .sequence = true,
-      .fsdp = Wish::Needs },
-    { .name = "ep",
-      .what = "expert parallel: every device has some experts; the rest fully sharded where there is such an axis",
-      .fsdp = Wish::Uses,
-      .experts = Wish::Needs },
-    { .name = "ep+tp", .what = "expert and tensor parallel", .tensor = Wish::Needs, .fsdp = Wish::Uses, .experts = Wish::Needs },
-    { .name = "cp-ring",
-      .what = "context parallel: the sequence cut, keys and values travel around a ring",
-      .tensor = Wish::Uses,
-      .fsdp = Wish::Uses,
-      .context = Wish::Needs,
-      .form = ContextForm::Ring },
-    { .name = "cp-all-gather",
-      .what = "context parallel: the sequence cut, keys and values gathered",
-      .tensor = Wish::Uses,
-      .fsdp = Wish::Uses,
-      .context = Wish::Needs,
-      .form = ContextForm::AllGather },
-    { .name = "cp-ulysses",
-      .what = "context parallel: the sequence cut, but heads instead inside attention",
-      .tensor = Wish::Uses,
-      .fsdp = Wish::Uses,
-      .context = Wish::Needs,
-      .form = ContextForm::Ulysses },
-    { .name = "pp-1f1b",
-      .what = "pipeline stages, one forward one backward; the rest tensor parallel and fully sharded where there are such axes",
-      .tensor = Wish::Uses,
-      .fsdp = Wish::Uses,
-      .chunks = 1 },
-    { .name = "pp-interleaved",
-      .what = "pipeline stages with two runs of layers on each, for a smaller bubble",
-      .tensor = Wish::Uses,
-      .fsdp = Wish::Uses,
-      .chunks = 2 },
-};
 
 /// Logical names of the dims that tensor parallelism cuts.
 bool isTensorDim(const std::string& logical)
@@ -131,10 +78,8 @@ private:
 
     Error lacks(AxisRole role, const std::string& what) const
     {
-        return Result<int>(
-                   inputError("--mesh",
-                              std::string("preset ") + m_facts.name + " finds no mesh axis " + what + " in " + m_mesh.text(),
-                              "name one " + roleNames(role)))
+        return Result<int>(inputError("--mesh", "preset " + m_facts.name + " finds no mesh axis " + what + " in " + m_mesh.text(),
+                                      "name one " + roleNames(role)))
             .error();
     }
 
@@ -151,16 +96,15 @@ private:
         if (m_facts.experts != Wish::No)
             m_expert = m_roles.expert;
         if (m_facts.experts == Wish::Needs && !m_model.moe.present())
-            return inputError("--preset",
-                              std::string("preset ") + m_facts.name + " cuts experts, and " + m_model.name + " has none",
-                              "use megatron-tp, fsdp or another preset for dense models");
+            return inputError("--preset", "preset " + m_facts.name + " cuts experts, and " + m_model.name + " has none",
+                              m_facts.combined ? "leave the part ep out"
+                                               : "use megatron-tp, fsdp or another preset for dense models");
         if (m_facts.experts == Wish::Needs && m_expert.empty())
             return lacks(AxisRole::Expert, "for experts");
         if (m_facts.experts == Wish::Needs && m_model.moe.experts < m_mesh.groupSize(m_expert))
             return inputError("--mesh",
-                              std::string("preset ") + m_facts.name + " cuts " + std::to_string(m_model.moe.experts)
-                                  + " experts over " + std::to_string(m_mesh.groupSize(m_expert))
-                                  + " devices: some would have none",
+                              "preset " + m_facts.name + " cuts " + std::to_string(m_model.moe.experts) + " experts over "
+                                  + std::to_string(m_mesh.groupSize(m_expert)) + " devices: some would have none",
                               "give the expert axis at most as many devices as there are experts");
         if (m_facts.experts == Wish::Needs && m_model.moe.experts % m_mesh.groupSize(m_expert) != 0)
             note(std::to_string(m_model.moe.experts) + " experts do not divide by " + std::to_string(m_mesh.groupSize(m_expert))
@@ -170,8 +114,7 @@ private:
         if (m_facts.context == Wish::Needs && m_context.empty())
             return lacks(AxisRole::Context, "for the sequence");
         if (m_facts.context == Wish::Needs && m_workload.kind == WorkloadKind::Decode)
-            return inputError("--preset",
-                              std::string("preset ") + m_facts.name + " cuts the sequence, and decoding has one new token",
+            return inputError("--preset", "preset " + m_facts.name + " cuts the sequence, and decoding has one new token",
                               "use it for prefill or training");
         const std::int64_t context = m_mesh.groupSize(m_context);
         if (context > 1 && m_workload.sequence % context != 0)
@@ -183,9 +126,9 @@ private:
             const std::int64_t all = context * m_mesh.groupSize(m_tensor);
             if (m_model.heads % all != 0 || (m_model.kvHeads % all != 0 && !m_model.mla.present()))
                 return inputError("--preset",
-                                  "preset cp-ulysses cuts heads over the context axis, and " + std::to_string(m_model.heads)
-                                      + " heads with " + std::to_string(m_model.kvHeads) + " KV heads do not divide by "
-                                      + std::to_string(all),
+                                  "preset " + m_facts.name + " cuts heads over the context axis, and "
+                                      + std::to_string(m_model.heads) + " heads with " + std::to_string(m_model.kvHeads)
+                                      + " KV heads do not divide by " + std::to_string(all),
                                   "use cp-ring, or a context axis that divides the KV heads");
         }
         if (auto status = stages(); !status.ok())
@@ -196,11 +139,12 @@ private:
             // Without an axis of that name all data axes shard the weights.
             if (m_fsdp.empty() && m_facts.fsdp == Wish::Needs && !m_facts.replicas)
                 m_fsdp = std::exchange(m_data, {});
-            if (m_fsdp.empty() && m_facts.fsdp == Wish::Needs)
+            const bool others = (m_facts.shardsExperts && !m_expert.empty()) || m_facts.shardsContext;
+            if (m_fsdp.empty() && m_facts.fsdp == Wish::Needs && !others)
                 return lacks(AxisRole::Fsdp, "to shard weights over");
             if (m_facts.replicas && m_data.empty())
                 return inputError("--mesh",
-                                  std::string("preset ") + m_facts.name
+                                  "preset " + m_facts.name
                                       + " needs two mesh axes, one for the shards and one for the replicas, and " + m_mesh.text()
                                       + " has no second",
                                   "name them fsdp and data, or use fsdp");
@@ -208,6 +152,9 @@ private:
             m_data.insert(m_data.end(), m_roles.fsdp.begin(), m_roles.fsdp.end());
             std::ranges::sort(m_data);
         }
+        if (m_facts.data == Wish::Needs && m_data.empty())
+            return lacks(AxisRole::Data, "for data parallel");
+        spread();
         if (m_facts.sequence && m_workload.kind != WorkloadKind::Decode
             && m_workload.sequence % (m_mesh.groupSize(m_tensor) * context) != 0)
             return inputError("--sequence",
@@ -215,6 +162,29 @@ private:
                                   + std::to_string(m_mesh.groupSize(m_tensor)) + " devices of the tensor axis",
                               "use a multiple");
         return done();
+    }
+
+    /// What else cuts weights beside the fsdp axes, and experts beside the expert axes.
+    void spread()
+    {
+        m_shards = m_expertShards = m_fsdp;
+        if (m_facts.shardsContext)
+            for (auto* axes : { &m_shards, &m_expertShards })
+                axes->insert(axes->end(), m_context.begin(), m_context.end());
+        if (m_facts.shardsExperts)
+            m_shards.insert(m_shards.end(), m_expert.begin(), m_expert.end());
+        std::ranges::sort(m_shards);
+        std::ranges::sort(m_expertShards);
+        m_expertHolders = m_expert;
+        if (!m_facts.spreadsExperts)
+            return;
+        m_expertHolders.insert(m_expertHolders.end(), m_tensor.begin(), m_tensor.end());
+        if (m_model.moe.experts % m_mesh.groupSize(m_expertHolders) == 0)
+            return;
+        note(std::to_string(m_model.moe.experts) + " experts do not divide by the "
+             + std::to_string(m_mesh.groupSize(m_expertHolders))
+             + " devices of the expert and tensor axes: those of a tensor axis hold the same; or add etp");
+        m_expertHolders = m_expert;
     }
 
     Status stages()
@@ -226,8 +196,8 @@ private:
         const MeshAxis& axis = m_mesh.axis(m_roles.stage.front());
         if (m_model.layers < axis.size * m_facts.chunks)
             return inputError("--mesh",
-                              std::string("preset ") + m_facts.name + " cannot cut " + std::to_string(m_model.layers)
-                                  + " layers into " + std::to_string(axis.size * m_facts.chunks) + " runs",
+                              "preset " + m_facts.name + " cannot cut " + std::to_string(m_model.layers) + " layers into "
+                                  + std::to_string(axis.size * m_facts.chunks) + " runs",
                               "use a smaller mesh axis " + axis.name);
         if (m_facts.chunks > 1 && m_workload.microBatches % axis.size != 0)
             return inputError("--micro-batches",
@@ -313,16 +283,18 @@ private:
         for (std::size_t dim = 0; dim < dims.size() && dim < tensor.logicalNames.size(); ++dim) {
             const std::string& logical = tensor.logicalNames[dim];
             if (logical == "exp")
-                dims[dim] = m_expert;
-            else if (isTensorDim(logical) && !m_tensor.empty() && fits(tensor, dim, wholeUnits))
+                dims[dim] = m_expertHolders;
+            else if (isTensorDim(logical) && !m_tensor.empty() && !(isExpert && m_facts.spreadsExperts)
+                     && fits(tensor, dim, wholeUnits))
                 cut(tensor, dims, dim);
             m_expertsCut = m_expertsCut || (isExpert && logical != "exp" && !dims[dim].empty());
         }
         // The router chooses on every device, so that every device needs all of it.
         const bool isRouter = tensor.name.find("router") != std::string::npos || tensor.name.ends_with("mlp.gate.weight")
             || tensor.name.ends_with("block_sparse_moe.gate.weight") || tensor.name.ends_with("e_score_correction_bias");
-        if (!m_fsdp.empty() && !(isRouter && m_facts.experts != Wish::No) && !(isExpert && !m_expert.empty()))
-            shardFully(tensor, dims);
+        const bool isDealtOut = isExpert && !m_expert.empty();
+        if (!(isRouter && m_facts.experts != Wish::No) && !(isDealtOut && !m_facts.shardsExperts))
+            shardFully(tensor, dims, isDealtOut ? m_expertShards : m_shards);
         Strategy strategy;
         std::vector<std::vector<std::string>> names;
         for (const auto& axes : dims)
@@ -401,22 +373,24 @@ private:
     }
 
     /// The dim that is not cut yet and has room for the axes: one that divides before one that does not, earlier before later.
-    void shardFully(const TensorSpec& tensor, std::vector<std::vector<int>>& dims)
+    void shardFully(const TensorSpec& tensor, std::vector<std::vector<int>>& dims, const std::vector<int>& axes)
     {
-        const std::int64_t devices = m_mesh.groupSize(m_fsdp);
+        if (axes.empty())
+            return;
+        const std::int64_t devices = m_mesh.groupSize(axes);
         std::optional<std::size_t> best;
         for (std::size_t dim = 0; dim < dims.size(); ++dim)
             if (dims[dim].empty() && tensor.shape[dim] >= devices
                 && (!best || (tensor.shape[*best] % devices != 0 && tensor.shape[dim] % devices == 0)))
                 best = dim;
         if (best) {
-            dims[*best] = m_fsdp;
+            dims[*best] = axes;
             return;
         }
         // A vector that is cut already: further, where it divides.
         for (std::size_t dim = 0; dim < dims.size(); ++dim)
             if (tensor.shape[dim] % (m_mesh.groupSize(dims[dim]) * devices) == 0) {
-                dims[dim].insert(dims[dim].end(), m_fsdp.begin(), m_fsdp.end());
+                dims[dim].insert(dims[dim].end(), axes.begin(), axes.end());
                 return;
             }
         note(shortName(tensor.name) + " has too few elements for " + std::to_string(devices) + " devices: it stays as it is");
@@ -426,7 +400,7 @@ private:
     {
         Pin out;
         out.match = std::move(match);
-        out.source = std::string("preset ") + m_facts.name;
+        out.source = "preset " + m_facts.name;
         return out;
     }
 
@@ -440,15 +414,26 @@ private:
         m_preset.pins.push_back(std::move(out));
     }
 
+    /// Pins the row that operations that match take over a mesh axis.
+    void pinRow(const std::string& match, int axis, std::string row)
+    {
+        Pin out = pin(match);
+        out.axis = nameOf(axis);
+        out.row = std::move(row);
+        m_preset.pins.push_back(std::move(out));
+    }
+
     void pins()
     {
-        if (!m_fsdp.empty() || m_facts.experts != Wish::No || m_facts.context != Wish::No || m_facts.sequence)
+        if (!m_fsdp.empty() || m_facts.experts != Wish::No || m_facts.context != Wish::No || m_facts.sequence || m_facts.combined)
             pinDim("*", "batch", m_batch);
         pinDim("*", "sequence", m_context);
-        if (!m_expert.empty())
+        if (!m_expert.empty() && !m_facts.spreadsExperts)
             expertPins();
         if (m_facts.sequence && m_workload.kind != WorkloadKind::Decode)
             sequencePins();
+        if (!m_expert.empty() && m_facts.spreadsExperts) // whose tensor axes cut other labels elsewhere
+            expertPins();
         if (m_facts.form != ContextForm::None)
             contextPins();
     }
@@ -456,10 +441,24 @@ private:
     /// What the experts work on lies with the experts; what goes to them and comes back lies with the tokens.
     void expertPins()
     {
+        const bool spread = m_expertHolders.size() > m_expert.size();
+        if (m_facts.spreadsExperts) { // each device of a tensor axis chooses experts for its part of the sequence
+            for (const char* match : { "router logits*", "gates", "dispatched", "routed out", "grad of * from *dispatch" })
+                pinDim(match, "sequence", m_tensor);
+            for (const int axis : m_tensor)
+                pinRow("*add_shared", axis, "S1 S1 -> S1");
+        }
         for (const char* match : { "expert *", "grad of expert * from *", "grad of expert *, sum of *", "grad of dispatched",
-                                   "grad of dispatched from *", "grad of dispatched, sum of *" })
-            pinDim(match, "experts", m_expert);
+                                   "grad of dispatched from *", "grad of dispatched, sum of *" }) {
+            pinDim(match, "experts", m_expertHolders);
+            if (m_facts.spreadsExperts && !spread)
+                pinDim(match, "sequence", m_tensor);
+        }
+        if (spread)
+            pinDim("grad of *.experts.*", "experts", m_expertHolders);
         pinDim("grad of expert out* from *combine", "batch", m_expert);
+        if (m_facts.spreadsExperts)
+            pinDim("grad of expert out* from *combine", "sequence", m_tensor);
     }
 
     /// Between the cut parts (norms, sums, the residual stream) the sequence is cut; the cut parts keep what they cut, whatever
@@ -468,6 +467,8 @@ private:
     {
         std::set<std::string> seen;
         std::set<TensorId> streams; // sums of other values (of routed and shared experts) stay partial until they meet one
+        std::vector<int> cutting = m_context;
+        cutting.insert(cutting.end(), m_tensor.begin(), m_tensor.end());
         for (const Segment& segment : m_graph.segments)
             streams.insert(segment.carryIn);
         for (const Op& op : m_graph.ops) {
@@ -480,16 +481,12 @@ private:
             const bool between = definition.between || residual || addsBias(m_graph, op);
             const bool isStream = result.dimLabels == std::vector<std::string> { "batch", "sequence", "hidden" };
             if (between && isStream && seen.insert(result.name).second)
-                pinDim(result.name, "sequence", m_tensor);
+                pinDim(result.name, "sequence", cutting);
             // Gathered tokens' gradients are less than the partial sums of a table.
             const int table = definition.lookedUp;
             if (table >= 0 && m_cutTables.contains(m_graph.tensor(op.operands[static_cast<std::size_t>(table)]).dimLabels.front()))
-                for (const int axis : m_tensor) {
-                    Pin row = pin(op.name + ".grad_w");
-                    row.axis = nameOf(axis);
-                    row.row = "R R -> S0";
-                    m_preset.pins.push_back(std::move(row));
-                }
+                for (const int axis : m_tensor)
+                    pinRow(op.name + ".grad_w", axis, "R R -> S0");
         }
         gatherPins();
         for (const std::string& label : m_cutLabels) {
@@ -515,12 +512,8 @@ private:
             if (!gathers || !seen.insert(op.name).second)
                 continue;
             for (const int axis : m_tensor)
-                for (const char* again : { "", ".again" }) {
-                    Pin out = pin(op.name + again);
-                    out.axis = nameOf(axis);
-                    out.row = "R R -> R";
-                    m_preset.pins.push_back(std::move(out));
-                }
+                for (const char* again : { "", ".again" })
+                    pinRow(op.name + again, axis, "R R -> R");
         }
         if (!m_expertsCut)
             return;
@@ -534,12 +527,7 @@ private:
         const std::string one = m_model.attentionSinks ? " R -> " : " -> ";
         const std::string heads = m_model.attentionSinks ? " S0 -> " : " -> ";
         for (const int axis : m_context) {
-            const auto add = [&](const char* match, const std::string& row) {
-                Pin out = pin(match);
-                out.axis = nameOf(axis);
-                out.row = row;
-                m_preset.pins.push_back(std::move(out));
-            };
+            const auto add = [&](const char* match, const std::string& row) { pinRow(match, axis, row); };
             const auto addAll = [&](const std::string& row, const std::string& q, const std::string& kv, const std::string& sinks) {
                 for (const char* match : { "*.attention.grad_k", "*.attention.grad_v" })
                     add(match, row + kv);
@@ -583,6 +571,8 @@ private:
     const Workload& m_workload;
     AxisRoles m_roles;
     std::vector<int> m_data, m_fsdp, m_tensor, m_expert, m_context, m_batch;
+    std::vector<int> m_shards, m_expertShards; ///< over which weights and experts are cut further
+    std::vector<int> m_expertHolders; ///< over which experts are dealt out
     Graph m_graph; ///< of the forward pass
     int m_stage = -1;
     bool m_expertsCut = false; ///< each expert by the tensor axes
@@ -592,14 +582,6 @@ private:
 };
 
 } // namespace
-
-const std::vector<PresetFacts>& presetFacts() { return kFacts; }
-
-const PresetFacts* presetFacts(std::string_view name)
-{
-    const auto found = std::ranges::find_if(kFacts, [&](const PresetFacts& facts) { return facts.name == name; });
-    return found == kFacts.end() ? nullptr : &*found;
-}
 
 Result<Preset> presetFromFacts(const PresetFacts& facts, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
 {

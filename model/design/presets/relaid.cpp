@@ -67,7 +67,7 @@ std::vector<Workload> formerWorkloads(const Design& design)
 /// Those whose pins a design has, else all.
 std::vector<std::string> possiblePresets(const Design& design)
 {
-    std::vector<std::string> names = presetNames();
+    std::vector<std::string> names = presetsOf(design);
     for (const Pin& pin : design.pins)
         if (isOfPreset(pin))
             std::erase_if(names, [&](const std::string& name) { return pin.source != "preset " + name; });
