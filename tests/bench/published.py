@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Predicted steps and memory against published measurements.
+
+usage: published.py [--rows FILE] [--json] [--shardctl PROGRAM] [--group NAME] [--page FILE]
+
+Every row becomes options of `shardctl new` and `shardctl plan`, and nothing is edited. Without --rows the rows beside this script are
+taken. A row names hardware and model by what shardctl knows, or by files relative to its own file (hw/NAME.json, models/NAME). What it
+used that no option says yet is in its `not_expressed`; a remark that nobody has taught this script to read is in `not_understood`.
+--page writes the table as a page of the help. Exit code: 0, 1 when a row could not be planned, 2 when it was called wrongly."""
+
+import argparse
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+GIB = 1 << 30
+HERE = os.path.dirname(os.path.abspath(__file__))
+OWN_ROWS = os.path.join(HERE, "published", "rows.json")
+
+# --- What rows used beside their settings, by words of their remarks ------------------------------------------------------------
+# (words, what says it): a list of options for `new`; a function of row and match that gives such a list; PARTS, where the preset's
+# parts or an option made from another key of the row say it; HARDWARE, where the hardware file that the row names says it; or None,
+# where nothing says it yet. The first line that matches counts. New options get their line here.
+PARTS = "parts"
+HARDWARE = "hardware"
+
+
+def front_loaded(row, match):
+    """Megatron-Bridge's layouts of layers by hand: every run is full but for the last ones, which have the loss."""
+    layers = int(match.group(1))
+    runs = axis_size(row, STAGE) * max(1, row.get("chunks") or 1)
+    each = -(-layers // runs)
+    full, rest = divmod(layers, each)
+    counts = [each] * full + ([rest] if rest else [])
+    return ["--stage-layers", ",".join(str(n) for n in counts + [0] * (runs - len(counts)))]
+
+
+GAPS = [
+    (r"virtual stages", PARTS),
+    (r"PP with .* preset", PARTS),
+    (r"CP with SP", PARTS),
+    (r"FSDP shards over dp x cp|fsdp over dp x cp", PARTS),
+    (r"experts .*over (fsdp|dp)|EP with (TP|FSDP|ETP)|ETP", PARTS),
+    (r"embedding and loss counted|account_for_(embedding|loss)", ["--count-as-layers", "embedding,loss"]),
+    (r"layout of (\d+) layers by hand", front_loaded),
+    (r"zero.?bubble|ZB-?H1", ["--schedule", "zero-bubble"]),
+    (r"dual.?pipe", ["--schedule", "dualpipe"]),
+    (r"\b(GB300|GB200|B300|TPU v\w+) preset|torus shapes|hardware file", HARDWARE),
+    (r"fp8 recipe|float8|MXFP8|NVFP4|fp8 (parameter|param|all-)", None),
+    (r"selective AC by op|every second matri|recompute of|remat policy|selective recompute|offload", None),
+    (r"reshard_after_forward", None),
+    (r"async TP|TP overlap|user buffers|overlap of", None),
+    (r"CUDA graphs?|launches|host-bound", None),
+    (r"HybridEP|DeepEP|dispatcher", None),
+    (r"multi-token|MTP", None),
+    (r"load balance|SDPA in two parts", None),
+    (r"capacity factor|dropless|padding", None),
+    (r"optimizer|Muon|Adam|ZeRO", None),
+]
+
+# --- From a row to options ------------------------------------------------------------------------------------------------------
+STAGE = {"stage", "pp", "pipe", "pipeline", "stages"}
+FSDP = {"fsdp", "zero", "dp_shard", "fully_sharded"}
+TENSOR = {"model", "tp", "tensor", "mp", "tensor_parallel", "model_parallel"}
+CONTEXT = {"context", "cp", "sequence", "seq", "sp", "context_parallel"}
+EXPERT = {"expert", "ep", "experts", "expert_parallel"}
+USUAL = {"micro_batches": 1, "recompute": "none", "overlap": "none", "attention": "flash", "software": "fused", "dtype": "bf16",
+         "loss": "unfused", "preset": "replicate"}
+
+
+def axes(row):
+    return [(name, int(size)) for name, size in (part.split("=") for part in row["mesh"].split(","))]
+
+
+def axis_size(row, names):
+    return math.prod(size for name, size in axes(row) if name in names)
+
+
+def has_axis(row, names):
+    return any(name in names for name, _ in axes(row))
+
+
+def preset_of(row):
+    """The row's preset, and as parts what its other keys say of parallelism: a pipeline, sequence beside context parallel, weights
+    sharded over the context axis, experts over fsdp."""
+    asked = row.get("preset") or USUAL["preset"]
+    parts = [{"megatron-tp": "tp", "pp-1f1b": "pp"}.get(part, part) for part in asked.split("+")]
+    chunks = row.get("chunks") or 0
+    staged = chunks > 0 or any(part.startswith("pp") for part in parts)
+    experts = "ep" in parts and has_axis(row, FSDP)
+    more = row.get("sp_cp") or row.get("fsdp_cp") or (staged and not any(part.startswith("pp") for part in parts)) or experts
+    if not more:
+        return asked
+    if staged and not any(part.startswith("pp") for part in parts):
+        parts.insert(0, "pp")
+    if "replicate" in parts:
+        parts.remove("replicate")
+    if any(part.startswith("cp-") for part in parts):  # alone they use tensor and fsdp axes where these are there
+        if has_axis(row, TENSOR) and not any(part in ("tp", "tp-sp") for part in parts):
+            parts.append("tp-sp" if row.get("sp_cp") else "tp")
+        if has_axis(row, FSDP) and "fsdp" not in parts and "hsdp" not in parts:
+            parts.append("fsdp")
+    if experts and "fsdp" not in parts and "hsdp" not in parts:
+        parts.append("fsdp")
+    if row.get("fsdp_cp"):
+        parts = [{"fsdp": "fsdp-cp", "hsdp": "hsdp-cp"}.get(part, part) for part in parts]
+    return "+".join(parts)
+
+
+def read_gaps(row):
+    """Options for the row's remarks; those that nothing says yet; those that no line of the table reads."""
+    options, not_expressed, not_understood = [], [], []
+    for remark in row.get("gaps") or []:
+        for words, says in GAPS:
+            match = re.search(words, remark, re.IGNORECASE)
+            if not match:
+                continue
+            if callable(says):
+                options += says(row, match)
+            elif isinstance(says, list):
+                options += says
+            elif says is None:
+                not_expressed.append(remark)
+            break
+        else:
+            not_understood.append(remark)
+    return options, not_expressed, not_understood
+
+
+def without_doubles(options):
+    """An option that two remarks ask for is given once; layers by hand leave nothing to count."""
+    given = dict(zip(options[::2], options[1::2]))
+    if "--stage-layers" in given:
+        given.pop("--count-as-layers", None)
+    return [word for pair in given.items() for word in pair]
+
+
+def beside(folder, name, kinds):
+    """A file of the rows, or the name itself, which shardctl knows."""
+    for path in [os.path.join(folder, name)] + [os.path.join(folder, kind.format(name)) for kind in kinds]:
+        if os.path.exists(path):
+            return path
+    return name
+
+
+def new_options(row, folder):
+    value = {key: row[key] if row.get(key) is not None else usual for key, usual in USUAL.items()}
+    options = ["--model", beside(folder, row["model"], ["models/{}/config.json"]), "--mesh", row["mesh"], "--preset", preset_of(row),
+               "--hardware", beside(folder, row["hardware"], ["hw/{}.json"]), "--workload", "train", "--batch", str(row["batch"]),
+               "--sequence", str(row["sequence"]), "--micro-batches", str(value["micro_batches"]), "--recompute", value["recompute"],
+               "--overlap", value["overlap"], "--attention", value["attention"], "--software", value["software"], "--dtype",
+               value["dtype"], "--loss", value["loss"]]
+    if row.get("zero1"):
+        options += ["--shard-optimizer", row["zero1"]]
+    if (row.get("chunks") or 0) > 1:
+        options += ["--virtual-stages", str(row["chunks"])]
+    return options
+
+
+# --- One row ----------------------------------------------------------------------------------------------------------------------
+def shardctl(program, words):
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise RuntimeError((done.stderr.strip().splitlines() or ["shardctl failed"])[-1][:300])
+    return done.stdout
+
+
+def planned(program, options):
+    with tempfile.TemporaryDirectory() as folder:
+        design = os.path.join(folder, "row.shardboard")
+        shardctl(program, ["new", *options, "-o", design])
+        return json.loads(shardctl(program, ["plan", design, "--json"]))
+
+
+def memory_of(plan, kind):
+    """GiB of the fullest device as frameworks report it: without what lies outside of the allocator; allocated is without its
+    reserve."""
+    peak, causes = plan["memory"]["peak_bytes_per_device"], plan["memory"]["by_cause"]
+    if plan.get("pipeline"):
+        fullest = max(plan["pipeline"]["memory"], key=lambda stage: stage["peak_bytes_per_device"])
+        peak, causes = fullest["peak_bytes_per_device"], fullest["by_cause"]
+    return (peak - causes["runtime"] - (causes["reserve"] if kind == "allocated" else 0)) / GIB
+
+
+def measure(row, folder, program):
+    extra, not_expressed, not_understood = read_gaps(row)
+    out = {key: row.get(key) for key in ("id", "group", "title")}
+    out["options"] = new_options(row, folder) + without_doubles(extra)
+    out.update(not_expressed=not_expressed, not_understood=not_understood)
+    try:
+        plan = planned(program, out["options"])
+    except (RuntimeError, OSError, ValueError) as failure:
+        return {**out, "failed": str(failure)}
+    totals = plan["totals"]
+    tokens = totals["tokens_per_second_per_device"]
+    if row.get("measured_tok") is not None:
+        measured, predicted, unit = row["measured_tok"], tokens, "tokens/s/device"
+    elif row.get("measured_tflops") is not None and row.get("tflops_per_token"):
+        measured, predicted, unit = row["measured_tflops"], tokens * row["tflops_per_token"], "TFLOP/s/device"
+    else:
+        measured, predicted, unit = None, tokens, "tokens/s/device"
+    out.update(measured=measured, predicted=predicted, unit=unit, step_seconds=totals["seconds"],
+               fits=plan["memory"]["fit"]["fits"], predicted_gib=memory_of(plan, row.get("memory_kind")),
+               measured_gib=row.get("measured_gib"), ran="OOM" not in (row.get("title") or ""))
+    if measured:
+        out.update(ratio=predicted / measured, error=abs(predicted / measured - 1))
+    if row.get("measured_gib"):
+        out.update(memory_ratio=out["predicted_gib"] / row["measured_gib"],
+                   memory_error=abs(out["predicted_gib"] / row["measured_gib"] - 1))
+    return out
+
+
+def pairs_in_order(rows):
+    """Of pairs of rows of one model and group that differ by more than 5 %: how often the faster one is predicted to be faster."""
+    kept = of = 0
+    for index, one in enumerate(rows):
+        for other in rows[:index]:
+            alike = all(one[key] == other[key] for key in ("unit", "group")) and one["title"].split()[0] == other["title"].split()[0]
+            if not alike or abs(one["measured"] / other["measured"] - 1) < 0.05:
+                continue
+            of += 1
+            kept += (one["measured"] > other["measured"]) == (one["predicted"] > other["predicted"])
+    return kept, of
+
+
+def summary(rows):
+    timed = [row for row in rows if "error" in row]
+    held = [row for row in rows if "memory_error" in row]
+    kept, of = pairs_in_order(timed)
+    return {
+        "mean_error": statistics.mean(row["error"] for row in timed) if timed else None,
+        "median_error": statistics.median(row["error"] for row in timed) if timed else None,
+        "order_kept": kept / of if of else None,
+        "pairs": of,
+        "memory_mean_error": statistics.mean(row["memory_error"] for row in held) if held else None,
+        "memory_too_low": sum(row["memory_ratio"] < 0.95 for row in held),
+        "said_not_to_fit": sum(row["ran"] and not row["fits"] for row in rows if "fits" in row),
+        "failed": sum("failed" in row for row in rows),
+    }
+
+
+# --- What is shown ----------------------------------------------------------------------------------------------------------------
+def percent(value):
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def line_of(row):
+    head = f"{row['group'] or '':22s} {row['title'] or '':52s}"
+    if "failed" in row:
+        return f"{head} FAILED {row['failed']}"
+    speed = f"{row['measured']:9.0f} {row['predicted']:9.0f} {row['ratio']:6.2f}" if "ratio" in row else f"{'':9s} {row['predicted']:9.0f}"
+    memory = f"{row['measured_gib']:6.1f} {row['predicted_gib']:6.1f} {row['memory_ratio']:5.2f}" if "memory_ratio" in row else \
+        f"{'':6s} {row['predicted_gib']:6.1f} {'':5s}"
+    left = len(row["not_expressed"]) + len(row["not_understood"])
+    return f"{head} {speed}  {memory} {'fits' if row['fits'] else 'does not fit'}" + (f"  ({left} not expressed)" if left else "")
+
+
+def summary_text(name, rows):
+    it = summary(rows)
+    order = "-" if it["order_kept"] is None else f"{it['order_kept'] * it['pairs']:.0f} of {it['pairs']}"
+    return (f"{name}: {len(rows)} rows, mean error {percent(it['mean_error'])}, median {percent(it['median_error'])}, order kept {order}, "
+            f"memory {percent(it['memory_mean_error'])}, said not to fit {it['said_not_to_fit']}, failed {it['failed']}")
+
+
+def groups_of(rows):
+    return list(dict.fromkeys(row["group"] for row in rows))
+
+
+def page(rows):
+    """The table as a page of the help: what is predicted too fast or too slow is as plain as what is right."""
+    it = summary(rows)
+    text = ["# Predictions and published measurements", "",
+            "What others measured and published, and what is predicted for the same settings. Nothing is fitted to these rows. "
+            f"Of {len(rows)} rows the mean error of the step is {percent(it['mean_error'])}, the median {percent(it['median_error'])}"
+            + (f"; of memory {percent(it['memory_mean_error'])}" if it["memory_mean_error"] is not None else "")
+            + f". {it['said_not_to_fit']} of them ran, and are said not to fit.", "",
+            "A ratio above 1 is predicted too fast. Speed is tokens per second and device, or TFLOP/s per device. Memory is GiB of a "
+            "device. *Left out* counts what a run used that no option says.", ""]
+    for group in groups_of(rows):
+        text += [f"## {group}", "", "| run | measured | predicted | ratio | memory | predicted | left out |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+        for row in (row for row in rows if row["group"] == group):
+            if "failed" in row:
+                text.append(f"| {row['title']} | | {row['failed']} | | | | |")
+                continue
+            measured = f"{row['measured']:,.0f}" if row["measured"] else ""
+            ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
+            memory = f"{row['measured_gib']:.1f}" if row["measured_gib"] else ""
+            left = len(row["not_expressed"]) + len(row["not_understood"])
+            text.append(f"| {row['title']} | {measured} | {row['predicted']:,.0f} | {ratio} | {memory} | {row['predicted_gib']:.1f}"
+                        f"{'' if row['fits'] else ', does not fit'} | {left or ''} |")
+        text.append("")
+    text += ["The table is made by `tests/bench/published.py --rows FILE --page FILE`, in the source.", ""]
+    return "\n".join(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser.add_argument("--rows", default=OWN_ROWS, help="a file of rows (those beside this script)")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.add_argument("--shardctl", default=os.environ.get("SHARDCTL", "shardctl"), help="the program ($SHARDCTL, else shardctl)")
+    parser.add_argument("--group", help="only rows of this group")
+    parser.add_argument("--page", help="also write the table as a page of the help")
+    arguments = parser.parse_args()
+    try:
+        with open(arguments.rows, encoding="utf-8") as file:
+            rows = [row for row in json.load(file) if arguments.group in (None, row.get("group"))]
+    except (OSError, ValueError) as failure:
+        print(f"published.py: {arguments.rows}: {failure}", file=sys.stderr)
+        return 2
+    folder = os.path.dirname(os.path.abspath(arguments.rows))
+    results = []
+    for row in rows:
+        results.append(measure(row, folder, arguments.shardctl))
+        if not arguments.json:
+            print(line_of(results[-1]), flush=True)
+    if arguments.json:
+        print(json.dumps({"rows": results, **summary(results)}, indent=1))
+    else:
+        print()
+        for group in groups_of(results):
+            print(summary_text(group, [row for row in results if row["group"] == group]))
+        print(summary_text("all", results))
+        left = sorted({remark for row in results for remark in row["not_expressed"]})
+        unknown = sorted({remark for row in results for remark in row["not_understood"]})
+        for title, remarks in (("not expressed", left), ("not understood", unknown)):
+            if remarks:
+                print(f"{title}: " + "; ".join(remarks))
+    if arguments.page:
+        with open(arguments.page, "w", encoding="utf-8") as file:
+            file.write(page(results))
+    return 1 if any("failed" in row for row in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
