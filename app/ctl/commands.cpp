@@ -83,6 +83,9 @@ const std::vector<Command>& commands()
                 { "--dtype", "TYPE",
                   "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 except in the layers' products; a device "
                   "without fp8 computes in bf16" },
+                { "--precision", "TYPES",
+                  "what is held in another type than --dtype says, e.g. weights=f32,gradients=f32: of weights, activations, cache, "
+                  "gradients, optimizer, master (the optimizer's copy of the weights), and reductions (of gradients)" },
                 { "--preset", "NAME",
                   "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,\n"
                   "cp-ulysses, "

@@ -152,6 +152,7 @@ private:
         changed(Part::Workload, "overlap", overlapName(a.overlap), overlapName(b.overlap));
         changed(Part::Workload, "software", softwareName(a.software), softwareName(b.software));
         changed(Part::Workload, "logits", logitsName(a.logits), logitsName(b.logits));
+        changed(Part::Workload, "precision", precisionText(a.precision), precisionText(b.precision));
         changed(Part::Workload, "optimizer states", optimizerText(a.optimizer), optimizerText(b.optimizer));
     }
 

@@ -80,8 +80,10 @@ TensorId cached(GraphBuilder& builder, const std::string& letter, TensorId x)
     GraphTensor& entry = builder.entry(x);
     entry.cached = true;
     entry.cachedShare = cachedShare(builder.model(), builder.cachedTokens());
-    if (builder.decode())
+    if (builder.decode()) {
         entry.density = entry.cachedShare;
+        entry.spec.dtype = builder.cacheType();
+    }
     return x;
 }
 

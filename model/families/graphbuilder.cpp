@@ -12,6 +12,8 @@ namespace shardboard {
 GraphBuilder::GraphBuilder(const ModelSpec& model, const Workload& workload)
     : m_model(model)
     , m_dtype(storageType(workload))
+    , m_activationType(workload.precision.activations.value_or(m_dtype))
+    , m_cacheType(workload.precision.cache.value_or(m_activationType))
     , m_batch(workload.batch / effective(workload).microBatches)
     , m_newTokens(workload.kind == WorkloadKind::Decode ? 1 : workload.sequence)
     , m_cachedTokens(workload.sequence)
@@ -69,7 +71,7 @@ TensorId GraphBuilder::op(const std::string& name, OpKind kind, std::vector<Tens
         labels.push_back(dim < first.spec.dimLabels.size() ? first.spec.dimLabels[dim] : std::string());
     std::move(result.labels.end() - static_cast<std::ptrdiff_t>(own), result.labels.end(), std::back_inserter(labels));
     const double density = first.density;
-    op.result = add(result.name, TensorRole::Activation, std::move(shape), std::move(labels), m_dtype);
+    op.result = add(result.name, TensorRole::Activation, std::move(shape), std::move(labels), m_activationType);
     m_graph.tensors.back().density = density;
     m_graph.ops.push_back(std::move(op));
     m_graph.segments.back().ops.push_back(lastId(m_graph.ops));

@@ -23,6 +23,7 @@ public:
     std::int64_t newTokens() const { return m_newTokens; }
     std::int64_t cachedTokens() const { return m_cachedTokens; }
     bool decode() const { return m_decode; }
+    DType cacheType() const { return m_cacheType; }
     bool unfusedAttention() const { return m_unfusedAttention; }
     bool scoresAgain() const { return m_scoresAgain; }
     std::int64_t position() const { return m_decode ? m_cachedTokens - 1 : 0; } ///< of the first new token
@@ -76,6 +77,8 @@ public:
 private:
     const ModelSpec& m_model;
     DType m_dtype;
+    DType m_activationType;
+    DType m_cacheType;
     std::int64_t m_batch;
     std::int64_t m_newTokens;
     std::int64_t m_cachedTokens;

@@ -94,6 +94,9 @@ Workload effective(Workload workload)
         workload.microBatches = 1;
         workload.recompute = Recompute::None;
         workload.optimizer = {};
+        for (const PrecisionMember& member : precisionMembers())
+            if (member.training)
+                (workload.precision.*(member.type)).reset();
     }
     if (workload.kind != WorkloadKind::Prefill) // which waits, too
         workload.logits = Logits::All;
@@ -117,7 +120,7 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
     if (std::find(types.begin(), types.end(), workload.dtype) == types.end())
         return inputError(where, "dtype " + dtypeName(workload.dtype) + " is not one a model is computed in",
                           "use bf16, f16, f32 or f8e4m3");
-    return done();
+    return verifyPrecision(workload.precision, where);
 }
 
 } // namespace shardboard

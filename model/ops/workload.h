@@ -4,6 +4,7 @@
 
 #include "model/core/result.h"
 #include "model/core/tensor.h"
+#include "model/ops/precision.h"
 
 #include <cstdint>
 #include <optional>
@@ -86,6 +87,7 @@ struct Workload {
     OptimizerSharding optimizer {}; ///< Train
     Software software = Software::Fused;
     Logits logits = Logits::All; ///< Prefill
+    Precision precision {}; ///< what is held otherwise than in storageType
     bool lastLogits() const { return kind == WorkloadKind::Prefill && logits == Logits::Last; }
     friend bool operator==(const Workload&, const Workload&) = default;
 };

@@ -133,6 +133,8 @@ struct Plan {
     std::vector<std::pair<OpId, Refusal>> refused {};
     Overlap overlap = Overlap::None; ///< which collectives run beside the computation
     MemorySettings memorySettings {};
+    HeldTypes held {}; ///< weights, gradients, and optimizer states
+    std::optional<DType> cacheType {}; ///< of the KV cache, where it is another one than that of what is written into it
     std::int64_t reservedBytes = 0; ///< of the hardware's device (DeviceSpec); part of what the runtime takes
     MemoryByCause memory; ///< model/plan/memory/timeline.h fills it, and has it for every operation
     Performance performance {}; ///< filled where a whole design is evaluated

@@ -100,6 +100,12 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
             return usageError("--dtype", "there is no dtype '" + arguments.text("--dtype") + "'", "use bf16, f16, f32 or f8e4m3");
         workload.dtype = *dtype;
     }
+    if (arguments.has("--precision"))
+        if (auto status = readPrecision(arguments.text("--precision"), workload.precision, "--precision"); !status.ok())
+            return status.error();
+    for (const PrecisionMember& member : precisionMembers())
+        if (member.training && workload.precision.*(member.type) && *kind != WorkloadKind::Train)
+            return usageError("--precision", std::string(member.name) + " are of training", "add --workload train");
     if (auto status = verifyWorkload(workload, "shardctl new"); !status.ok())
         return status.error();
     return workload;

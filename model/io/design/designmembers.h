@@ -95,6 +95,13 @@ void jsonMembers(Each& each, Sharding& sharding)
     each.usual("gradients", sharding.gradients);
 }
 
+template <class Each, MembersOf<Precision> Types>
+void jsonMembers(Each& each, Types& precision)
+{
+    for (const PrecisionMember& member : precisionMembers())
+        each.value(member.key, precision.*(member.type));
+}
+
 template <class Each, MembersOf<Workload> Work>
 void jsonMembers(Each& each, Work& workload)
 {
@@ -114,6 +121,7 @@ void jsonMembers(Each& each, Work& workload)
     each.value("batch", workload.batch, { 1, kLargestInDesign });
     each.value("sequence", workload.sequence, { 1, kLargestInDesign });
     each.value("dtype", workload.dtype);
+    each.unless("precision", workload.precision, Precision {});
 }
 
 template <class Each, MembersOf<PipelineSpec> Pipeline>

@@ -99,9 +99,8 @@ private:
         if (m_planned.phase == Phase::Forward && definitionOf(op.kind).statistics != nullptr)
             m_live[Activations] += std::exchange(m_toCome, 0);
         if (op.kind == OpKind::ReduceGrad) {
-            // Added up over micro-batches they are f32.
             const std::int64_t elements = largestShard(m_graph.tensor(op.result).shape, planned.result, m_plan.mesh);
-            m_reduced += bytesOf(elements, m_plan.microBatches > 1 ? DType::F32 : m_graph.tensor(op.result).dtype);
+            m_reduced += bytesOf(elements, m_plan.held.gradients);
         } else if (m_planned.phase != Phase::Update && m_names.of(op.result) == op.result) {
             // A cache that was appended to is counted with those of all layers.
             hold(op.result, definitionOf(op.kind).appends ? 0 : shardBytes(m_graph, m_plan.mesh, op.result, planned.result));
@@ -178,9 +177,10 @@ private:
     std::int64_t enter(const OperandUse& use)
     {
         if (m_graph.tensor(use.tensor).role == TensorRole::Weight) {
-            if (moves(use)) {
+            if (moves(use) || m_plan.held.weights != m_plan.held.gathered) {
                 auto& size = m_gathered[use.tensor];
-                size = std::max(size, taken(use));
+                size = std::max(
+                    size, bytesOf(largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh), m_plan.held.gathered));
             }
             return 0;
         }

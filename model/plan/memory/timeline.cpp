@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/memory/timeline.h"
 
-#include "model/cost/closedforms/adambytes.h"
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
 #include "model/plan/memory/segmentprofile.h"
@@ -16,8 +15,9 @@ namespace shardboard {
 namespace {
 
 /// Keys and values (or what they are made of) that stay for the tokens to come, as attention takes them.
-std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegment& segment)
+std::int64_t cachedBytes(const Graph& graph, const Plan& plan, const PlannedSegment& segment)
 {
+    const Mesh& mesh = plan.mesh;
     const auto stays = [&](TensorId id) { return graph.entry(id).cached; };
     std::map<TensorId, Layout> layouts;
     for (const PlannedOp& op : segment.ops) {
@@ -30,8 +30,9 @@ std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegm
     }
     std::int64_t bytes = 0;
     for (const auto& [id, layout] : layouts)
-        bytes += scaledBytes(bytesOf(largestShard(graph.tensor(id).shape, layout, mesh), graph.tensor(id).dtype),
-                             graph.entry(id).cachedShare);
+        bytes += scaledBytes(
+            bytesOf(largestShard(graph.tensor(id).shape, layout, mesh), plan.cacheType.value_or(graph.tensor(id).dtype)),
+            graph.entry(id).cachedShare);
     return bytes;
 }
 
@@ -104,6 +105,12 @@ private:
         return profile(part).keptFor.valid() ? m_profiles[profile(part).keptFor] : profile(part);
     }
 
+    std::int64_t storedBytes(TensorId weight) const
+    {
+        const Layout& layout = m_plan.layouts[static_cast<std::size_t>(weight)];
+        return bytesOf(largestShard(m_graph.tensor(weight).shape, layout, m_plan.mesh), m_plan.held.weights);
+    }
+
     /// What stays all the time.
     void addSteady(const StagePart& part)
     {
@@ -114,10 +121,9 @@ private:
                 for (const OperandUse& use : op.operands)
                     if (m_graph.tensor(use.tensor).role == TensorRole::Weight
                         && (segment(part).isLayer ? inLayer : m_atEnds).insert(use.tensor).second)
-                        m_steady.weights += part.layers
-                            * shardBytes(m_graph, m_plan.mesh, use.tensor, m_plan.layouts[static_cast<std::size_t>(use.tensor)]);
+                        m_steady.weights += part.layers * storedBytes(use.tensor);
             if (!m_trains)
-                m_steady.kvCache += part.layers * cachedBytes(m_graph, m_plan.mesh, what);
+                m_steady.kvCache += part.layers * cachedBytes(m_graph, m_plan, what);
         } else if (what.phase == Phase::Backward && m_plan.microBatches > 1) {
             m_steady.gradients += part.layers * profile(part).reduced; // what micro-batches are added up in
         } else if (what.phase == Phase::Update) {
@@ -126,9 +132,8 @@ private:
                     continue;
                 const TensorSpec& weight = m_graph.tensor(m_graph.op(op.op).result);
                 const std::int64_t elements = part.layers * largestShard(weight.shape, op.result, m_plan.mesh);
-                const std::int64_t moments = adamStateBytes(DType::F32);
-                m_steady.optimizer += elements * moments;
-                m_steady.masterWeights += elements * (adamStateBytes(weight.dtype) - moments);
+                m_steady.optimizer += 2 * bytesOf(elements, m_plan.held.optimizer);
+                m_steady.masterWeights += m_plan.held.copiesWeights() ? bytesOf(elements, m_plan.held.master) : 0;
             }
         }
     }

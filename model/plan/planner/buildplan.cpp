@@ -43,7 +43,8 @@ public:
         , m_mesh(pickedMesh(request.mesh, request.pipeline))
         , m_pipeline(request.pipeline)
         , m_optimizer(effective(request.workload).optimizer)
-        , m_kernels { effective(request.workload).microBatches, request.workload.software,
+        , m_microBatches(effective(request.workload).microBatches)
+        , m_kernels { heldTypes(effective(request.workload)), request.workload.software,
                       storageType(request.workload) != request.workload.dtype }
         , m_options(request.picker)
         , m_hardware(request.hardware)
@@ -55,7 +56,9 @@ public:
         , m_variants(request.graph.segments.size())
     {
         m_plan.mesh = request.mesh;
-        m_plan.microBatches = m_kernels.microBatches;
+        m_plan.microBatches = m_microBatches;
+        m_plan.held = m_kernels.held;
+        m_plan.cacheType = request.workload.precision.cache;
         m_plan.memorySettings = request.memory;
         m_plan.overlap = request.workload.overlap;
         m_producer.resize(m_graph.tensors.size());
@@ -440,8 +443,9 @@ private:
         const Op& op = m_graph.op(id);
         const TensorId tensor = op.operands[static_cast<std::size_t>(operand)];
         const TensorSpec& spec = m_graph.tensor(tensor);
+        const DType dtype = movedType(op, tensor);
         OperandUse use { tensor, layout(tensor), target, {}, false };
-        auto steps = m_resharding.steps(use.before, target, { spec.shape, spec.dtype, density(tensor) },
+        auto steps = m_resharding.steps(use.before, target, { spec.shape, dtype, density(tensor) },
                                         segment.name + "/" + op.name + ": " + spec.name);
         if (!steps.ok())
             return steps.error();
@@ -451,7 +455,7 @@ private:
             collective.axes = step.axes;
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
-            collective.bytes = scaledBytes(stepBytes(step, spec.shape, spec.dtype, m_mesh), density(tensor));
+            collective.bytes = scaledBytes(stepBytes(step, spec.shape, dtype, m_mesh), density(tensor));
             price(collective, collective.bytes);
             collective.plannedSegment = lastId(m_plan.segments);
             collective.op = id;
@@ -471,6 +475,17 @@ private:
             m_plan.collectives.push_back(std::move(collective));
         }
         return use;
+    }
+
+    /// Weights are gathered, and their gradients reduced, in types of their own.
+    DType movedType(const Op& op, TensorId tensor) const
+    {
+        const TensorSpec& spec = m_graph.tensor(tensor);
+        const bool updated = op.kind == OpKind::Output && m_plan.segments.back().phase == Phase::Update;
+        if (spec.role == TensorRole::Weight || updated)
+            return m_kernels.held.gathered;
+        const bool gradient = op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep;
+        return gradient ? m_kernels.held.reductions : spec.dtype;
     }
 
     /// The ring that brings the same parts to an operation on the same operands right before, or none: the gradients of keys and
@@ -546,6 +561,7 @@ private:
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
     const OptimizerSharding m_optimizer;
+    const std::int64_t m_microBatches;
     const KernelSettings m_kernels;
     std::vector<int> m_optimizerAxes;
     const PickerOptions& m_options;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/time/kernelworkof.h"
 
-#include "model/cost/closedforms/adambytes.h"
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
 
@@ -17,13 +16,11 @@ double bytesOfShape(const Shape& shape, DType dtype)
 }
 
 /// Gradient and states are read, states and weight are written.
-double optimizerBytes(double elements, DType weight, std::int64_t microBatches)
+double optimizerBytes(double elements, const HeldTypes& held)
 {
-    const double gradient = microBatches > 1 ? 4 : bitsOf(weight) / 8.0;
-    const double states = adamStateBytes(weight);
-    const double written = bitsOf(weight) / 8.0;
-    const double read = weight == DType::F32 ? written : 0; // else the f32 copy among the states is read in its place
-    return elements * (gradient + read + 2 * states + written);
+    const double weight = bitsOf(held.weights) / 8.0;
+    const double read = held.copiesWeights() ? 0 : weight; // else the copy among the states is read in its place
+    return elements * (bitsOf(held.gradients) / 8.0 + read + 2 * (held.momentBytes() + held.masterBytes()) + weight);
 }
 
 /// The attention core of arXiv 2205.05198: forward product, softmax, dropout, product; backward four products, of which each
@@ -81,7 +78,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     std::vector<Shape> shapes;
     LocalShapes local { {}, largestShape(out.shape, planned.result, mesh), &shapes };
     if (work.kernel == KernelClass::Optimizer) {
-        work.bytes = optimizerBytes(volume(local.result), out.dtype, settings.microBatches);
+        work.bytes = optimizerBytes(volume(local.result), settings.held);
         return work;
     }
     double elements = 0; // of the operands
@@ -100,7 +97,8 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         if (static_cast<int>(i) == definition.lookedUp) // as many rows as the result has
             work.bytes += bytesOfShape(local.result, out.dtype);
         else
-            work.bytes += bytesOfShape(local.operands.back(), spec.dtype) * densityOf(use.tensor);
+            work.bytes += bytesOfShape(local.operands.back(), spec.role == TensorRole::Weight ? settings.held.gathered : spec.dtype)
+                * densityOf(use.tensor);
         least = std::min(least, densityOf(use.tensor));
     }
     if (definition.appends) // new tokens are read and written, the others stay where they are

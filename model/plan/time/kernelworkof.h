@@ -10,14 +10,13 @@ namespace shardboard {
 
 /// What a kernel's work depends on beside the operation.
 struct KernelSettings {
-    std::int64_t microBatches = 1;
+    HeldTypes held {}; ///< what the optimizer's step reads and writes
     Software software = Software::Fused;
     bool fp8Products = false; ///< products of 16-bit values are computed in f8e4m3
 };
 
 /// FLOPs and bytes of the largest shards (uneven cuts: the device that has the most). Activations of experts count by the share
-/// of their rows that hold data. The optimizer's step reads and writes the states of mixed-precision Adam
-/// (model/cost/closedforms/adambytes.h); gradients that are added up over micro-batches are f32.
+/// of their rows that hold data. The optimizer's step reads and writes moments, weights, and their copy as they are held.
 /// A KV cache is appended to in place; a latent one, which is keys and values at once, is read once.
 /// Products in fp8: with fused kernels whoever writes an operand casts it in passing (delayed scaling), so that it is written and
 /// read in one byte more and one less; else, with dynamic scaling, a kernel reads it for its largest value (2 bytes), another casts
