@@ -49,7 +49,11 @@ double SegmentTime::beside(Overlap overlap) const
     return out;
 }
 
-void SegmentTime::hide(Overlap overlap) { exposed = collectives - std::min(beside(overlap), compute); }
+void SegmentTime::hide(Overlap overlap)
+{
+    // The kinds add up to the collectives but for rounding.
+    exposed = collectives - std::min({ beside(overlap), compute, collectives });
+}
 
 double SegmentTime::exposedPart(Overlap overlap, OverlapKind of) const
 {
