@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/arguments.h"
 
+#include "model/text/figures.h"
 #include "model/text/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace shardboard {
 
@@ -104,6 +106,20 @@ Result<std::int64_t> Arguments::integer(const std::string& option, std::int64_t 
     if (!value || *value < least || *value > most)
         return inputError(option, text(option) + " cannot be used", "use " + std::to_string(least) + " to " + std::to_string(most));
     return *value;
+}
+
+Result<double> Arguments::number(const std::string& option, double fallback, double least, double most) const
+{
+    if (!has(option))
+        return fallback;
+    const std::string given = text(option);
+    double value = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (error == std::errc::invalid_argument || end != given.data() + given.size())
+        return usageError(option, "'" + given + "' is not a number", "give a number");
+    if (error != std::errc {} || !(value >= least && value <= most))
+        return inputError(option, given + " cannot be used", "use " + figures::digits(least) + " to " + figures::digits(most));
+    return value;
 }
 
 } // namespace shardboard

@@ -67,19 +67,30 @@ const std::vector<Command>& commands()
                 { "--hardware", "ID", "hardware preset, or a hardware file *.json (dgx-h100)" },
                 { "--workload", "KIND", "prefill, decode or train (prefill)" },
                 { "--micro-batches", "N", "train: split the batch into this many parts (1)" },
-                { "--recompute", "WHAT", "train: none, selective or full (none)" },
+                { "--recompute", "WHAT",
+                  "train: none, selective, full, or a list of parts of a layer: norms, activations, attention, rotation, qkv, "
+                  "latent-up, output, mlp-in, mlp-out, experts, shared-experts, residuals, second-products; or as frameworks say: "
+                  "torchtitan-op, Megatron's modules (core_attn, mla_up_proj, ...), MaxText's policies (minimal, ...) (none)" },
+                { "--recompute-layers", "N",
+                  "train: only the first N layers of every run of layers of a stage recompute (0: all)" },
                 { "--shard-optimizer", "AXES",
                   "train: mesh axes that cut the optimizer states where they do not cut the weights (ZeRO-1)" },
                 { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
                 { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
                 { "--overlap", "WHAT",
-                  "collectives that run while the device computes: none, weights (those of weights and their gradients, like FSDP) "
-                  "or all (none)" },
+                  "collectives that run while the device computes: none, weights (those of weights and their gradients, like "
+                  "FSDP), "
+                  "all, or a list of weight-gathers, gradient-scatters, tensor (async TP), experts, context and sends (none)" },
                 { "--batch", "N", "sequences in a step (8)" },
                 { "--sequence", "N", "tokens in a sequence; for decode, entries in the KV cache (4096)" },
                 { "--logits", "WHICH", "prefill: of the last token of each sequence, to serve, or of all, to score texts (last)" },
                 { "--software", "WHOSE",
                   "kernels other than matrix products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (fused)" },
+                { "--dispatch", "HOW",
+                  "tokens of a mixture of experts: per-expert, or per-node, once to every node of their experts (DeepEP, HybridEP) "
+                  "(per-expert)" },
+                { "--capacity-factor", "F", "rows that are reserved for an expert, by those of an even choice (0: dropless)" },
+                { "--graphs", "", "kernels are recorded in CUDA graphs, which saves a part of every launch" },
                 { "--dtype", "TYPE",
                   "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 except in the layers' products; a device "
                   "without fp8 computes in bf16" },

@@ -36,6 +36,8 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
     if (work.kernel == KernelClass::None)
         return 0;
     const KernelConstants& kernels = hardware.device.kernels;
+    const double launches =
+        work.launches * (work.inGraph ? std::min(kernels.launchSeconds, kernels.graphLaunchSeconds) : kernels.launchSeconds);
     const double memory = memorySeconds(work.bytes, hardware.device);
     const std::optional<Packing>* packing = nullptr;
     double rate = hardware.peakFlops(work.dtype);
@@ -52,13 +54,12 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
         rate *= kernels.gemmEfficiency;
         break;
     default:
-        return work.launches * kernels.launchSeconds + memory;
+        return launches + memory;
     }
     const double between = memorySeconds(work.between, hardware.device);
     if (packing == nullptr || !*packing)
-        return work.launches * kernels.launchSeconds + std::max(work.flops / rate, memory) + between;
-    return work.launches * kernels.launchSeconds
-        + packedSeconds(**packing, work.flops, work.flops / rate, work.bytes, work.dtype, hardware.device) + between;
+        return launches + std::max(work.flops / rate, memory) + between;
+    return launches + packedSeconds(**packing, work.flops, work.flops / rate, work.bytes, work.dtype, hardware.device) + between;
 }
 
 } // namespace shardboard

@@ -148,9 +148,15 @@ private:
         changed(Part::Workload, "dtype", dtypeName(a.dtype), dtypeName(b.dtype));
         changed(Part::Workload, "micro-batches", number(a.microBatches), number(b.microBatches));
         changed(Part::Workload, "recompute", recomputeName(a.recompute), recomputeName(b.recompute));
+        changed(Part::Workload, "layers that recompute", a.recomputeLayers == 0 ? "all" : number(a.recomputeLayers),
+                b.recomputeLayers == 0 ? "all" : number(b.recomputeLayers));
         changed(Part::Workload, "attention", attentionKernelName(a.attention), attentionKernelName(b.attention));
         changed(Part::Workload, "overlap", overlapName(a.overlap), overlapName(b.overlap));
         changed(Part::Workload, "software", softwareName(a.software), softwareName(b.software));
+        changed(Part::Workload, "launches", a.graphs ? "CUDA graphs" : "one by one", b.graphs ? "CUDA graphs" : "one by one");
+        const auto capacity = [](double factor) { return factor == 0 ? std::string("dropless") : figures::digits(factor); };
+        changed(Part::Workload, "capacity of experts", capacity(a.capacityFactor), capacity(b.capacityFactor));
+        changed(Part::Workload, "dispatch", dispatchName(a.dispatch), dispatchName(b.dispatch));
         changed(Part::Workload, "logits", logitsName(a.logits), logitsName(b.logits));
         changed(Part::Workload, "precision", precisionText(a.precision), precisionText(b.precision));
         changed(Part::Workload, "optimizer states", optimizerText(a.optimizer), optimizerText(b.optimizer));

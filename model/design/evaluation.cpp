@@ -10,6 +10,7 @@
 #include "model/hardware/hardware.h"
 #include "model/plan/movedoperands.h"
 #include "model/plan/planner/buildplan.h"
+#include "model/plan/recomputedlayers.h"
 
 #include <algorithm>
 #include <set>
@@ -73,9 +74,16 @@ private:
         auto graph = buildGraph(m_design.model, m_design.workload);
         if (!graph.ok())
             return graph.error();
-        const auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
+        auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
+        const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, m_design.model.layers);
+        for (const Range& layers : recomputed)
+            for (const std::int64_t layer : { layers.lo, layers.hi })
+                if (layer > 0 && layer < m_design.model.layers)
+                    points.push_back(layer);
         if (!points.empty()) {
-            graph = buildGraph(m_design.model, m_design.workload, points);
+            std::ranges::sort(points);
+            points.erase(std::unique(points.begin(), points.end()), points.end());
+            graph = buildGraph(m_design.model, m_design.workload, points, recomputed);
             if (!graph.ok())
                 return graph.error();
         }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/core/result.h"
+#include "model/core/shards.h"
 #include "model/families/modelspec.h"
 #include "model/ops/graph.h"
 #include "model/ops/workload.h"
@@ -12,8 +13,10 @@
 
 namespace shardboard {
 
-/// Errors and `splitBefore`: see buildDecoder; a module alone has no layers to split.
-Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore = {});
+/// Errors and `splitBefore`: see buildDecoder; a module alone has no layers to split. `recomputed`: layers that compute again in
+/// training (none: all); their ends are in `splitBefore`.
+Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore = {},
+                         const std::vector<Range>& recomputed = {});
 
 /// Name of the tensor that goes in: `tokens`, or `x` where a module takes values.
 std::string inputName(const ModelSpec& model);

@@ -17,9 +17,11 @@ GraphBuilder::GraphBuilder(const ModelSpec& model, const Workload& workload)
     , m_batch(workload.batch / effective(workload).microBatches)
     , m_newTokens(workload.kind == WorkloadKind::Decode ? 1 : workload.sequence)
     , m_cachedTokens(workload.sequence)
+    , m_capacity(workload.capacityFactor > 0 ? workload.capacityFactor : 1)
     , m_decode(workload.kind == WorkloadKind::Decode)
     , m_unfusedAttention(workload.attention == AttentionKernel::Unfused)
-    , m_scoresAgain(m_unfusedAttention && workload.kind == WorkloadKind::Train && workload.recompute == Recompute::Selective)
+    , m_scoresAgain(m_unfusedAttention && workload.kind == WorkloadKind::Train && workload.recomputeLayers == 0
+                    && (workload.recompute.has(RecomputePart::Cheap) || workload.recompute.has(RecomputePart::Attention)))
 {
 }
 

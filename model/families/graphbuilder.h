@@ -24,6 +24,7 @@ public:
     std::int64_t cachedTokens() const { return m_cachedTokens; }
     bool decode() const { return m_decode; }
     DType cacheType() const { return m_cacheType; }
+    double capacity() const { return m_capacity; } ///< of experts, by what an even choice gives them
     bool unfusedAttention() const { return m_unfusedAttention; }
     bool scoresAgain() const { return m_scoresAgain; }
     std::int64_t position() const { return m_decode ? m_cachedTokens - 1 : 0; } ///< of the first new token
@@ -82,6 +83,7 @@ private:
     std::int64_t m_batch;
     std::int64_t m_newTokens;
     std::int64_t m_cachedTokens;
+    double m_capacity;
     bool m_decode;
     bool m_unfusedAttention;
     bool m_scoresAgain;

@@ -4,6 +4,7 @@
 // the way between the two cuts is the all-to-all of expert parallelism.
 #include "model/families/graphbuilder.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardboard {
@@ -45,7 +46,8 @@ public:
         const TensorId gates = router(x);
         TensorId y = m_builder.op(m_names.block + "dispatch", OpKind::Dispatch, { x, gates },
                                   { "dispatched", { "experts", "batch", "sequence", "hidden" } });
-        m_builder.entry(y).density = static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts);
+        m_builder.entry(y).density =
+            std::min(1.0, m_builder.capacity() * static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts));
         y = m_moe.storage == ExpertStorage::Packed ? packed(y) : separate(y);
         const TensorId combined = m_builder.op(m_names.block + "combine", OpKind::Combine, { y, gates },
                                                { "routed out", { "batch", "sequence", "hidden" } });

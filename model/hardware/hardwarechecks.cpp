@@ -112,6 +112,7 @@ void checkDevice(const DeviceSpec& device, Checker& check)
     if (device.peakFlops(DType::BF16) <= 0 || device.peakFlops(DType::F32) <= 0)
         check.fail("device.peak_flops", "has no rate for bf16 nor fp32", "add one in FLOP/s");
     check.seconds("device.kernels.launch_seconds", device.kernels.launchSeconds);
+    check.seconds("device.kernels.graph_launch_seconds", device.kernels.graphLaunchSeconds);
     check.share("device.kernels.gemm_efficiency", device.kernels.gemmEfficiency, 1);
     check.share("device.kernels.memory_efficiency", device.kernels.memoryEfficiency, 1);
     check.share("device.kernels.attention_efficiency", device.kernels.attentionEfficiency, 1);

@@ -2,6 +2,7 @@
 #include "model/ops/differentiate.h"
 
 #include "model/ops/opdefinition.h"
+#include "model/ops/recomputedops.h"
 
 #include <algorithm>
 
@@ -156,20 +157,22 @@ std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& se
     for (const OpId id : segment.ops)
         needed.insert(m_graph.op(id).operands.begin(), m_graph.op(id).operands.end());
     const std::vector<OpId>& done = m_graph.segment(forward).ops;
-    std::vector<OpId> chosen;
-    if (recompute == Recompute::Full) {
-        for (auto id = done.rbegin(); id != done.rend(); ++id) {
-            const Op& op = m_graph.op(*id);
-            if (!needed.contains(op.result))
-                continue;
-            chosen.push_back(*id);
-            needed.insert(op.operands.begin(), op.operands.end());
-        }
-        std::reverse(chosen.begin(), chosen.end());
-        return chosen;
+    const std::set<OpId> parts = recomputedOps(m_graph, done, recompute);
+    std::set<OpId> fromParts;
+    for (auto id = done.rbegin(); id != done.rend(); ++id) {
+        const Op& op = m_graph.op(*id);
+        if (!parts.contains(*id) || !needed.contains(op.result))
+            continue;
+        fromParts.insert(*id);
+        needed.insert(op.operands.begin(), op.operands.end());
     }
+    std::vector<OpId> chosen;
     for (const OpId id : done) {
         const Op& op = m_graph.op(id);
+        if (fromParts.contains(id)) {
+            chosen.push_back(id);
+            continue;
+        }
         const bool there =
             std::all_of(op.operands.begin(), op.operands.end(), [&](TensorId operand) { return needed.contains(operand); });
         if (!needed.contains(op.result) || !definitionOf(op.kind).cheap || !there)
@@ -178,7 +181,7 @@ std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& se
             && readOnlyBy(done, op.result, [](OpKind kind) { return kind == OpKind::Mul; });
         // What attention takes may have been moved for it.
         const bool still = readOnlyBy(done, op.result, [](OpKind kind) { return definitionOf(kind).statistics == nullptr; });
-        if (gate || (recompute == Recompute::Selective && still))
+        if (gate || (recompute.has(RecomputePart::Cheap) && still))
             chosen.push_back(id);
     }
     return chosen;
@@ -271,12 +274,12 @@ std::vector<Op> GradientBuilder::gradientsOf(OpId id, TensorId dy)
     return out;
 }
 
-Graph differentiated(Graph graph, Recompute recompute, bool gather)
+Graph differentiated(Graph graph, const Recomputing& recomputing, bool gather)
 {
     const std::size_t segments = graph.segments.size();
     GradientBuilder builder(graph);
     for (std::size_t segment = segments; segment-- > 0;)
-        builder.backward(SegmentId(segment), recompute);
+        builder.backward(SegmentId(segment), recomputing.of(graph.segments[segment]));
     for (SegmentId segment { 0 }; segment < segments; ++segment)
         builder.update(segment, gather);
     return graph;

@@ -2,15 +2,29 @@
 // From the graph of a forward pass to that of a training step: every operation gives the operations of its gradients.
 #pragma once
 
+#include "model/core/shards.h"
 #include "model/ops/graph.h"
 #include "model/ops/workload.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace shardboard {
+
+/// Which layers compute what again.
+struct Recomputing {
+    Recompute what = Recompute::None;
+    std::vector<Range> layers {}; ///< layers that do; none: all
+    /// A segment's first layer tells of all of them.
+    Recompute of(const Segment& segment) const
+    {
+        const auto holds = [&](const Range& range) { return range.lo <= segment.firstLayer && segment.firstLayer < range.hi; };
+        return layers.empty() || std::ranges::any_of(layers, holds) ? what : Recompute::None;
+    }
+};
 
 /// Adds the backward pass and the update to a graph whose last segment ends with a loss. For every forward segment, from the
 /// last to the first, there is a backward segment of the same name and count, and then for each an update segment with one
@@ -22,7 +36,7 @@ namespace shardboard {
 /// reduced. Other gradients stay partial as far as operations can take them (all are linear in what comes from above), so
 /// that what a block gives back is reduced once, where its gradients meet.
 /// `gather`: after its step every weight goes through an Output operation, in which it is gathered where the optimizer is cut.
-Graph differentiated(Graph forward, Recompute recompute, bool gather = false);
+Graph differentiated(Graph forward, const Recomputing& recomputing, bool gather = false);
 
 /// What an operation's gradient function sees.
 class GradientBuilder {

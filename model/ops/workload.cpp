@@ -18,19 +18,6 @@ std::optional<WorkloadKind> workloadFromName(std::string_view name)
     return std::nullopt;
 }
 
-std::string recomputeName(Recompute recompute)
-{
-    return recompute == Recompute::None ? "none" : recompute == Recompute::Selective ? "selective" : "full";
-}
-
-std::optional<Recompute> recomputeFromName(std::string_view name)
-{
-    for (const Recompute recompute : { Recompute::None, Recompute::Selective, Recompute::Full })
-        if (name == recomputeName(recompute))
-            return recompute;
-    return std::nullopt;
-}
-
 std::string attentionKernelName(AttentionKernel kernel) { return kernel == AttentionKernel::Flash ? "flash" : "unfused"; }
 
 std::optional<AttentionKernel> attentionKernelFromName(std::string_view name)
@@ -38,19 +25,6 @@ std::optional<AttentionKernel> attentionKernelFromName(std::string_view name)
     for (const AttentionKernel kernel : { AttentionKernel::Flash, AttentionKernel::Unfused })
         if (name == attentionKernelName(kernel))
             return kernel;
-    return std::nullopt;
-}
-
-std::string overlapName(Overlap overlap)
-{
-    return overlap == Overlap::None ? "none" : overlap == Overlap::Weights ? "weights" : "all";
-}
-
-std::optional<Overlap> overlapFromName(std::string_view name)
-{
-    for (const Overlap overlap : { Overlap::None, Overlap::Weights, Overlap::All })
-        if (name == overlapName(overlap))
-            return overlap;
     return std::nullopt;
 }
 
@@ -64,6 +38,16 @@ std::optional<Software> softwareFromName(std::string_view name)
     for (const Software software : { Software::Fused, Software::Compiled, Software::Eager })
         if (name == softwareName(software))
             return software;
+    return std::nullopt;
+}
+
+std::string dispatchName(Dispatch dispatch) { return dispatch == Dispatch::PerExpert ? "per-expert" : "per-node"; }
+
+std::optional<Dispatch> dispatchFromName(std::string_view name)
+{
+    for (const Dispatch dispatch : { Dispatch::PerExpert, Dispatch::PerNode })
+        if (name == dispatchName(dispatch))
+            return dispatch;
     return std::nullopt;
 }
 
@@ -93,6 +77,7 @@ Workload effective(Workload workload)
     if (workload.kind != WorkloadKind::Train) {
         workload.microBatches = 1;
         workload.recompute = Recompute::None;
+        workload.recomputeLayers = 0;
         workload.optimizer = {};
         for (const PrecisionMember& member : precisionMembers())
             if (member.training)
@@ -116,6 +101,8 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
                           "batch " + std::to_string(workload.batch) + " cannot be cut into " + std::to_string(microBatches)
                               + " micro-batches",
                           "use a number that divides it");
+    if (!(workload.capacityFactor == 0 || (workload.capacityFactor >= 0.01 && workload.capacityFactor <= 1000)))
+        return inputError(where, "the capacity factor of experts cannot be used", "use 0.01 to 1000, or 0 for dropless");
     const auto& types = computeTypes();
     if (std::find(types.begin(), types.end(), workload.dtype) == types.end())
         return inputError(where, "dtype " + dtypeName(workload.dtype) + " is not one a model is computed in",

@@ -4,7 +4,9 @@
 
 #include "model/core/result.h"
 #include "model/core/tensor.h"
+#include "model/ops/overlap.h"
 #include "model/ops/precision.h"
+#include "model/ops/recompute.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,31 +23,12 @@ enum class WorkloadKind { Prefill, Decode, Train };
 std::string workloadName(WorkloadKind kind); ///< prefill, decode, train
 std::optional<WorkloadKind> workloadFromName(std::string_view name);
 
-/// What the backward pass computes again instead of keeping it from the forward pass.
-/// None: only the activated gate of a gated MLP, which a fused kernel makes from the gate. Of a Llama layer stay
-///   8h + 2q + 2(k + v) + 2o + 4 heads + 6f bytes of a token in 16 bit (performance 2.3), the 4 being attention's log-sum-exp.
-/// Selective: also the results of norms, activations and products of elements whose operands are there anyway (of a Llama layer
-///   the two norms and the product in the MLP, 4h + 2f). No matrix product is repeated, and nothing that needs a collective, so
-///   that what attention takes stays. Attention itself where it is unfused: its scores are what grows with the square of the
-///   sequence (5as/h of arXiv 2205.05198); flash attention keeps nothing of that kind.
-/// Full: everything of a layer but what enters it (2h), with its collectives.
-enum class Recompute { None, Selective, Full };
-std::string recomputeName(Recompute recompute); ///< none, selective, full
-std::optional<Recompute> recomputeFromName(std::string_view name);
-
 /// How attention is computed: in one kernel whose scores never reach memory (arXiv 2205.14135), or as two batched matrix products
 /// with softmax and dropout in between, over the whole square of scores, which are kept for the backward pass (arXiv 2205.05198:
 /// 5 bytes a score in 16 bits; what the dropout would do to values is not modelled).
 enum class AttentionKernel { Flash, Unfused };
 std::string attentionKernelName(AttentionKernel kernel); ///< flash, unfused
 std::optional<AttentionKernel> attentionKernelFromName(std::string_view name);
-
-/// Which collectives run while the device computes, as far as the computation of the same layer and phase lasts: none; those of
-/// weights and their gradients, which do not wait for the layer (FSDP fetches ahead); or all, which no framework
-/// reaches: a lower bound.
-enum class Overlap { None, Weights, All };
-std::string overlapName(Overlap overlap); ///< none, weights, all
-std::optional<Overlap> overlapFromName(std::string_view name);
 
 /// Whose kernels compute what is no matrix product.
 /// Fused: every operation reads its operands and writes its result once, attention runs in a kernel made for the device
@@ -57,6 +40,13 @@ std::optional<Overlap> overlapFromName(std::string_view name);
 enum class Software { Fused, Compiled, Eager };
 std::string softwareName(Software software); ///< fused, compiled, eager
 std::optional<Software> softwareFromName(std::string_view name);
+
+/// How tokens get to their experts: each is sent to every expert that it chose, or once to every node that has some of them and
+/// from there to its experts (DeepEP, HybridEP; DeepSeek-V3 report, section 3.2.2), and what comes back is summed in the node
+/// first.
+enum class Dispatch { PerExpert, PerNode };
+std::string dispatchName(Dispatch dispatch); ///< per-expert, per-node
+std::optional<Dispatch> dispatchFromName(std::string_view name);
 
 /// Of which tokens a prefill computes logits: of the last one of each sequence, as serving needs them to go on, or of all, as
 /// scoring texts does. The last layer's output is taken apart before the final norm. Decoding and training have those of all
@@ -82,10 +72,19 @@ struct Workload {
     DType dtype = DType::BF16; ///< that products are computed in; of weights and activations: storageType
     std::int64_t microBatches = 1; ///< Train: the batch goes through in so many parts; gradients are added up
     Recompute recompute = Recompute::None; ///< Train
+    /// Train: so many layers of every run of layers that a stage has (of the model without a pipeline), from the first on, compute
+    /// again, the others keep everything (Megatron-LM: recompute_method block). 0: all of them.
+    std::int64_t recomputeLayers = 0;
     AttentionKernel attention = AttentionKernel::Flash;
     Overlap overlap = Overlap::None;
     OptimizerSharding optimizer {}; ///< Train
     Software software = Software::Fused;
+    bool graphs = false; ///< kernels are recorded in CUDA graphs once, and launched with them
+    Dispatch dispatch = Dispatch::PerExpert; ///< models with experts
+    /// Models with experts: rows that are reserved for an expert, by those that it would have if tokens chose evenly; what is over
+    /// is dropped, what is under is padded (arXiv 2101.03961, section 2.2). 0: as many rows as there are tokens (dropless), taken
+    /// as even.
+    double capacityFactor = 0;
     Logits logits = Logits::All; ///< Prefill
     Precision precision {}; ///< what is held otherwise than in storageType
     bool lastLogits() const { return kind == WorkloadKind::Prefill && logits == Logits::Last; }

@@ -10,6 +10,14 @@ void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& pric
     CollectiveTime time = prices.curve(collective.kind, collective.axes).at(bytes);
     collective.seconds = time.seconds;
     collective.algorithm = std::move(time.algorithm);
+    if (collective.copies > 0) {
+        const PriceCurve& curve = prices.curve(collective.kind, collective.axes);
+        const double once = oncePerNode(bytes, collective.copies, prices.footprint(collective.axes), prices.hardware(),
+                                        [&](std::int64_t size) { return curve.seconds(size); });
+        if (once < collective.seconds)
+            collective.algorithm += ", once to a node";
+        collective.seconds = once;
+    }
     if (collective.kind != CollectiveKind::LocalSlice)
         collective.link = linkNames(prices.footprint(collective.axes), prices.hardware());
 }

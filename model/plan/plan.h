@@ -37,6 +37,7 @@ struct Collective {
     ReshardStep step;
     std::int64_t bytes = 0; ///< S, on one member of a device group, per occurrence
     std::int64_t count = 1; ///< occurrences in a step of the workload (repeated layers included)
+    std::int64_t copies = 0; ///< of tokens that are sent once to a node: for how many experts each is; 0: sent to every one
     double seconds = 0; ///< predicted, per occurrence
     std::string algorithm; ///< with which it is so fast: `ring`, `NVLS`, …
     std::string link; ///< ids of the links it goes over, inner first: `nvlink4 + ib-ndr`

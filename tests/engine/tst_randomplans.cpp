@@ -10,6 +10,7 @@
 
 #include <QTest>
 
+#include <array>
 #include <functional>
 #include <random>
 
@@ -18,6 +19,9 @@ using namespace shardboard::engine;
 using namespace shardboard::test;
 
 namespace {
+
+const std::array kRecomputing { Recompute::None, Recompute::Selective, Recompute::Full, *recomputeFromName("torchtitan-op"),
+                                *recomputeFromName("norms,attention,qkv,mlp-in") };
 
 class RandomDesigns {
 public:
@@ -94,8 +98,9 @@ public:
     {
         Design design = next();
         const std::int64_t microBatches = 1 + below(3);
-        design.workload = { WorkloadKind::Train, microBatches * (1 + below(3)),   1 + below(6), DType::BF16,
-                            microBatches,        static_cast<Recompute>(below(3)) };
+        design.workload = { WorkloadKind::Train, microBatches * (1 + below(3)),
+                            1 + below(6),        DType::BF16,
+                            microBatches,        kRecomputing[static_cast<std::size_t>(below(std::ssize(kRecomputing)))] };
         return design;
     }
 

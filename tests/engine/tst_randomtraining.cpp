@@ -41,7 +41,8 @@ public:
             design.model.heads = design.model.kvHeads = 4;
         else if (grouped && below(2))
             design.model.heads = 8, design.model.kvHeads = 4;
-        constexpr Recompute recompute[] { Recompute::None, Recompute::None, Recompute::Selective, Recompute::Full };
+        const Recompute recompute[] { Recompute::None, Recompute::Selective, Recompute::Full,
+                                      *recomputeFromName("experts,norms,latent-up,second-products") };
         const std::int64_t parts = 1 + below(2);
         const std::int64_t sequence = tokens > 1 ? tokens * (1 + below(2)) : 1 + below(8);
         design.workload = { WorkloadKind::Train, parts * (1 + below(4)), sequence, DType::BF16, parts, recompute[below(4)] };

@@ -3,6 +3,7 @@
 #include "model/cost/kerneltime.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
+#include "model/plan/time/compiledcost.h"
 #include "model/plan/time/steptime.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
@@ -10,6 +11,7 @@
 #include <QtTest>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cmath>
 
 using namespace shardboard;
@@ -31,6 +33,16 @@ Design llama(const char* mesh, const char* preset, Overlap overlap)
     Workload work { WorkloadKind::Train, 16, 2048, DType::BF16 };
     work.overlap = overlap;
     return designOn(mesh, denseModel(4096, 1024, 4096, 4, 16, 8, 64), work, preset);
+}
+
+/// The sizes of Qwen3-30B-A3B, two layers.
+ModelSpec mixture()
+{
+    ModelSpec model = denseModel(4096, 2048, 6144, 2, 32, 4, 128);
+    model.moe.experts = 128;
+    model.moe.chosen = 8;
+    model.moe.intermediateSize = 768;
+    return model;
 }
 
 } // namespace
@@ -174,6 +186,63 @@ private Q_SLOTS:
             QVERIFY(time.exposed >= 0);
             QVERIFY(time.seconds() >= std::max(time.compute, time.collectives) - 1e-12);
         }
+    }
+
+    /// Each kind of kind apart: what one hides, the others do not; the kinds add up to everything.
+    void overlapByTraffic()
+    {
+        Design design = llama("stage=2,fsdp=2,model=2", "pp-1f1b", Overlap::None);
+        design.workload.microBatches = 4;
+        const auto none = evaluate(design).value();
+        std::array<double, kOverlapKinds.size()> moved {};
+        for (const Collective& collective : none->plan.collectives)
+            moved[static_cast<std::size_t>(overlapKindOf(none->graph, none->plan, collective))] +=
+                static_cast<double>(collective.count) * collective.seconds;
+        for (const OverlapKind kind :
+             { OverlapKind::WeightGathers, OverlapKind::GradientScatters, OverlapKind::Tensor, OverlapKind::Sends }) {
+            const std::string name = overlapKindName(kind);
+            const double seconds = moved[static_cast<std::size_t>(kind)];
+            QVERIFY2(seconds > 0, name.c_str());
+            design.workload.overlap = Overlap::None.with(kind);
+            const auto hidden = evaluate(design).value();
+            const double saved = none->plan.exposedSeconds - hidden->plan.exposedSeconds;
+            QVERIFY2(saved > 0 && saved <= seconds * (1 + 1e-9), name.c_str());
+            QVERIFY2(hidden->plan.seconds() < none->plan.seconds(), name.c_str());
+            if (kind == OverlapKind::Sends) // all but what fills and drains the pipeline
+                QVERIFY(std::abs(saved - seconds * (1 - none->plan.pipeline->bubble)) <= 1e-9 * seconds);
+        }
+        design.workload.overlap = Overlap::None.with(OverlapKind::Context);
+        QCOMPARE(evaluate(design).value()->plan.seconds(), none->plan.seconds()); // the preset has none
+    }
+
+    /// Over one node nothing changes; over several, less crosses the network, but no less than once to a node.
+    void tokensOncePerNode()
+    {
+        const auto step = [](const char* mesh, Dispatch dispatch) {
+            Workload work { WorkloadKind::Train, 64, 2048, DType::BF16 };
+            work.dispatch = dispatch;
+            return evaluate(designOn(mesh, mixture(), work, "ep")).value();
+        };
+        const auto seconds = [](const Evaluation& evaluation) {
+            double sum = 0;
+            for (const Collective& it : evaluation.plan.collectives)
+                if (it.kind == CollectiveKind::AllToAll)
+                    sum += static_cast<double>(it.count) * it.seconds;
+            return sum;
+        };
+        const double inNode = seconds(*step("expert=8", Dispatch::PerExpert));
+        QVERIFY(inNode > 0);
+        QCOMPARE(seconds(*step("expert=8", Dispatch::PerNode)), inNode);
+        const auto every = step("expert=32", Dispatch::PerExpert);
+        const auto once = step("expert=32", Dispatch::PerNode);
+        const double met = 4 * (1 - std::pow(0.75, 8)); // of 4 nodes, by 8 experts
+        const double share = seconds(*once) / seconds(*every);
+        QVERIFY2(share < 1 && share >= met / 8 * 0.999, std::to_string(share).c_str());
+        QCOMPARE(once->plan.collectiveBytes(), every->plan.collectiveBytes());
+        QCOMPARE(once->plan.computeSeconds, every->plan.computeSeconds);
+        Design repriced = designOn("expert=32", mixture(), { WorkloadKind::Train, 64, 2048, DType::BF16 }, "ep");
+        CompiledCost cost(once->graph, once->plan, DType::BF16);
+        QVERIFY(std::abs(cost.on(hardwareOf(repriced).value()).seconds / once->plan.seconds() - 1) < 1e-9);
     }
 
     /// Scores that are written to memory take time and FLOPs, and nothing else changes.

@@ -52,10 +52,9 @@ Design megatron(const MegatronRun& run, bool full)
     model.ropeTheta = 0; // learned positions, a small table
     model.block.gatedMlp = false;
     model.block.fusedQkv = true;
-    design.workload = {
-        WorkloadKind::Train,     run.batch, 2048, DType::BF16, run.microBatches, full ? Recompute::Full : Recompute::Selective,
-        AttentionKernel::Unfused
-    };
+    design.workload = { WorkloadKind::Train, run.batch,        2048,
+                        DType::BF16,         run.microBatches, full ? Recompute::Full : Recompute::Selective };
+    design.workload.attention = AttentionKernel::Unfused;
     const auto applied = applyPreset(design, full ? "megatron-tp" : "tp-sp");
     if (!applied.ok())
         qFatal("%s", applied.error().text().c_str());

@@ -187,6 +187,9 @@ HardwareSection deviceSection(const Hardware& hardware)
     });
     fields.push_back(field(QStringLiteral("device.kernels.launch_seconds"), QObject::tr("kernel launch"), QStringLiteral("µs"),
                            kMicro, [](Hardware& h) -> double& { return h.device.kernels.launchSeconds; }));
+    fields.push_back(field(QStringLiteral("device.kernels.graph_launch_seconds"), QObject::tr("launch in a graph"),
+                           QStringLiteral("µs"), kMicro,
+                           [](Hardware& h) -> double& { return h.device.kernels.graphLaunchSeconds; }));
     fields.push_back(field(
         QStringLiteral("device.kernels.gemm_efficiency"), QObject::tr("matrix products reach"), QStringLiteral("%"), kPercent,
         [](Hardware& h) -> double& { return h.device.kernels.gemmEfficiency; }, QObject::tr("Share of the peak")));

@@ -9,6 +9,7 @@
 #include <QRegularExpression>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -227,19 +228,6 @@ SettingGroup scheduleGroup()
                    kMostTokens, [](Design& design) -> std::int64_t& { return design.workload.microBatches; });
     microBatches.step = nextDivisor;
     out.settings.push_back(onlyInTraining(std::move(microBatches), tr("Only a training step is split into micro-batches.")));
-    out.settings.push_back(onlyInTraining(
-        choiceField(
-            QStringLiteral("workload.recompute"), tr("Recompute"),
-            tr("Activations that are recomputed for the backward pass instead of being saved"),
-            { { QStringLiteral("none"), tr("none"), tr("Every activation that the backward pass needs is saved") },
-              { QStringLiteral("selective"), tr("selective"),
-                tr("Activations that are cheap to compute and large to save are recomputed") },
-              { QStringLiteral("full"), tr("full"), tr("Only the input of a layer is saved; the layer is recomputed") } },
-            [](const Design& design) { return qstr(recomputeName(design.workload.recompute)); },
-            [](Design& design, const QString& name) {
-                design.workload.recompute = recomputeFromName(name.toStdString()).value_or(design.workload.recompute);
-            }),
-        tr("Only a training step saves activations.")));
     Setting logits = choiceField(
         QStringLiteral("workload.logits"), tr("Logits"), tr("The tokens whose logits a prefill computes"),
         { { QStringLiteral("last"), tr("last token"), tr("Of each sequence, which is all that serving needs to go on") },
@@ -254,17 +242,6 @@ SettingGroup scheduleGroup()
                                                              : QString();
     };
     out.settings.push_back(std::move(logits));
-    out.settings.push_back(choiceField(
-        QStringLiteral("workload.overlap"), tr("Overlap"), tr("Collectives that run while the device computes"),
-        { { QStringLiteral("none"), tr("none"), tr("Every collective is waited for") },
-          { QStringLiteral("weights"), tr("weights"),
-            tr("Those of weights and their gradients overlap with the computation of their layer, like FSDP's prefetching") },
-          { QStringLiteral("all"), tr("all"),
-            tr("All overlap with the computation of their layer: a lower bound that no framework reaches") } },
-        [](const Design& design) { return qstr(overlapName(design.workload.overlap)); },
-        [](Design& design, const QString& name) {
-            design.workload.overlap = overlapFromName(name.toStdString()).value_or(design.workload.overlap);
-        }));
     Setting chunks = countField("pipeline.chunks", tr("Chunks of a stage"), {},
                                 tr("Runs of layers on every pipeline stage: 1 is the schedule 1F1B, more are interleaved"), 1,
                                 kMostTokens, [](Design& design) -> std::int64_t& { return design.pipeline.chunks; });
@@ -273,6 +250,132 @@ SettingGroup scheduleGroup()
         return design.pipeline.present() ? QString() : tr("No mesh axis carries pipeline stages.");
     };
     out.settings.push_back(std::move(chunks));
+    return out;
+}
+
+/// What a person recognizes of a part of a layer.
+struct PartText {
+    RecomputePart part;
+    const char* id;
+    const char* label;
+};
+constexpr std::array kPartTexts {
+    PartText { RecomputePart::Norms, "norms", "Norms" },
+    PartText { RecomputePart::Activations, "activations", "Activations" },
+    PartText { RecomputePart::Attention, "attention", "Attention" },
+    PartText { RecomputePart::Rotation, "rotation", "Rotation" },
+    PartText { RecomputePart::Qkv, "qkv", "Q, K, V projections" },
+    PartText { RecomputePart::LatentUp, "latent-up", "Latent up-projections" },
+    PartText { RecomputePart::Output, "output", "Output projection" },
+    PartText { RecomputePart::MlpIn, "mlp-in", "MLP gate and up" },
+    PartText { RecomputePart::MlpOut, "mlp-out", "MLP down" },
+    PartText { RecomputePart::Experts, "experts", "Experts" },
+    PartText { RecomputePart::SharedExperts, "shared-experts", "Shared experts" },
+    PartText { RecomputePart::Residuals, "residuals", "Residual sums" },
+    PartText { RecomputePart::SecondProducts, "second-products", "Every second product" },
+};
+
+SettingGroup recomputeGroup(const Design& design)
+{
+    SettingGroup out { tr("Recompute"), {} };
+    const QString whyNot = tr("Only a training step saves activations.");
+    std::vector<Setting::Option> options {
+        { QStringLiteral("none"), tr("none"), tr("Every activation that the backward pass needs is saved") },
+        { QStringLiteral("selective"), tr("selective"),
+          tr("Activations that are cheap to compute and large to save are recomputed") },
+        { QStringLiteral("full"), tr("full"), tr("Only the input of a layer is saved; the layer is recomputed") }
+    };
+    const QString now = qstr(recomputeName(design.workload.recompute));
+    if (std::ranges::none_of(options, [&](const Setting::Option& option) { return option.value == now; }))
+        options.push_back({ now, tr("as chosen"), tr("What the fields below say") });
+    out.settings.push_back(
+        onlyInTraining(choiceField(
+                           QStringLiteral("workload.recompute"), tr("Recompute"),
+                           tr("Activations that are recomputed for the backward pass instead of being saved"), std::move(options),
+                           [](const Design& d) { return qstr(recomputeName(d.workload.recompute)); },
+                           [](Design& d, const QString& name) {
+                               d.workload.recompute = recomputeFromName(name.toStdString()).value_or(d.workload.recompute);
+                           }),
+                       whyNot));
+    for (const PartText& text : kPartTexts) {
+        const RecomputePart part = text.part;
+        Setting field = choiceField(
+            QStringLiteral("recompute.") + QLatin1String(text.id), tr(text.label),
+            tr("Whether the backward pass computes their results again"),
+            { { QStringLiteral("saved"), tr("saved"), tr("Kept from the forward pass, where the backward pass needs them") },
+              { QStringLiteral("again"), tr("recomputed"), tr("Computed again from what they read") } },
+            [part](const Design& d) { return d.workload.recompute.has(part) ? QStringLiteral("again") : QStringLiteral("saved"); },
+            [part](Design& d, const QString& value) {
+                d.workload.recompute = d.workload.recompute.with(part, value == QLatin1String("again"));
+            });
+        field.whyNot = [whyNot](const Design& d) {
+            return !isTraining(d)                         ? whyNot
+                : d.workload.recompute == Recompute::Full ? tr("The whole layer is recomputed.")
+                                                          : QString();
+        };
+        out.settings.push_back(std::move(field));
+    }
+    Setting layers = countField("workload.recomputeLayers", tr("Layers that recompute"), tr("layers"),
+                                tr("The first of every run of layers of a stage; 0: all of them"), 0, kMostTokens,
+                                [](Design& d) -> std::int64_t& { return d.workload.recomputeLayers; });
+    layers.step = [](const Design& d, const QString& text, bool up) {
+        return byOne(text, up, 1, static_cast<double>(d.model.layers));
+    };
+    out.settings.push_back(onlyInTraining(std::move(layers), whyNot));
+    return out;
+}
+
+/// What each kind is called, and what runs beside the computation where it overlaps.
+struct OverlapText {
+    OverlapKind kind;
+    const char* label;
+    const char* what;
+};
+constexpr std::array kOverlapTexts {
+    OverlapText { OverlapKind::WeightGathers, "Weight gathers", "FSDP fetches the next layer's weights ahead" },
+    OverlapText { OverlapKind::GradientScatters, "Gradient reductions", "Nothing waits for them until the update" },
+    OverlapText { OverlapKind::Tensor, "Tensor parallel", "Async TP: products work on the parts that have arrived" },
+    OverlapText { OverlapKind::Experts, "Tokens to experts", "Another micro-batch computes while tokens travel" },
+    OverlapText { OverlapKind::Context, "Keys and values", "Attention works on the parts that have arrived" },
+    OverlapText { OverlapKind::Sends, "Sends between stages", "While the pipeline is full a stage has other micro-batches" },
+};
+
+SettingGroup overlapGroup(const Design& design)
+{
+    SettingGroup out { tr("Overlap"), {} };
+    std::vector<Setting::Option> options {
+        { QStringLiteral("none"), tr("none"), tr("Every collective is waited for") },
+        { QStringLiteral("weights"), tr("weights"),
+          tr("Those of weights and their gradients overlap with the computation of their layer, like FSDP's prefetching") },
+        { QStringLiteral("all"), tr("all"),
+          tr("All overlap with the computation of their layer: a lower bound that no framework reaches") }
+    };
+    const QString now = qstr(overlapName(design.workload.overlap));
+    if (std::ranges::none_of(options, [&](const Setting::Option& option) { return option.value == now; }))
+        options.push_back({ now, tr("as chosen"), tr("What the fields below say") });
+    out.settings.push_back(choiceField(
+        QStringLiteral("workload.overlap"), tr("Overlap"), tr("Collectives that run while the device computes"), std::move(options),
+        [](const Design& d) { return qstr(overlapName(d.workload.overlap)); },
+        [](Design& d, const QString& name) {
+            d.workload.overlap = overlapFromName(name.toStdString()).value_or(d.workload.overlap);
+        }));
+    for (const OverlapText& text : kOverlapTexts) {
+        const OverlapKind kind = text.kind;
+        Setting field = choiceField(
+            QStringLiteral("overlap.") + qstr(overlapKindName(kind)), tr(text.label), tr(text.what),
+            { { QStringLiteral("waited"), tr("waited for"), tr("The device waits until they are done") },
+              { QStringLiteral("beside"), tr("overlaps"),
+                tr("They run beside the computation of their layer, as far as it lasts") } },
+            [kind](const Design& d) { return d.workload.overlap.has(kind) ? QStringLiteral("beside") : QStringLiteral("waited"); },
+            [kind](Design& d, const QString& value) {
+                d.workload.overlap = d.workload.overlap.with(kind, value == QLatin1String("beside"));
+            });
+        if (kind == OverlapKind::Sends)
+            field.whyNot = [](const Design& d) {
+                return d.pipeline.present() ? QString() : tr("No mesh axis carries pipeline stages.");
+            };
+        out.settings.push_back(std::move(field));
+    }
     return out;
 }
 
@@ -297,6 +400,23 @@ SettingGroup softwareGroup()
         [](Design& design, const QString& name) {
             design.workload.attention = attentionKernelFromName(name.toStdString()).value_or(design.workload.attention);
         }));
+    out.settings.push_back(choiceField(
+        QStringLiteral("workload.graphs"), tr("Launches"), tr("How the kernels of a step are launched"),
+        { { QStringLiteral("single"), tr("one by one"), tr("The host launches every kernel") },
+          { QStringLiteral("graph"), tr("CUDA graphs"), tr("Recorded once; the device goes on by itself") } },
+        [](const Design& design) { return design.workload.graphs ? QStringLiteral("graph") : QStringLiteral("single"); },
+        [](Design& design, const QString& value) { design.workload.graphs = value == QLatin1String("graph"); }));
+    Setting dispatch = choiceField(
+        QStringLiteral("workload.dispatch"), tr("Tokens to experts"), tr("How tokens travel to their experts and back"),
+        { { QStringLiteral("per-expert"), tr("once per expert"), tr("A token is sent to each expert that it chose") },
+          { QStringLiteral("per-node"), tr("once per node"),
+            tr("A token is sent once to each node of its experts, and there to each of them (DeepEP, HybridEP)") } },
+        [](const Design& design) { return qstr(dispatchName(design.workload.dispatch)); },
+        [](Design& design, const QString& name) {
+            design.workload.dispatch = dispatchFromName(name.toStdString()).value_or(design.workload.dispatch);
+        });
+    dispatch.whyNot = [](const Design& design) { return design.model.moe.present() ? QString() : tr("The model has no experts."); };
+    out.settings.push_back(std::move(dispatch));
     return out;
 }
 
@@ -447,7 +567,8 @@ QString Setting::shownText(const Design& design) const
 
 std::vector<SettingGroup> settingGroups(const Design& design)
 {
-    std::vector<SettingGroup> out { workloadGroup(), precisionGroup(), scheduleGroup(), softwareGroup(), memoryGroup() };
+    std::vector<SettingGroup> out { workloadGroup(),      precisionGroup(), scheduleGroup(),
+                                    overlapGroup(design), softwareGroup(),  memoryGroup() };
     out.push_back(optimizerGroup(design));
     out.push_back(hardwareGroup(design));
     return out;

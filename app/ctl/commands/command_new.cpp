@@ -41,7 +41,7 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
         return usageError("--workload", "there is no workload '" + arguments.text("--workload") + "'",
                           "workloads are prefill, decode and train");
     workload.kind = *kind;
-    for (const char* option : { "--micro-batches", "--recompute", "--shard-optimizer", "--shard-gradients" })
+    for (const char* option : { "--micro-batches", "--recompute", "--recompute-layers", "--shard-optimizer", "--shard-gradients" })
         if (arguments.has(option) && *kind != WorkloadKind::Train)
             return usageError(option, "it is of training", "add --workload train");
     const auto microBatches = arguments.integer("--micro-batches", 1, 1, std::int64_t { 1 } << 31);
@@ -51,8 +51,12 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     const auto recompute = recomputeFromName(arguments.text("--recompute", "none"));
     if (!recompute)
         return usageError("--recompute", "there is no way of recomputing '" + arguments.text("--recompute") + "'",
-                          "use none, selective or full");
+                          std::string("use ") + kRecomputeWords);
     workload.recompute = *recompute;
+    const auto recomputeLayers = arguments.integer("--recompute-layers", 0, 0, std::int64_t { 1 } << 31);
+    if (!recomputeLayers.ok())
+        return recomputeLayers.error();
+    workload.recomputeLayers = recomputeLayers.value();
     for (const std::string_view axis : split(std::string_view(arguments.text("--shard-optimizer")), ','))
         if (!axis.empty())
             workload.optimizer.axes.emplace_back(axis);
@@ -67,13 +71,29 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     const auto overlap = overlapFromName(arguments.text("--overlap", "none"));
     if (!overlap)
         return usageError("--overlap", "'" + arguments.text("--overlap") + "' does not say what runs beside the computation",
-                          "use none, weights or all");
+                          std::string("use ") + kOverlapWords);
     workload.overlap = *overlap;
     const auto software = softwareFromName(arguments.text("--software", "fused"));
     if (!software)
         return usageError("--software", "there is no software '" + arguments.text("--software") + "'",
                           "use fused, compiled or eager");
     workload.software = *software;
+    const auto dispatch = dispatchFromName(arguments.text("--dispatch", "per-expert"));
+    if (!dispatch)
+        return usageError("--dispatch", "tokens cannot be sent '" + arguments.text("--dispatch") + "'",
+                          "use per-expert or per-node");
+    if (arguments.has("--dispatch") && !model.moe.present())
+        return usageError("--dispatch", "it is of models with experts", model.name + " has none");
+    workload.dispatch = *dispatch;
+    if (arguments.has("--capacity-factor")) {
+        const auto factor = arguments.number("--capacity-factor", 0, 0, 1000);
+        if (!factor.ok())
+            return factor.error();
+        if (!model.moe.present())
+            return usageError("--capacity-factor", "it is of models with experts", model.name + " has none");
+        workload.capacityFactor = factor.value();
+    }
+    workload.graphs = arguments.has("--graphs");
     if (arguments.has("--logits") && *kind != WorkloadKind::Prefill)
         return usageError("--logits", "it is of prefill", "decoding and training have the logits of all tokens");
     const bool hasLogits = model.kind == ModelKind::Decoder;

@@ -101,7 +101,7 @@ NewDialog::NewDialog(QWidget* parent)
     nameWidget(m_recompute, "new.recompute", {},
                tr("Activations that are recomputed for the backward pass instead of being saved"));
     for (const Recompute what : { Recompute::None, Recompute::Selective, Recompute::Full })
-        m_recompute->addItem(qstr(recomputeName(what)), static_cast<int>(what));
+        m_recompute->addItem(qstr(recomputeName(what)), qstr(recomputeName(what)));
     nameWidget(m_attention, "new.attention", {},
                tr("flash: one kernel whose scores never reach memory; unfused: scores are written, read and kept"));
     for (const AttentionKernel kernel : { AttentionKernel::Flash, AttentionKernel::Unfused })
@@ -109,7 +109,7 @@ NewDialog::NewDialog(QWidget* parent)
     nameWidget(m_overlap, "new.overlap", {},
                tr("Collectives that run while the device computes: none, those of weights and gradients, or all (a lower bound)"));
     for (const Overlap overlap : { Overlap::None, Overlap::Weights, Overlap::All })
-        m_overlap->addItem(qstr(overlapName(overlap)), static_cast<int>(overlap));
+        m_overlap->addItem(qstr(overlapName(overlap)), qstr(overlapName(overlap)));
     nameWidget(
         m_software, "new.software", {},
         tr("Whose kernels run beside the products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (PyTorch alone)"));
@@ -290,13 +290,14 @@ NewDesign NewDialog::wanted() const
     wanted.workload = { static_cast<WorkloadKind>(m_workload->currentData().toInt()), m_batch->value(), m_sequence->value(),
                         static_cast<DType>(m_dtype->currentData().toInt()) };
     wanted.workload.attention = static_cast<AttentionKernel>(m_attention->currentData().toInt());
-    wanted.workload.overlap = static_cast<Overlap>(m_overlap->currentData().toInt());
+    wanted.workload.overlap = overlapFromName(m_overlap->currentData().toString().toStdString()).value_or(Overlap::None);
     wanted.workload.software = static_cast<Software>(m_software->currentData().toInt());
     if (!isModule()) // waits until it is a prefill
         wanted.workload.logits = Logits::Last;
     if (wanted.workload.kind == WorkloadKind::Train) {
         wanted.workload.microBatches = m_microBatches->value();
-        wanted.workload.recompute = static_cast<Recompute>(m_recompute->currentData().toInt());
+        wanted.workload.recompute =
+            recomputeFromName(m_recompute->currentData().toString().toStdString()).value_or(Recompute::None);
     }
     return wanted;
 }

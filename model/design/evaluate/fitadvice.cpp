@@ -29,13 +29,15 @@ enum Group { Recomputing, Batches, States, Layouts, Devices };
 void addRecomputing(const Design& design, std::vector<Change>& out)
 {
     const auto add = [&](const char* what, Recompute recompute) {
-        if (recompute > design.workload.recompute)
+        if (design.workload.recompute != recompute || design.workload.recomputeLayers != 0)
             out.push_back({ what, Recomputing, [recompute](Design& d) {
                                d.workload.recompute = recompute;
+                               d.workload.recomputeLayers = 0;
                                return true;
                            } });
     };
-    add("recompute what is cheap (selective)", Recompute::Selective);
+    if (design.workload.recompute == Recompute::None)
+        add("recompute what is cheap (selective)", Recompute::Selective);
     add("recompute fully", Recompute::Full);
 }
 

@@ -20,10 +20,11 @@ inline constexpr std::int64_t kLargestInDesign = std::int64_t { 1 } << 62;
 inline auto jsonWords(ModelKind) { return JsonWords { modelKindName, modelKindFromName, "decoder or column-parallel-linear" }; }
 inline auto jsonWords(AttentionBias) { return JsonWords { attentionBiasName, attentionBiasFromName, "none, qkv or qkvo" }; }
 inline auto jsonWords(WorkloadKind) { return JsonWords { workloadName, workloadFromName, "prefill, decode or train" }; }
-inline auto jsonWords(Recompute) { return JsonWords { recomputeName, recomputeFromName, "none, selective or full" }; }
+inline auto jsonWords(Recompute) { return JsonWords { recomputeName, recomputeFromName, kRecomputeWords }; }
 inline auto jsonWords(AttentionKernel) { return JsonWords { attentionKernelName, attentionKernelFromName, "flash or unfused" }; }
-inline auto jsonWords(Overlap) { return JsonWords { overlapName, overlapFromName, "none, weights or all" }; }
+inline auto jsonWords(Overlap) { return JsonWords { overlapName, overlapFromName, kOverlapWords }; }
 inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromName, "fused, compiled or eager" }; }
+inline auto jsonWords(Dispatch) { return JsonWords { dispatchName, dispatchFromName, "per-expert or per-node" }; }
 inline auto jsonWords(Logits) { return JsonWords { logitsName, logitsFromName, "all or last" }; }
 inline auto jsonWords(PickerProfile) { return JsonWords { profileName, profileFromName, kProfileList }; }
 inline auto jsonWords(PickerKind) { return JsonWords { pickerName, pickerFromName, "greedy, partials-only or none" }; }
@@ -113,10 +114,14 @@ void jsonMembers(Each& each, Work& workload)
         each.unless("micro_batches", workload.microBatches, 1, { 1, kLargestInDesign });
         each.unless("recompute", workload.recompute, Recompute::None);
     }
+    each.unless("recompute_layers", workload.recomputeLayers, 0, { 0, kLargestInDesign });
     each.unless("optimizer_sharding", workload.optimizer, OptimizerSharding {});
     each.unless("attention", workload.attention, AttentionKernel::Flash);
     each.unless("overlap", workload.overlap, Overlap::None);
     each.unless("software", workload.software, Software::Fused);
+    each.unless("graphs", workload.graphs, false);
+    each.unless("capacity_factor", workload.capacityFactor, 0, { 0, 1000 });
+    each.unless("dispatch", workload.dispatch, Dispatch::PerExpert);
     each.unless("logits", workload.logits, Logits::All);
     each.value("batch", workload.batch, { 1, kLargestInDesign });
     each.value("sequence", workload.sequence, { 1, kLargestInDesign });

@@ -39,6 +39,7 @@ template <class Each, MembersOf<KernelConstants> Kernels>
 void jsonMembers(Each& each, Kernels& kernels)
 {
     each.usual("launch_seconds", kernels.launchSeconds);
+    each.unless("graph_launch_seconds", kernels.graphLaunchSeconds, KernelConstants {}.graphLaunchSeconds);
     each.usual("gemm_efficiency", kernels.gemmEfficiency);
     each.usual("memory_efficiency", kernels.memoryEfficiency);
     each.usual("attention_efficiency", kernels.attentionEfficiency);

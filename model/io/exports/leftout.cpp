@@ -47,6 +47,12 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
 
 } // namespace
 
+bool isPlainRecompute(const Workload& workload)
+{
+    const Recompute what = workload.recompute;
+    return workload.recomputeLayers == 0 && (what == Recompute::None || what == Recompute::Selective || what == Recompute::Full);
+}
+
 std::vector<std::string> leftOutOf(const Design& design, const std::string& compiler)
 {
     std::vector<std::string> out;
@@ -58,8 +64,10 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
     if (workload.kind != WorkloadKind::Train)
         return out;
     if (workload.recompute != Recompute::None)
-        out.push_back("recompute " + recomputeName(workload.recompute)
-                      + ": what is kept for the backward pass is left to the training program");
+        out.push_back(
+            "recompute " + recomputeName(workload.recompute)
+            + (workload.recomputeLayers > 0 ? " of " + std::to_string(workload.recomputeLayers) + " layers" : std::string())
+            + ": what is kept for the backward pass is left to the training program");
     if (workload.microBatches > 1)
         out.push_back(std::to_string(workload.microBatches)
                       + " micro-batches: how the batch is split is left to the training program");

@@ -14,4 +14,7 @@ namespace shardboard {
 /// decides instead: `XLA`.
 std::vector<std::string> leftOutOf(const Design& design, const std::string& compiler);
 
+/// Whether it is one of none, selective, and full, in all layers: what most frameworks have a word for.
+bool isPlainRecompute(const Workload& workload);
+
 } // namespace shardboard

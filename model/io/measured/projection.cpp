@@ -46,11 +46,11 @@ std::string Projection::statement() const
         return out + ", one after the other; it was not run on " + target;
     out += "; what ran is told one after the other";
     if (overlap != Overlap::None)
-        out += "; of the whole model ";
-    if (overlap == Overlap::Weights)
-        out += "collectives of weights hide behind the computation of their segment, as the cost model has it";
-    else if (overlap == Overlap::All)
-        out += "all collectives hide behind the computation of their segment, as the cost model has it";
+        out += std::string("; of the whole model ")
+            + (overlap == Overlap::Weights   ? "collectives of weights"
+                   : overlap == Overlap::All ? "all collectives"
+                                             : "collectives of " + overlapName(overlap))
+            + " hide behind the computation of their segment, as the cost model has it";
     if (waits)
         out += "; its " + std::to_string(pipeline->stages) + " stages wait for each other as the cost model has it ("
             + (pipeline->chunks > 1 ? "interleaved" : "1F1B") + ", micro-batches: " + std::to_string(microBatches) + ")";

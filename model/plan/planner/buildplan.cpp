@@ -44,8 +44,9 @@ public:
         , m_pipeline(request.pipeline)
         , m_optimizer(effective(request.workload).optimizer)
         , m_microBatches(effective(request.workload).microBatches)
-        , m_kernels { heldTypes(effective(request.workload)), request.workload.software,
+        , m_kernels { heldTypes(effective(request.workload)), request.workload.software, request.workload.graphs,
                       storageType(request.workload) != request.workload.dtype }
+        , m_dispatch(request.workload.dispatch)
         , m_options(request.picker)
         , m_hardware(request.hardware)
         , m_resharding(request.mesh, request.hardware)
@@ -65,6 +66,8 @@ public:
         m_uses.resize(m_graph.ops.size());
         for (std::size_t i = 0; i < m_graph.ops.size(); ++i)
             m_producer[m_graph.ops[i].result] = OpId(i);
+        for (const Op& op : m_graph.ops)
+            m_chosen = std::max(m_chosen, op.attributes.chosen);
         for (const GraphTensor& tensor : m_graph.tensors)
             if (tensor.again != kNoTensor)
                 m_again.insert(tensor.again);
@@ -456,6 +459,9 @@ private:
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
             collective.bytes = scaledBytes(stepBytes(step, spec.shape, dtype, m_mesh), density(tensor));
+            if (m_dispatch == Dispatch::PerNode && step.kind == CollectiveKind::AllToAll && !spec.dimLabels.empty()
+                && spec.dimLabels.front() == "experts")
+                collective.copies = m_chosen;
             price(collective, collective.bytes);
             collective.plannedSegment = lastId(m_plan.segments);
             collective.op = id;
@@ -564,6 +570,8 @@ private:
     const std::int64_t m_microBatches;
     const KernelSettings m_kernels;
     std::vector<int> m_optimizerAxes;
+    const Dispatch m_dispatch;
+    std::int64_t m_chosen = 0; ///< experts of a token
     const PickerOptions& m_options;
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;

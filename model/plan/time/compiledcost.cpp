@@ -2,6 +2,7 @@
 #include "model/plan/time/compiledcost.h"
 
 #include "model/cost/kerneltime.h"
+#include "model/plan/collectiveprice.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/time/reprice.h"
 
@@ -53,15 +54,15 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
             continue;
         }
         const std::int64_t hops = hopsOf(plan, collective);
-        const Price price { collective.kind, collective.axes, collective.bytes / hops };
+        const Price price { collective.kind, collective.axes, collective.bytes / hops, collective.copies };
         const auto priced = std::ranges::find(m_questions, price);
         const auto place = static_cast<std::size_t>(priced - m_questions.begin());
         if (priced == m_questions.end())
             m_questions.push_back(price);
         const Transfer transfer { place, static_cast<double>(collective.count * hops), collective.plannedSegment,
-                                  movesWeight(graph, collective) };
+                                  overlapKindOf(graph, plan, collective) };
         const auto alike = std::ranges::find_if(m_transfers, [&](const Transfer& t) {
-            return t.price == transfer.price && t.segment == transfer.segment && t.weight == transfer.weight;
+            return t.price == transfer.price && t.segment == transfer.segment && t.kind == transfer.kind;
         });
         if (alike != m_transfers.end())
             alike->count += transfer.count;
@@ -73,8 +74,13 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
 
 void CompiledCost::askPrices()
 {
-    for (std::size_t i = 0; i < m_questions.size(); ++i)
-        m_answers[i] = m_prices->secondsAtOnce(m_questions[i].kind, m_questions[i].axes, m_questions[i].bytes);
+    for (std::size_t i = 0; i < m_questions.size(); ++i) {
+        const Price& price = m_questions[i];
+        const auto seconds = [&](std::int64_t bytes) { return m_prices->secondsAtOnce(price.kind, price.axes, bytes); };
+        m_answers[i] = price.copies == 0
+            ? seconds(price.bytes)
+            : oncePerNode(price.bytes, price.copies, m_prices->footprint(price.axes), m_prices->hardware(), seconds);
+    }
     m_asked = m_prices->edition();
     m_sendSeconds = 0;
     for (const auto& [send, count] : m_sends)
@@ -91,11 +97,8 @@ StepCost CompiledCost::on(const Hardware& hardware)
     std::ranges::fill(m_times, SegmentTime {});
     for (const Kernel& kernel : m_kernels)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
-    for (const Transfer& transfer : m_transfers) {
-        const double seconds = transfer.count * m_answers[transfer.price];
-        m_times[transfer.segment].collectives += seconds;
-        m_times[transfer.segment].weights += transfer.weight ? seconds : 0;
-    }
+    for (const Transfer& transfer : m_transfers)
+        m_times[transfer.segment].add(transfer.kind, transfer.count * m_answers[transfer.price]);
     for (SegmentTime& time : m_times)
         time.hide(m_plan.overlap);
     setStepTimes(m_frame, m_times, m_sendSeconds, m_plan);

@@ -48,13 +48,14 @@ private:
         CollectiveKind kind = CollectiveKind::AllReduce;
         std::vector<int> axes;
         std::int64_t bytes = 0;
+        std::int64_t copies = 0;
         friend bool operator==(const Price&, const Price&) = default;
     };
     struct Transfer {
         std::size_t price = 0; ///< index into m_questions
         double count = 0;
         std::size_t segment = 0;
-        bool weight = false; ///< moves a weight or its gradient
+        OverlapKind kind = OverlapKind::Tensor;
     };
 
     void askPrices();

@@ -74,6 +74,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     work.dtype = out.dtype;
     if (work.kernel == KernelClass::None)
         return work;
+    work.inGraph = settings.inGraph;
     const auto densityOf = [&](TensorId id) { return graph.entry(id).density; };
     std::vector<Shape> shapes;
     LocalShapes local { {}, largestShape(out.shape, planned.result, mesh), &shapes };

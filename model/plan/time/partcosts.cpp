@@ -51,12 +51,12 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
                 const double seconds = static_cast<double>(collective.count) * collective.seconds;
                 operation.collectives += seconds;
                 operation.exposed +=
-                    seconds * times[collective.plannedSegment].exposedPart(plan.overlap, movesWeight(graph, collective));
+                    seconds * times[collective.plannedSegment].exposedPart(plan.overlap, overlapKindOf(graph, plan, collective));
                 operation.moves.push_back(CollectiveId(i));
                 break;
             }
     }
-    sends.exposed = sends.collectives; // a stage waits for what it works on
+    sends.exposed = sends.collectives * exposedSends(plan);
     if (sends.moved > 0)
         out.push_back(std::move(sends));
     return out;

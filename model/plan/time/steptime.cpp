@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/time/steptime.h"
 
+#include "model/ops/opdefinition.h"
 #include "model/plan/pipeline.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 
@@ -20,17 +22,48 @@ bool movesWeight(const Graph& graph, const Collective& collective)
     return graph.tensor(tensor).role == TensorRole::Weight;
 }
 
-void SegmentTime::hide(Overlap overlap)
+OverlapKind overlapKindOf(const Graph& graph, const Plan& plan, const Collective& collective)
 {
-    const double beside = overlap == Overlap::None ? 0 : overlap == Overlap::Weights ? weights : collectives;
-    exposed = collectives - std::min(beside, compute);
+    if (isStageSend(plan, collective))
+        return OverlapKind::Sends;
+    if (movesWeight(graph, collective))
+        return graph.tensor(collective.tensor).role == TensorRole::Weight ? OverlapKind::WeightGathers
+                                                                          : OverlapKind::GradientScatters;
+    if (collective.tensor != kNoTensor && contains(graph.tensor(collective.tensor).dimLabels, "experts"))
+        return OverlapKind::Experts;
+    const bool attends = collective.op.valid() && definitionOf(graph.op(collective.op).kind).group == OpGroup::Attention;
+    return attends ? OverlapKind::Context : OverlapKind::Tensor;
 }
 
-double SegmentTime::exposedPart(Overlap overlap, bool ofWeight) const
+void SegmentTime::add(OverlapKind of, double seconds)
 {
-    const bool overlaps = overlap == Overlap::All || (overlap == Overlap::Weights && ofWeight);
-    const double beside = overlap == Overlap::Weights ? weights : collectives;
-    return overlaps && beside > 0 ? 1 - std::min(beside, compute) / beside : 1;
+    collectives += seconds;
+    byKind[static_cast<std::size_t>(of)] += seconds;
+}
+
+double SegmentTime::beside(Overlap overlap) const
+{
+    double out = 0;
+    for (const OverlapKind of : kOverlapKinds)
+        out += overlap.has(of) ? byKind[static_cast<std::size_t>(of)] : 0;
+    return out;
+}
+
+void SegmentTime::hide(Overlap overlap)
+{
+    // The kinds add up to the collectives but for rounding.
+    exposed = collectives - std::min({ beside(overlap), compute, collectives });
+}
+
+double SegmentTime::exposedPart(Overlap overlap, OverlapKind of) const
+{
+    const double hidden = beside(overlap);
+    return overlap.has(of) && hidden > 0 ? 1 - std::min(hidden, compute) / hidden : 1;
+}
+
+double exposedSends(const Plan& plan)
+{
+    return plan.pipeline && plan.overlap.has(OverlapKind::Sends) ? std::min(1.0, plan.pipeline->bubble) : 1;
 }
 
 std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan)
@@ -42,11 +75,8 @@ std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan)
     for (const Collective& collective : plan.collectives) {
         if (isStageSend(plan, collective))
             continue;
-        const auto s = collective.plannedSegment;
-        const double seconds = static_cast<double>(collective.count) * collective.seconds;
-        out[s].collectives += seconds;
-        if (movesWeight(graph, collective))
-            out[s].weights += seconds;
+        out[collective.plannedSegment].add(overlapKindOf(graph, plan, collective),
+                                           static_cast<double>(collective.count) * collective.seconds);
     }
     for (SegmentTime& time : out)
         time.hide(plan.overlap);
@@ -61,8 +91,8 @@ std::vector<DeviceCollective> deviceCollectives(const Graph& graph, const Plan& 
     for (const Collective& collective : plan.collectives) {
         const double seconds = collective.seconds * static_cast<double>(collective.count) * deviceShare(graph, plan, collective);
         const double part = isStageSend(plan, collective)
-            ? 1 // a stage waits for what it works on
-            : times[collective.plannedSegment].exposedPart(plan.overlap, movesWeight(graph, collective));
+            ? exposedSends(plan)
+            : times[collective.plannedSegment].exposedPart(plan.overlap, overlapKindOf(graph, plan, collective));
         out.push_back({ seconds, seconds * part });
     }
     return out;
@@ -74,7 +104,8 @@ namespace {
 DeviceStep busiestDevice(const Graph& graph, const std::vector<SegmentTime>& times, double sends, const Plan& plan)
 {
     DeviceStep out;
-    out.collectives = out.exposed = sends / static_cast<double>(plan.pipeline->stages);
+    out.collectives = sends / static_cast<double>(plan.pipeline->stages);
+    out.exposed = out.collectives * exposedSends(plan);
     for (std::size_t s = 0; s < times.size(); ++s) {
         const double share = busiestShare(graph, plan, PlannedSegmentId(s));
         out.compute += times[s].compute * share;
@@ -90,7 +121,9 @@ DeviceStep busiestDevice(const Graph& graph, const std::vector<SegmentTime>& tim
 void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, double sends, Plan& plan)
 {
     plan.computeSeconds = 0;
-    plan.collectiveSeconds = plan.exposedSeconds = sends;
+    plan.collectiveSeconds = sends;
+    sends *= exposedSends(plan);
+    plan.exposedSeconds = sends;
     for (const SegmentTime& time : times) {
         plan.computeSeconds += time.compute;
         plan.collectiveSeconds += time.collectives;

@@ -5,6 +5,7 @@
 #include "model/ops/workload.h"
 #include "model/plan/plan.h"
 
+#include <array>
 #include <vector>
 
 namespace shardboard {
@@ -12,23 +13,34 @@ namespace shardboard {
 /// Whether a collective moves a weight or its gradient: nothing in the layer waits for the one before it, so that it can be
 /// started early or finished late.
 bool movesWeight(const Graph& graph, const Collective& collective);
+/// What a collective moves: a value with a dim of experts is theirs, what heads, rotation or attention take is the context's,
+/// the other activations of a layer are tensor parallel.
+OverlapKind overlapKindOf(const Graph& graph, const Plan& plan, const Collective& collective);
 
 /// Seconds of a planned segment, all its occurrences in a step.
 struct SegmentTime {
     double compute = 0;
     double collectives = 0;
-    double weights = 0; ///< part of `collectives` that moves weights and their gradients
+    std::array<double, kOverlapKinds.size()> byKind {}; ///< parts of `collectives`, by OverlapKind
     double exposed = 0; ///< part of `collectives` in which the devices do not compute
     double seconds() const { return compute + exposed; }
     void hide(Overlap overlap); ///< sets `exposed`
+    void add(OverlapKind of, double seconds);
     /// Of a collective of this segment, the part of its time in which the devices do not compute: what overlaps is hidden in equal
     /// parts. Between 0 and 1.
-    double exposedPart(Overlap overlap, bool ofWeight) const;
+    double exposedPart(Overlap overlap, OverlapKind of) const;
+
+private:
+    double beside(Overlap overlap) const; ///< part of `collectives` that overlaps
 };
 
 /// By index into Plan::segments, without the sends between stages. What overlaps is hidden as far as the computation of its
-/// segment lasts: with `weights` max(0, weights' - compute) + the others; with `all` max(0, collectives - compute).
+/// segment lasts: max(0, seconds of what overlaps - compute) + those of the others.
 std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan);
+
+/// Part of the sends' time in which a stage waits: all of it, or with overlapping sends what the bubble is of its work, because
+/// a full pipeline has other micro-batches to work on.
+double exposedSends(const Plan& plan);
 
 /// All occurrences of a collective in a step, on one device that takes part.
 struct DeviceCollective {

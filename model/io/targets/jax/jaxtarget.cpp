@@ -59,6 +59,9 @@ std::vector<std::string> jaxLeftOut(const Design& design, const Constraints& con
         out.push_back(pythonLiteral(name) + ": it is cut over a part of a mesh axis, which JAX cannot say; XLA lays it out");
     if (workload.overlap != Overlap::None)
         out.push_back("overlap " + overlapName(workload.overlap) + ": when collectives run is left to XLA");
+    if (workload.kind == WorkloadKind::Train && workload.recompute != Recompute::None && workload.recomputeLayers > 0)
+        out.push_back("recompute of " + std::to_string(workload.recomputeLayers)
+                      + " layers: checkpoint() treats all layers alike; use it for these alone");
     if (workload.kind == WorkloadKind::Train && workload.microBatches > 1)
         out.push_back(std::to_string(workload.microBatches)
                       + " micro-batches: how the batch is split is left to the training program");

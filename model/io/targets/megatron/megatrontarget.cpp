@@ -84,6 +84,33 @@ std::optional<std::int64_t> microBatchSize(const Design& design, const Sizes& si
     return design.workload.batch / parts;
 }
 
+/// Names of Megatron's modules that together are what a design recomputes in all layers; none for what it calls selective, and
+/// nothing where there are none.
+std::optional<std::vector<std::string>> recomputedModules(const Workload& workload)
+{
+    if (workload.recompute == Recompute::None || workload.recomputeLayers > 0)
+        return std::nullopt;
+    if (workload.recompute == Recompute::Selective)
+        return std::vector<std::string> {};
+    std::vector<std::string> out;
+    Recompute all = Recompute::None;
+    for (const RecomputeAlias& alias : kRecomputeAliases) {
+        if (std::string_view(alias.source) != "Megatron-Core")
+            continue;
+        const Recompute parts = *recomputeFromName(alias.parts);
+        const auto isIn = [&](const Recompute& set, RecomputePart part) { return !parts.has(part) || set.has(part); };
+        const bool chosen =
+            std::ranges::all_of(kRecomputeParts, [&](RecomputePart part) { return isIn(workload.recompute, part); });
+        if (!chosen || std::ranges::all_of(kRecomputeParts, [&](RecomputePart part) { return isIn(all, part); }))
+            continue;
+        out.emplace_back(alias.name);
+        for (const RecomputePart part : kRecomputeParts)
+            if (parts.has(part))
+                all = all.with(part);
+    }
+    return all == workload.recompute ? std::optional(out) : std::nullopt;
+}
+
 /// Settings by the name of the provider's field: flags are the same words.
 nlohmann::ordered_json settingsOf(const Design& design, const Sizes& sizes)
 {
@@ -112,12 +139,15 @@ nlohmann::ordered_json settingsOf(const Design& design, const Sizes& sizes)
     }
     if (design.workload.optimizer.present())
         out["use_distributed_optimizer"] = true;
-    if (design.workload.recompute == Recompute::Selective)
-        out["recompute_granularity"] = "selective";
+    const std::int64_t layers = design.workload.recomputeLayers;
     if (design.workload.recompute == Recompute::Full) {
         out["recompute_granularity"] = "full";
-        out["recompute_method"] = "uniform";
-        out["recompute_num_layers"] = 1;
+        out["recompute_method"] = layers > 0 ? "block" : "uniform";
+        out["recompute_num_layers"] = std::max<std::int64_t>(1, layers);
+    } else if (const auto modules = recomputedModules(design.workload)) {
+        out["recompute_granularity"] = "selective";
+        if (!modules->empty())
+            out["recompute_modules"] = *modules;
     }
     return out;
 }
@@ -194,7 +224,8 @@ std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluat
     Design rest = design; // what the settings say is not left out
     if (isSequenceParallel(design, axisUse(design, evaluation)))
         std::erase_if(rest.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
-    rest.workload.recompute = Recompute::None;
+    if (rest.workload.recompute == Recompute::Full || recomputedModules(rest.workload))
+        rest.workload.recompute = Recompute::None;
     rest.workload.microBatches = 1;
     rest.workload.optimizer = {};
     std::vector<std::string> out = leftOutOf(rest, kFramework);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/targets/torch/torchprogram.h"
 
+#include "model/io/exports/leftout.h"
 #include "model/io/exports/pythontext.h"
 
 #include <algorithm>
@@ -172,7 +173,9 @@ std::string programCode(const Design& design, const TorchProgram& program)
     text +=
         "GATHERED_AXES = " + namesCode(program.gatheredAxes, mesh) + "  # over which weights are gathered where they are used\n";
     text += "SUMMED_AXES = " + namesCode(program.summedAxes, mesh) + "  # over which copies of weights sum their gradients\n";
-    text += "RECOMPUTE = " + pythonLiteral(recomputeName(training ? design.workload.recompute : Recompute::None)) + "\n";
+    text += "RECOMPUTE = "
+        + pythonLiteral(recomputeName(training && isPlainRecompute(design.workload) ? design.workload.recompute : Recompute::None))
+        + "\n";
     text += "NOT_RUN = (";
     for (const std::string& reason : program.notRun)
         text += "\n    " + pythonLiteral(reason) + ",";

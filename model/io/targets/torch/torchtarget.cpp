@@ -50,7 +50,8 @@ std::vector<std::string> torchLeftOut(const Design& design, const Evaluation& ev
     std::vector<std::string> out;
     if (notRun.empty()) {
         std::erase_if(rest.pins, [](const Pin& pin) { return !pin.source.empty(); });
-        rest.workload.recompute = Recompute::None;
+        if (isPlainRecompute(rest.workload))
+            rest.workload.recompute = Recompute::None;
     } else {
         out.push_back("what the model computes between its weights: " + joined(notRun, "; "));
     }
