@@ -51,6 +51,8 @@ Range rankPart(DimRule kind, std::int64_t size, const ModelSpec& model, const Ra
     case DimRule::Whole:
         return { 0, size };
     case DimRule::Vocabulary: {
+        if (!rule.cutsVocabulary)
+            return { 0, size };
         const std::int64_t part = paddedTo(size, rule.vocabularyMultiple) / rule.tensor;
         return { std::min(part * place.tensor, size), std::min(part * (place.tensor + 1), size) };
     }
@@ -101,7 +103,7 @@ std::string reasonAgainst(DimRule kind, std::int64_t size, const ModelSpec& mode
             return notDivided(rule, "experts", size, "expert", rule.expert);
         break;
     case DimRule::Vocabulary:
-        if (const std::int64_t padded = paddedTo(size, rule.vocabularyMultiple); padded % rule.tensor != 0)
+        if (const std::int64_t padded = paddedTo(size, rule.vocabularyMultiple); rule.cutsVocabulary && padded % rule.tensor != 0)
             return notDivided(rule, "tokens of the padded vocabulary", padded, "tensor", rule.tensor);
         break;
     case DimRule::Whole:

@@ -63,7 +63,8 @@ def main():
         skip("the model's architecture is not known")
     with tempfile.TemporaryDirectory() as folder:
         config = AutoConfig.for_model(config.pop("model_type"), **config)
-        config.architectures = [AutoModelForCausalLM._model_mapping[type(config)].__name__]
+        kind = next(kind for kind in type(config).__mro__ if kind in AutoModelForCausalLM._model_mapping)
+        config.architectures = [AutoModelForCausalLM._model_mapping[kind].__name__]
         if not hasattr(config, "hidden_act"):
             config.hidden_act = config.hidden_activation  # checkpoints of Gemma have both
         config.save_pretrained(folder)

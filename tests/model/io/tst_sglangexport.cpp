@@ -187,6 +187,27 @@ private Q_SLOTS:
                  qPrintable(refusal(builtin("mixtral-8x7b", "expert=4", "ep"))));
     }
 
+    /// Its embedding is whole on every rank of SGLang.
+    void gemma3()
+    {
+        Design design = builtin("gemma3-4b", "model=4", "megatron-tp");
+        QVERIFY2(refusal(design).contains(QStringLiteral("embed_tokens.weight: dim 0 on rank 0 is 0:65552, in SGLang 0:262208")),
+                 qPrintable(refusal(design)));
+        give(design, "*embed_tokens.weight", "P()");
+        QCOMPARE(config(design)["tp-size"], json(4));
+    }
+
+    /// gpt-oss: SGLang loads packed experts of 16 bits whole, or cuts their width.
+    void packedExperts()
+    {
+        Design design = builtin("gpt-oss-20b", "model=2", "megatron-tp");
+        give(design, "*.sinks", "P('model')");
+        QCOMPARE(config(design)["ep-size"], json(1));
+        const QString told = refusal(builtin("gpt-oss-20b", "expert=2", "ep"));
+        QVERIFY2(told.contains(QStringLiteral("SGLang loads the packed experts of an unquantized gpt_oss whole")),
+                 qPrintable(told));
+    }
+
     /// 100 words are padded to 128 for four ranks; 300 to 320, and as that is no multiple of three, to 384 for three.
     void vocabulary()
     {

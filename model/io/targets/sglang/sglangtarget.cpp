@@ -64,6 +64,7 @@ RankRule ruleOf(const Design& design, const Servers& servers)
     const std::int64_t blocks = (design.model.vocabSize + kVocabularyMultiple - 1) / kVocabularyMultiple;
     if (blocks * kVocabularyMultiple % tensor != 0)
         rule.vocabularyMultiple *= tensor;
+    rule.cutsVocabulary = design.model.family != "gemma3_text"; // its embedding, which is the head as well, is a plain one
     rule.expert = sizes.expert;
     rule.expertTensor = sizes.expertTensor;
     const std::int64_t group = servers.group();
@@ -173,6 +174,11 @@ std::vector<ExportRefusal> expertRefusals(const Design& design, const Servers& s
                        "experts are cut over " + named(sizes.use.expert) + ", and their width over " + named(sizes.use.expertTensor)
                            + ", and SGLang cuts them over all ranks of its tensor group, by one or the other",
                        "cut experts or their width over every tensor axis");
+    if (moe.storage == ExpertStorage::Packed && sizes.expert > 1)
+        return refused("mesh",
+                       "experts are cut over " + named(sizes.use.expert)
+                           + ", and SGLang loads the packed experts of an unquantized " + design.model.family + " whole",
+                       "cut the width of experts over the tensor axes");
     if (servers.attention == 1)
         return {};
     if (moe.storage == ExpertStorage::Mixtral)
