@@ -51,8 +51,6 @@ Range rankPart(DimRule kind, std::int64_t size, const ModelSpec& model, const Ra
     case DimRule::Whole:
         return { 0, size };
     case DimRule::Vocabulary: {
-        if (!rule.cutsVocabulary)
-            return { 0, size };
         const std::int64_t part = paddedTo(size, rule.vocabularyMultiple) / rule.tensor;
         return { std::min(part * place.tensor, size), std::min(part * (place.tensor + 1), size) };
     }
@@ -103,7 +101,7 @@ std::string reasonAgainst(DimRule kind, std::int64_t size, const ModelSpec& mode
             return notDivided(rule, "experts", size, "expert", rule.expert);
         break;
     case DimRule::Vocabulary:
-        if (const std::int64_t padded = paddedTo(size, rule.vocabularyMultiple); rule.cutsVocabulary && padded % rule.tensor != 0)
+        if (const std::int64_t padded = paddedTo(size, rule.vocabularyMultiple); padded % rule.tensor != 0)
             return notDivided(rule, "tokens of the padded vocabulary", padded, "tensor", rule.tensor);
         break;
     case DimRule::Whole:
@@ -119,7 +117,8 @@ std::optional<Error> otherShards(const WeightLayout& weight, const Design& desig
     const std::string& name = weight.spec.name;
     for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim) {
         const std::int64_t size = weight.spec.shape[dim];
-        const DimRule kind = ruleOf(weight.spec, dim, design.model);
+        const bool whole = rule.wholeEmbedding && name.ends_with("embed_tokens.weight");
+        const DimRule kind = whole ? DimRule::Whole : ruleOf(weight.spec, dim, design.model);
         if (const std::string reason = reasonAgainst(kind, size, design.model, rule); !reason.empty())
             return inputError(name, reason, "use a tensor or expert axis that divides them");
         const DimCut& cut = weight.shards.cuts()[dim];

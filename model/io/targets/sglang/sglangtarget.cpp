@@ -7,7 +7,7 @@
 #include "model/io/ranks/commented.h"
 #include "model/io/ranks/modelconfig.h"
 #include "model/io/ranks/rankrule.h"
-#include "model/io/ranks/servingsizes.h"
+#include "model/io/ranks/servers.h"
 
 #include <algorithm>
 #include <array>
@@ -22,38 +22,11 @@ constexpr std::int64_t kVocabularyMultiple = 64;
 /// Families of which SGLang builds the head on the last stage alone.
 constexpr std::array<std::string_view, 5> kStagedFamilies { "qwen2", "qwen3", "deepseek_v2", "deepseek_v3", "kimi_k2" };
 
-/// One server is a copy of the model, or as many as lie on a node (`--dp-size`). Where experts are cut over data axes, these are
-/// within the server: its attention is data-parallel (`--attn-dp-size`), and its tensor group is all of its ranks.
-struct Servers {
-    ServingSizes sizes;
-    std::vector<int> attentionAxes {}; ///< data axes that experts are cut over
-    std::vector<int> copyAxes {}; ///< the others
-    std::int64_t attention = 1;
-    std::int64_t copies = 1;
-    std::int64_t copySize = 1; ///< devices of one copy
-    std::int64_t nodeSize = 1; ///< devices of a node that the mesh has
-
-    /// Ranks of SGLang's tensor group.
-    std::int64_t group() const { return attention * sizes.tensor; }
-    /// Copies on one node that are one program.
-    std::int64_t jointCopies() const
-    {
-        return attention == 1 && nodeSize % copySize == 0 ? std::min(copies, nodeSize / copySize) : 1;
-    }
-};
-
-Servers serversOf(const Design& design, const Evaluation& evaluation)
+/// Copies on one node that are one program.
+std::int64_t jointCopies(const Servers& servers)
 {
-    Servers out { .sizes = servingSizes(design, evaluation) };
-    const AxisUse& use = out.sizes.use;
-    for (const int axis : use.data)
-        (std::ranges::find(use.expert, axis) == use.expert.end() ? out.copyAxes : out.attentionAxes).push_back(axis);
-    out.attention = design.mesh.groupSize(out.attentionAxes);
-    out.copies = design.mesh.groupSize(out.copyAxes);
-    out.copySize = design.mesh.deviceCount() / out.copies;
-    const auto hardware = hardwareOf(design);
-    out.nodeSize = std::min(hardware.ok() ? hardware.value().devicesPerNode() : 1, design.mesh.deviceCount());
-    return out;
+    const bool joint = servers.attention == 1 && servers.nodeSize % servers.copySize == 0;
+    return joint ? std::min(servers.copies, servers.nodeSize / servers.copySize) : 1;
 }
 
 RankRule ruleOf(const Design& design, const Servers& servers)
@@ -64,7 +37,7 @@ RankRule ruleOf(const Design& design, const Servers& servers)
     const std::int64_t blocks = (design.model.vocabSize + kVocabularyMultiple - 1) / kVocabularyMultiple;
     if (blocks * kVocabularyMultiple % tensor != 0)
         rule.vocabularyMultiple *= tensor;
-    rule.cutsVocabulary = design.model.family != "gemma3_text"; // its embedding, which is the head as well, is a plain one
+    rule.wholeEmbedding = design.model.family == "gemma3_text";
     rule.expert = sizes.expert;
     rule.expertTensor = sizes.expertTensor;
     const std::int64_t group = servers.group();
@@ -96,16 +69,7 @@ std::string usageText(const Design& design, const Servers& servers)
         return "# on each of " + std::to_string(nodes) + " nodes" + (servers.copies > 1 ? " of a copy" : "") + "\n" + command
             + " --nnodes " + std::to_string(nodes) + " --node-rank \"$NODE_RANK\" --dist-init-addr \"$FIRST_NODE:5000\"\n";
     }
-    const std::int64_t left = servers.copies / servers.jointCopies();
-    if (left == 1)
-        return command + "\n";
-    const std::int64_t each = std::min(left, servers.nodeSize / servers.copySize / servers.jointCopies());
-    std::string text = left > each ? "# on every node\n" : "";
-    const std::vector<std::string> devices = devicesOfCopies(servers.copySize * servers.jointCopies(), each);
-    for (std::size_t i = 0; i < devices.size(); ++i)
-        text += each == 1 ? command + "\n"
-                          : "CUDA_VISIBLE_DEVICES=" + devices[i] + " " + command + " --port " + std::to_string(30000 + i) + "\n";
-    return text;
+    return nodeCommands(servers, jointCopies(servers), command, 30000);
 }
 
 std::string configText(const Design& design, const Servers& servers)
@@ -115,7 +79,7 @@ std::string configText(const Design& design, const Servers& servers)
         + commented(usageText(design, servers));
     text += "tp-size: " + std::to_string(servers.group()) + "\n";
     text += "pp-size: " + std::to_string(sizes.stages) + "\n";
-    text += "dp-size: " + std::to_string(servers.jointCopies()) + "\n";
+    text += "dp-size: " + std::to_string(jointCopies(servers)) + "\n";
     if (design.model.moe.present())
         text += "ep-size: " + std::to_string(sizes.expert) + "\n";
     if (servers.attention == 1)
@@ -198,9 +162,7 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
                                               const std::function<bool()>& stopped)
 {
     const Servers servers = serversOf(design, evaluation);
-    const AxisUse& use = servers.sizes.use;
-    auto out =
-        servingRefusals(design, servers.sizes, kFramework, { servers.copyAxes, use.stage, servers.attentionAxes, use.tensor });
+    auto out = servingRefusals(design, servers.sizes, kFramework, servers.order());
     if (out.empty() && servers.sizes.stages > 1)
         out = stageRefusals(design.model);
     if (out.empty())
