@@ -5,13 +5,13 @@
 #pragma once
 
 #include "model/solver/problem.h"
+#include "model/solver/usable.h"
 
 #include <vector>
 
 namespace shardboard::solver {
 
-/// Costs from here on stand for "not allowed"; the search sees them as kForbiddenCost, so that sums keep their last digits.
-inline constexpr std::int64_t kForbidden = 100'000'000'000'000'000;
+/// What the search sees for costs of kForbidden and more, so that sums keep their last digits.
 inline constexpr double kForbiddenCost = 1e14;
 
 /// An edge as one of its nodes sees it.
@@ -31,6 +31,7 @@ struct Network {
 
     // Nodes: those with a choice. Strategies of node i are [first[i], first[i + 1]).
     std::vector<int> original; ///< the problem's node
+    std::vector<int> all; ///< how many strategies it has there
     std::vector<std::size_t> first { 0 };
     std::vector<int> strategy; ///< the problem's, by our strategy
     std::vector<double> cost;
@@ -49,8 +50,7 @@ struct Network {
 
     double constant = 0; ///< cost of what was decided
     Assignment decided; ///< of all nodes of the problem; -1 where there is a choice
-    /// Strategies of the problem that are gone; what stays is optimal if an optimum costs less than kForbidden.
-    std::vector<char> alive;
+    std::vector<char> alive; ///< strategies of the problem that are left
 
     int nodes() const { return static_cast<int>(original.size()); }
     int k(int node) const
@@ -60,8 +60,6 @@ struct Network {
     Assignment expand(const std::vector<int>& choice) const;
 };
 
-/// Every list of the problem is as its comments say. `feasible`: no node lost its last strategy; otherwise every answer has a
-/// forbidden cost, and the network keeps all strategies.
 Network simplify(const Problem& problem);
 
 } // namespace shardboard::solver
