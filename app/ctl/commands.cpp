@@ -318,6 +318,20 @@ const std::vector<Command>& commands()
           namesCommand,
           "Each parameter with the weights that it is made of, and what happens to them: transposed, dims split, fused, "
           "stacked.\n" },
+        { "solve",
+          "finds the best assignment of a general layout problem, with a lower bound",
+          { "PROBLEM" },
+          { { "--time", "SECONDS", "until the answer is there, counted from the start of the process (60)" },
+            { "--threads", "N", "threads that search (one per core)" },
+            { "--seed", "N", "where chance begins (1)" },
+            kJson },
+          solveCommand,
+          "PROBLEM is a JSON file in the format of the IOPDDL contest, or the same compressed (*.json.gz):\n"
+          "{\"problem\": {\"nodes\": {\"intervals\": [[from, until], …], \"costs\": [[…], …], \"usages\": [[…], …]},\n"
+          "\"edges\": {\"nodes\": [[i, j], …], \"costs\": [[…], …]}, \"usage_limit\": n}}. One strategy is chosen for each node, "
+          "so that\n"
+          "node and edge costs sum to the least, and the usage is nowhere over the limit (if one is given). Ctrl-C ends with the\n"
+          "best so far. If no assignment is feasible it exits 3 and names the time and the amount.\n" },
         { "dump",
           "writes the layout as golden files, for diff in a CI",
           { "DESIGN" },

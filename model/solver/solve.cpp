@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/solver/solve.h"
+
+#include "model/solver/ascent.h"
+#include "model/solver/exhaustive.h"
+#include "model/solver/incumbent.h"
+#include "model/solver/search.h"
+#include "model/solver/start.h"
+#include "model/solver/usage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace shardboard::solver {
+
+namespace {
+
+using Clock = Options::Clock;
+
+constexpr std::int64_t kExhaustSteps = 4'000'000;
+constexpr std::size_t kExhaustNodes = 24;
+constexpr int kFirstPrices = 60; ///< steps of the ascent until others start with its prices
+constexpr int kNextPrices = 50;
+constexpr double kAscentShare = 0.3; ///< of the time, at most
+
+double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// The least of every cost, added up.
+Wide simpleBound(const Problem& problem)
+{
+    Wide out = 0;
+    for (std::size_t node = 0; node < problem.nodes(); ++node)
+        out += std::ranges::min(problem.costs(node));
+    for (const Edge& edge : problem.edges) {
+        const auto begin = problem.edgeCosts.begin() + static_cast<std::ptrdiff_t>(edge.costs);
+        const auto rows = static_cast<std::ptrdiff_t>(problem.strategies(static_cast<std::size_t>(edge.a)));
+        const auto columns = static_cast<std::ptrdiff_t>(problem.strategies(static_cast<std::size_t>(edge.b)));
+        out += *std::min_element(begin, begin + rows * columns);
+    }
+    return out;
+}
+
+/// One run on several threads: one raises the bound first, the others search with the prices that it has until then.
+class Run {
+public:
+    Run(const Problem& problem, const Options& options, Clock::time_point begin)
+        : m_problem(problem)
+        , m_options(options)
+        , m_begin(begin)
+        , m_network(simplify(problem))
+        , m_incumbent(m_network, leastUsage(m_network))
+    {
+    }
+
+    void run(Solution& solution)
+    {
+        std::vector<std::thread> helpers;
+        for (int i = 1; i < m_options.threads; ++i)
+            helpers.emplace_back([this, i] { help(i); });
+        lead(solution);
+        for (std::thread& helper : helpers)
+            helper.join();
+        solution.assignment = m_network.expand(m_incumbent.copy().choice);
+    }
+
+private:
+    struct Board {
+        std::vector<double> prices;
+        std::vector<int> decoded;
+        int version = 0;
+    };
+
+    bool stopped() const
+    {
+        return m_closed || Clock::now() >= m_options.deadline || (m_options.cancelled != nullptr && *m_options.cancelled);
+    }
+
+    void lead(Solution& solution)
+    {
+        const double share = m_options.threads > 1 ? kAscentShare : kAscentShare / 2;
+        const auto until = m_begin + std::chrono::duration_cast<Clock::duration>((m_options.deadline - m_begin) * share);
+        Ascent ascent(m_network);
+        Incumbent::Copy copy = m_incumbent.copy();
+        std::vector<int> all(static_cast<std::size_t>(m_network.nodes()));
+        for (std::size_t i = 0; i < all.size(); ++i)
+            all[i] = static_cast<int>(i);
+        for (int i = 1; !stopped() && Clock::now() < until && !ascent.settled(); ++i) {
+            ascent.step();
+            m_incumbent.offer(copy, all, ascent.decoded());
+            if (ascent.bound() > m_incumbent.cost() - 1 + 1e-6)
+                break;
+            if (i >= kFirstPrices && i % kNextPrices == 0)
+                publish(ascent);
+            report(ascent.bound());
+        }
+        publish(ascent);
+        prove(solution, ascent);
+        if (!isClosed(solution)) {
+            if (const auto start =
+                    feasibleFrom(m_network, ascent.decoded(), ascent.prices(), m_options.seed, [&] { return stopped(); }))
+                m_incumbent.offer(copy, all, *start);
+            Search search(m_network, m_incumbent, m_options.seed, [&] { return stopped(); });
+            search.usePrices(ascent.prices());
+            while (!stopped() && !isClosed(solution)) {
+                search.step();
+                report(static_cast<double>(solution.bound));
+            }
+        }
+        m_closed = true;
+        m_published.notify_all();
+    }
+
+    void help(int number)
+    {
+        Board board;
+        {
+            std::unique_lock lock(m_mutex);
+            m_published.wait_until(lock, m_options.deadline, [&] { return m_board.version > 0 || m_closed; });
+            board = m_board;
+        }
+        if (board.version == 0 || stopped())
+            return;
+        const std::uint64_t seed = m_options.seed + 1000003 * static_cast<std::uint64_t>(number);
+        Incumbent::Copy copy = m_incumbent.copy();
+        if (const auto start = feasibleFrom(m_network, board.decoded, board.prices, seed, [&] { return stopped(); })) {
+            std::vector<int> all(start->size());
+            for (std::size_t i = 0; i < all.size(); ++i)
+                all[i] = static_cast<int>(i);
+            m_incumbent.offer(copy, all, *start);
+        }
+        Search search(m_network, m_incumbent, seed, [&] { return stopped(); });
+        search.usePrices(board.prices);
+        while (!stopped()) {
+            search.step();
+            const std::lock_guard lock(m_mutex);
+            if (m_board.version != board.version) {
+                board.version = m_board.version;
+                search.usePrices(m_board.prices);
+            }
+        }
+    }
+
+    void publish(const Ascent& ascent)
+    {
+        {
+            const std::lock_guard lock(m_mutex);
+            m_board.prices = ascent.prices();
+            m_board.decoded = ascent.decoded();
+            ++m_board.version;
+        }
+        m_published.notify_all();
+    }
+
+    void prove(Solution& solution, Ascent& ascent)
+    {
+        Proof proof = proofOf(m_network, ascent.prices(), ascent.best());
+        const std::optional<Wide> bound = boundOf(m_problem, proof);
+        if (bound && *bound > solution.bound) {
+            solution.bound = *bound;
+            solution.proof = std::move(proof);
+        }
+        solution.boundSeconds = secondsSince(m_begin);
+    }
+
+    bool isClosed(const Solution& solution) const { return m_incumbent.cost() < static_cast<double>(solution.bound) + 0.5; }
+
+    void report(double bound)
+    {
+        if (!m_options.progress || secondsSince(m_reported) < 0.5)
+            return;
+        m_reported = Clock::now();
+        m_options.progress({ secondsSince(m_begin), m_incumbent.cost(), bound });
+    }
+
+    const Problem& m_problem;
+    const Options& m_options;
+    Clock::time_point m_begin;
+    Clock::time_point m_reported {};
+    Network m_network;
+    Incumbent m_incumbent;
+    std::mutex m_mutex;
+    std::condition_variable m_published;
+    Board m_board;
+    std::atomic<bool> m_closed { false };
+};
+
+} // namespace
+
+Solution solve(const Problem& problem, const Options& options)
+{
+    const auto begin = Clock::now();
+    Solution out;
+    out.infeasible = leastExcess(problem);
+    if (out.infeasible) {
+        out.seconds = secondsSince(begin);
+        return out;
+    }
+    out.bound = simpleBound(problem);
+    if (problem.nodes() <= kExhaustNodes)
+        if (auto best = exhaust(problem, kExhaustSteps)) {
+            out.assignment = std::move(*best);
+            out.enumerated = true;
+        }
+    if (!out.enumerated)
+        Run(problem, options, begin).run(out);
+    out.cost = evaluate(problem, out.assignment).cost;
+    if (out.enumerated)
+        out.bound = out.cost;
+    out.optimal = out.bound == out.cost;
+    out.seconds = secondsSince(begin);
+    return out;
+}
+
+} // namespace shardboard::solver
