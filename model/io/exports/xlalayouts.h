@@ -22,7 +22,7 @@ Result<std::vector<ExportRefusal>> xlaRefusals(const Design& design, const Evalu
 /// What of a design is in none of these exports. Pins of values are in them.
 std::vector<std::string> xlaLeftOut(const Design& design, const Evaluation& evaluation, const LayoutText& text);
 
-/// `{"model", "left_out", "mesh", "weights", "inputs", "activations"}`: by name, with `*` for the layer's number where all layers
+/// `{"model", "tensors", "left_out", "mesh", "weights", "inputs", "activations"}`: how many weights shards.json has; by name, with `*` for the layer's number where all layers
 /// are alike, `{"dtype", "shape", "sharding"}`. Activations are those of the forward pass, by part of the model and operation; the
 /// ones that the target has no form for are left out.
 std::string xlaLayoutsJson(const Design& design, const Evaluation& evaluation, const LayoutText& text);

@@ -168,6 +168,10 @@ def main():
     axes = [(axis["design"], axis["size"]) for axis in names["axes"]]
     if axes != list(zip(proof["mesh"]["axes"], proof["mesh"]["sizes"])) or config["mesh_axes"] != [axis["maxtext"] for axis in names["axes"]]:
         raise SystemExit("maxtext.yml, names.json and shards.json are of different exports: export them together")
+    listed = {tensor["name"] for tensor in proof["tensors"]}
+    if not len(listed) == len(proof["tensors"]) == names["tensors"]:
+        print(f"0 of {names['tensors']} tensors have the same shards: shards.json does not have each of them once: export all files together")
+        sys.exit(1)
     wrong, total, peer = check(config)
     for name in wrong[:20]:
         print("differs:", ascii(name))
