@@ -58,7 +58,8 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
     if (workload.kind != WorkloadKind::Train)
         return out;
     if (workload.dtype != storageType(workload))
-        out.push_back("products in " + dtypeName(workload.dtype) + ": in which type layers compute is left to the training program");
+        out.push_back("products in " + dtypeName(workload.dtype)
+                      + ": in which type layers compute is left to the training program");
     if (workload.recompute != Recompute::None)
         out.push_back("recompute " + recomputeName(workload.recompute)
                       + ": what is kept for the backward pass is left to the training program");

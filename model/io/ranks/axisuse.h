@@ -25,7 +25,8 @@ struct AxisUse {
 };
 AxisUse axisUse(const Design& design, const Evaluation& evaluation);
 
-/// Adds a sentence where the batch is whole over mesh axes that hold copies: frameworks give each of their ranks another part of it.
+/// Adds a sentence where the batch is whole over mesh axes that hold copies: frameworks give each of their ranks another part of
+/// it.
 void addWholeBatch(std::vector<std::string>& leftOut, const Design& design, const Evaluation& evaluation,
                    const std::string& framework);
 

@@ -170,8 +170,7 @@ def main():
         raise SystemExit("maxtext.yml, names.json and shards.json are of different exports: export them together")
     listed = {tensor["name"] for tensor in proof["tensors"]}
     if not len(listed) == len(proof["tensors"]) == names["tensors"]:
-        print(f"0 of {names['tensors']} tensors have the same shards: shards.json does not have each of them once: export all files together")
-        sys.exit(1)
+        raise SystemExit(f"shards.json does not have each of the {names['tensors']} weights of this design once: export all files together")
     wrong, total, peer = check(config)
     for name in wrong[:20]:
         print("differs:", ascii(name))

@@ -4,12 +4,12 @@
 #include "model/io/exports/exportrefusals.h"
 #include "model/io/exports/exporttext.h"
 #include "model/io/exports/leftout.h"
+#include "model/io/exports/moduleflow.h"
 #include "model/io/exports/pythontext.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/ranks/axisuse.h"
 #include "model/io/ranks/commented.h"
 #include "model/io/ranks/launch.h"
-#include "model/io/ranks/moduleflow.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/targets/hf/hfplan.h"
 
-#include "model/io/ranks/moduleflow.h"
+#include "model/io/exports/moduleflow.h"
 #include "model/text/text.h"
 
 #include <algorithm>

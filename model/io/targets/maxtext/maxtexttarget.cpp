@@ -81,12 +81,11 @@ std::shared_ptr<ParameterNames> looseNames(const Evaluation& evaluation)
 bool isKnown(const ModelSpec& model)
 {
     static const std::set<std::string> kKnown {
-        "llama2-7b",         "llama2-70b",       "llama3-8b",         "llama3-70b",        "llama3.1-405b",   "mistral-7b",
-        "qwen2.5-1.5b",      "qwen2.5-7b",       "qwen2.5-14b",       "qwen3-0.6b",        "qwen3-1.7b",      "qwen3-4b",
-        "qwen3-8b",          "qwen3-14b",        "qwen3-32b",         "mixtral-8x7b",      "mixtral-8x22b",   "deepseek2-16b",
-        "deepseek2-236b",    "deepseek3-671b",   "kimi-k2-1t",        "qwen3-30b-a3b",     "qwen3-235b-a22b", "gpt-oss-20b",
-        "qwen3-480b-a35b",   "gpt-oss-120b",     "gemma-2b",          "gemma-7b",          "gemma2-2b",       "gemma2-9b",
-        "gemma2-27b",        "gemma3-4b",        "gemma3-12b",        "gemma3-27b",
+        "llama2-7b",     "llama2-70b",      "llama3-8b",     "llama3-70b",      "llama3.1-405b",  "mistral-7b",     "qwen2.5-1.5b",
+        "qwen2.5-7b",    "qwen2.5-14b",     "qwen3-0.6b",    "qwen3-1.7b",      "qwen3-4b",       "qwen3-8b",       "qwen3-14b",
+        "qwen3-32b",     "mixtral-8x7b",    "mixtral-8x22b", "deepseek2-16b",   "deepseek2-236b", "deepseek3-671b", "kimi-k2-1t",
+        "qwen3-30b-a3b", "qwen3-235b-a22b", "gpt-oss-20b",   "qwen3-480b-a35b", "gpt-oss-120b",   "gemma-2b",       "gemma-7b",
+        "gemma2-2b",     "gemma2-9b",       "gemma2-27b",    "gemma3-4b",       "gemma3-12b",     "gemma3-27b",
     };
     return kKnown.contains(model.name) && model.source == "builtin:" + model.name;
 }
@@ -129,10 +128,12 @@ std::string modelOptions(const ModelSpec& model)
     if (block.empty())
         return "model_name=MODEL" + vocabulary;
     std::string out = "model_name=default" + vocabulary + " decoder_block=" + block;
-    for (const auto& [option, size] :
-         { std::pair { "base_emb_dim", model.hiddenSize }, { "base_num_decoder_layers", model.layers },
-           { "base_num_query_heads", model.heads }, { "base_num_kv_heads", model.kvHeads }, { "head_dim", model.headDim },
-           { "base_mlp_dim", model.intermediateSize } })
+    for (const auto& [option, size] : { std::pair { "base_emb_dim", model.hiddenSize },
+                                        { "base_num_decoder_layers", model.layers },
+                                        { "base_num_query_heads", model.heads },
+                                        { "base_num_kv_heads", model.kvHeads },
+                                        { "head_dim", model.headDim },
+                                        { "base_mlp_dim", model.intermediateSize } })
         out += std::string(" ") + option + "=" + std::to_string(size);
     out += " normalization_layer_epsilon=" + digitsOf(model.norm.epsilon) + " rope_max_timescale=" + digitsOf(model.ropeTheta);
     if (model.tiedEmbeddings)
@@ -308,10 +309,12 @@ std::vector<std::string> leftOutLines(const Design& design, const Evaluation& ev
         out.push_back("activations that MaxText names " + joined(activations.disagreeing)
                       + " are laid out in more than one way in the plan: the rule has the first");
     if (std::ranges::any_of(plan.parameters, [&](const NamedParameter* one) { return isReordered(design.model, *one); }))
-        out.push_back("the order of elements within heads of query and key: in a checkpoint of Llama 3.1 that MaxText has converted "
-                      "the two halves of a head stand in turn");
+        out.push_back(
+            "the order of elements within heads of query and key: in a checkpoint of Llama 3.1 that MaxText has converted "
+            "the two halves of a head stand in turn");
     if (!isKnown(design.model) && decoderBlock(design.model).empty())
-        out.push_back("the sizes of the model: MaxText has none of its name, so that MODEL stands for a configuration that has them");
+        out.push_back(
+            "the sizes of the model: MaxText has none of its name, so that MODEL stands for a configuration that has them");
     if (activations.inputNames.empty())
         out.push_back("the layout of the input tokens: MaxText cuts the batch by rules that do not say it");
     if (design.workload.kind == WorkloadKind::Decode)

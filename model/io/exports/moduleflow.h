@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frameworks that replace single modules of a model by parallel ones move values inside of these modules alone: what one gives, whole
-// on every rank or a part on each, is what the next one gets. Here the forward pass is followed from module to module.
+// Frameworks that replace single modules of a model by parallel ones move values inside of these modules alone: what one gives,
+// whole on every rank or a part on each, is what the next one gets. Here the forward pass is followed from module to module.
 #pragma once
 
 #include "model/design/evaluation.h"

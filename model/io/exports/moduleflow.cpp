@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/ranks/moduleflow.h"
+#include "model/io/exports/moduleflow.h"
 
 #include <algorithm>
 #include <set>
