@@ -39,20 +39,25 @@ ordered_json proofsJson(const ExportTarget& target)
     return out;
 }
 
+ordered_json refusalsJson(const std::vector<ExportRefusal>& refusals)
+{
+    ordered_json out = ordered_json::array();
+    for (const ExportRefusal& refusal : refusals)
+        out.push_back({ { "where", refusal.error.where },
+                        { "what", refusal.error.what },
+                        { "fix", refusal.error.fix },
+                        { "tensors", refusal.tensors } });
+    return out;
+}
+
 ordered_json targetJson(const ExportTarget& target, const OpenDesign& opened, const std::vector<ExportRefusal>& refusals)
 {
-    ordered_json refused = ordered_json::array();
-    for (const ExportRefusal& refusal : refusals)
-        refused.push_back({ { "where", refusal.error.where },
-                            { "what", refusal.error.what },
-                            { "fix", refusal.error.fix },
-                            { "tensors", refusal.tensors } });
     ordered_json out { { "id", target.id },
                        { "title", target.title },
                        { "summary", target.summary },
                        { "exact", refusals.empty() },
                        { "refused_tensors", refusedTensors(refusals) },
-                       { "refusals", std::move(refused) },
+                       { "refusals", refusalsJson(refusals) },
                        { "left_out", target.leftOut(opened.design, *opened.evaluation) } };
     if (refusals.empty()) // else there are no files to use
         out["usage"] = linesOf(target.usage(opened.design, *opened.evaluation));
@@ -133,11 +138,12 @@ int reportProof(const Arguments& arguments, const ExportTarget& target, const Pr
     if (proof.outcome == ProofAnswer::Outcome::Equal)
         return kDone;
     const bool skipped = proof.outcome == ProofAnswer::Outcome::Skipped;
+    const std::string fix = skipped ? "name a Python that has the framework: --prove PYTHON, or run the file there"
+        : proof.text.starts_with("there is no program")
+        ? "name a Python that is there: --prove PYTHON"
+        : "see what it prints: " + arguments.text("--prove", ProofRequest {}.python) + " " + target.check;
     std::cerr << "shardctl: "
-              << inputError(arguments.text("-o") + "/" + target.check, (skipped ? "was not proven: " : "") + proof.text,
-                            skipped ? "name a Python that has the framework: --prove PYTHON, or run the file there"
-                                    : "see what it prints: python3 " + target.check)
-                     .text()
+              << inputError(arguments.text("-o") + "/" + target.check, (skipped ? "was not proven: " : "") + proof.text, fix).text()
               << "\n";
     return codeOf(proof.outcome);
 }
@@ -166,8 +172,18 @@ int exportCommand(const Arguments& arguments)
     if (!target.ok())
         return report(target.error());
     const auto files = exportDesign(*target.value(), design, opened.value().evaluation);
-    if (!files.ok())
+    if (!files.ok()) {
+        if (const auto refusals = target.value()->refusals(design, *opened.value().evaluation, {});
+            arguments.has("--json") && refusals.ok())
+            std::cout << jsonText(ordered_json { { "format", "shardboard-export" },
+                                                 { "version", 1 },
+                                                 { "target", target.value()->id },
+                                                 { "files", ordered_json::array() },
+                                                 { "refusals", refusalsJson(refusals.value()) } },
+                                  1)
+                      << "\n";
         return report(ofFile(path, files.error()));
+    }
     if (const auto status = writeExport(arguments.text("-o"), files.value()); !status.ok())
         return report(status.error());
     const std::vector<std::string> leftOut = target.value()->leftOut(design, *opened.value().evaluation);

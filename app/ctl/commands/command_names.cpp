@@ -17,13 +17,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json parameterJson(const NamedParameter& parameter)
+ordered_json changeJson(const NamedParameter& parameter)
 {
     const NameChange change = nameChange(parameter);
     return { { "name", parameter.name },     { "weights", parameter.sources },
              { "shape", parameter.shape() }, { "first_layer", parameter.firstLayer },
              { "layers", parameter.layers }, { "transposed", change.transposed },
-             { "fused", change.fused },      { "stacked", change.stacked },
+             { "split", change.split },      { "fused", change.fused },
+             { "stacked", change.stacked },  { "part", change.part },
              { "view", parameter.view } };
 }
 
@@ -36,7 +37,7 @@ ordered_json namesJson(NameScheme scheme, const Result<ParameterNames>& names)
     }
     out["parameters"] = ordered_json::array();
     for (const NamedParameter& parameter : names.value().parameters)
-        out["parameters"].push_back(parameterJson(parameter));
+        out["parameters"].push_back(changeJson(parameter));
     out["missing"] = ordered_json::array();
     for (const UnnamedWeight& weight : names.value().missing)
         out["missing"].push_back({ { "weight", weight.weight }, { "reason", weight.reason } });

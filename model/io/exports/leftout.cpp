@@ -63,6 +63,9 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
         out.push_back("overlap " + overlapName(workload.overlap) + ": when collectives run is left to " + compiler);
     if (workload.kind != WorkloadKind::Train)
         return out;
+    if (workload.dtype != storageType(workload))
+        out.push_back("products in " + dtypeName(workload.dtype)
+                      + ": in which type layers compute is left to the training program");
     if (workload.recompute != Recompute::None)
         out.push_back(
             "recompute " + recomputeName(workload.recompute)

@@ -22,17 +22,6 @@ std::string entryText(const TensorSpec& spec, const std::string& sharding)
         + ", \"sharding\": " + asciiJson(sharding);
 }
 
-/// Whether XLA cuts every dim of a value where the plan does.
-bool cutAsXla(const TensorSpec& spec, const Layout& layout, const Mesh& mesh)
-{
-    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
-        const auto cutting = [&](const Cutting& by) { return canonicalCutting(spec.shape[dim], layout.dims[dim], mesh, by); };
-        if (cutting(layout.cuttingOf(dim)) != cutting({ CutRule::CeilFlat, 1 }))
-            return false;
-    }
-    return true;
-}
-
 std::string block(const std::string& key, const std::vector<std::string>& lines, char open, char close)
 {
     std::string text = ",\n\"" + key + "\": " + open;
@@ -42,6 +31,16 @@ std::string block(const std::string& key, const std::vector<std::string>& lines,
 }
 
 } // namespace
+
+bool cutAsXla(const TensorSpec& spec, const Layout& layout, const Mesh& mesh)
+{
+    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
+        const auto cutting = [&](const Cutting& by) { return canonicalCutting(spec.shape[dim], layout.dims[dim], mesh, by); };
+        if (cutting(layout.cuttingOf(dim)) != cutting({ CutRule::CeilFlat, 1 }))
+            return false;
+    }
+    return true;
+}
 
 std::string asciiJson(const std::string& text) { return json(text).dump(-1, ' ', true, json::error_handler_t::replace); }
 
@@ -92,7 +91,8 @@ std::string xlaLayoutsJson(const Design& design, const Evaluation& evaluation, c
         sizes.push_back(axis.size);
     }
     json ids = mesh.deviceIds();
-    std::string out = "{\n\"model\": " + asciiJson(design.model.name);
+    std::string out =
+        "{\n\"model\": " + asciiJson(design.model.name) + ",\n\"tensors\": " + std::to_string(weightCount(evaluation));
     std::vector<std::string> leftOut;
     for (const std::string& line : xlaLeftOut(design, evaluation, text))
         leftOut.push_back(asciiJson(line));

@@ -19,12 +19,15 @@ using LayoutText = std::function<Result<std::string>(const Layout& layout)>;
 Result<std::vector<ExportRefusal>> xlaRefusals(const Design& design, const Evaluation& evaluation, const std::string& framework,
                                                const std::function<bool()>& stopped);
 
+/// Whether XLA cuts every dim of a value where the plan does.
+bool cutAsXla(const TensorSpec& spec, const Layout& layout, const Mesh& mesh);
+
 /// What of a design is in none of these exports. Pins of values are in them.
 std::vector<std::string> xlaLeftOut(const Design& design, const Evaluation& evaluation, const LayoutText& text);
 
-/// `{"model", "left_out", "mesh", "weights", "inputs", "activations"}`: by name, with `*` for the layer's number where all layers
-/// are alike, `{"dtype", "shape", "sharding"}`. Activations are those of the forward pass, by part of the model and operation; the
-/// ones that the target has no form for are left out.
+/// `{"model", "tensors", "left_out", "mesh", "weights", "inputs", "activations"}`: how many weights shards.json has; by name, with
+/// `*` for the layer's number where all layers are alike, `{"dtype", "shape", "sharding"}`. Activations are those of the forward
+/// pass, by part of the model and operation; the ones that the target has no form for are left out.
 std::string xlaLayoutsJson(const Design& design, const Evaluation& evaluation, const LayoutText& text);
 
 /// ASCII in quotes, with all else escaped.

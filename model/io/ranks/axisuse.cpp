@@ -74,6 +74,17 @@ AxisUse axisUse(const Design& design, const Evaluation& evaluation)
     return use;
 }
 
+void addWholeBatch(std::vector<std::string>& leftOut, const Design& design, const Evaluation& evaluation,
+                   const std::string& framework)
+{
+    const Cut cut = cutOf(evaluation);
+    std::vector<int> whole = axisUse(design, evaluation).data;
+    std::erase_if(whole, [&](int axis) { return cut.batch.contains(axis); });
+    if (!whole.empty() && !evaluation.plan.segments.empty())
+        leftOut.push_back("the batch, which is whole over mesh axis '" + axisNames(design.mesh, whole)
+                          + "' in the design: " + framework + " gives each of these ranks a part of it");
+}
+
 std::string axisNames(const Mesh& mesh, const std::vector<int>& axes)
 {
     std::string text;

@@ -25,6 +25,11 @@ struct AxisUse {
 };
 AxisUse axisUse(const Design& design, const Evaluation& evaluation);
 
+/// Adds a sentence where the batch is whole over mesh axes that hold copies: frameworks give each of their ranks another part of
+/// it.
+void addWholeBatch(std::vector<std::string>& leftOut, const Design& design, const Evaluation& evaluation,
+                   const std::string& framework);
+
 /// A dim of a weight that the experts of a layer lie along.
 bool isExpertDim(const TensorSpec& spec, std::size_t dim);
 bool isExpertWeight(const TensorSpec& spec);

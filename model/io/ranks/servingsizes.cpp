@@ -60,6 +60,9 @@ std::vector<std::string> servingLeftOut(const Design& design, const std::string&
     std::vector<std::string> out = leftOutOf(design, framework);
     out.push_back("batch " + std::to_string(design.workload.batch) + " and sequence " + std::to_string(design.workload.sequence)
                   + ": " + framework + " batches requests as they come");
+    if (design.workload.dtype != design.model.dtype)
+        out.push_back("weights and values in " + dtypeName(design.workload.dtype) + ": " + framework
+                      + " takes the type of the checkpoint (" + dtypeName(design.model.dtype) + ") unless its options say another");
     return out;
 }
 

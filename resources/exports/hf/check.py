@@ -41,6 +41,17 @@ def plan_of(version):
         return json.load(file)
 
 
+def verify_twice_said(plan):
+    """The plans stand in the file once for DistributedConfig and once for a model's classes."""
+    settings = plan["distributed_config"]
+    for key, parts in (("tp_plan", ("base_model_tp_plan", "_tp_plan")), ("ep_plan", ("base_model_ep_plan",))):
+        whole = {}
+        for part in parts:
+            whole.update({name if part == "_tp_plan" else PREFIX + name: style for name, style in plan.get(part, {}).items()})
+        if whole != settings.get(key, {}):
+            sys.exit(f"{' and '.join(parts)} of tp_plan_v5.json say something else than its distributed_config")
+
+
 def new_config():
     settings = json.loads(CONFIG)
     if not settings:
@@ -188,6 +199,8 @@ def main():
     wanted = Wanted()
     config, made_of = new_config(), json.loads(MADE_OF) if FIVE else {}
     warned = Warnings(plan_of(5 if FIVE else 4))
+    if FIVE:
+        verify_twice_said(plan_of(5))
     for name in ("", ".modeling_utils", ".integrations.tensor_parallel", ".distributed.mixin", ".distributed.tensor_parallel"):
         logging.getLogger("transformers" + name).addHandler(warned)
     seen = set()

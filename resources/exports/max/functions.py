@@ -139,6 +139,14 @@ def same(held, wanted):
     return all(np.array_equal(a, b) for a, b in zip(held, wanted, strict=True))
 
 
+def said(table, name):
+    """entry_of(), or None."""
+    try:
+        return entry_of(table, name)
+    except KeyError:
+        return None
+
+
 def check(path, shards=None):
     """Compares the shards that MAX makes with shards.json, which comes from the plan of the design; returns the names that differ and
     how many tensors there are."""
@@ -146,24 +154,21 @@ def check(path, shards=None):
         want = json.load(file)
     if [list(zip(want["mesh"]["axes"], want["mesh"]["sizes"])), want["mesh"]["device_ids"]] != [list(AXES), ORDER]:
         raise ValueError("shards.json is for another mesh: export both files together")
+    if not len({tensor["name"] for tensor in want["tensors"]}) == len(want["tensors"]) == WEIGHTS:
+        raise ValueError(f"shards.json does not have each of the {WEIGHTS} weights once: export both files together")
     shards = shards or Shards()
     known = {}  # layers have the same
     wrong = []
     for tensor in want["tensors"]:
         name = tensor["name"]
-        placements = strategy = None
-        try:
-            placements = entry_of(MAPPINGS, name)
-        except KeyError:
-            pass
-        try:
-            axis, strategy = entry_of(STRATEGIES, name)
-        except KeyError:
-            pass
-        key = str((tensor["shape"], tensor["shards"], placements, strategy))
+        placements, strategy = said(MAPPINGS, name), said(STRATEGIES, name)
+        axis, strategy = strategy or (None, None)
+        both = said(dict.fromkeys(MAPPING_ONLY, True), name) is None and said(dict.fromkeys(STRATEGY_ONLY, True), name) is None
+        key = str((tensor["shape"], tensor["shards"], placements, axis, strategy, both))
         if key not in known:
             wanted = {device: expected(shard) for shard in tensor["shards"] for device in shard["devices"]}
-            equal = (placements is not None or strategy is not None) and sorted(wanted) == sorted(ORDER)
+            there = [placements is not None, strategy is not None]
+            equal = (all(there) if both else any(there)) and sorted(wanted) == sorted(ORDER)
             if equal and placements is not None:
                 held = shards.by_placements(tensor["shape"], placements)
                 equal = all(same(held[position], wanted[device]) for position, device in enumerate(ORDER))

@@ -168,6 +168,9 @@ def main():
     axes = [(axis["design"], axis["size"]) for axis in names["axes"]]
     if axes != list(zip(proof["mesh"]["axes"], proof["mesh"]["sizes"])) or config["mesh_axes"] != [axis["maxtext"] for axis in names["axes"]]:
         raise SystemExit("maxtext.yml, names.json and shards.json are of different exports: export them together")
+    listed = {tensor["name"] for tensor in proof["tensors"]}
+    if not len(listed) == len(proof["tensors"]) == names["tensors"]:
+        raise SystemExit(f"shards.json does not have each of the {names['tensors']} weights of this design once: export all files together")
     wrong, total, peer = check(config)
     for name in wrong[:20]:
         print("differs:", ascii(name))

@@ -51,6 +51,8 @@ class Wanted:
             self.document = json.load(file)
         self.ranks = sorted(self.document["mesh"]["device_ids"])
         self.tensors = {tensor["name"]: tensor for tensor in self.document["tensors"]}
+        if not len(self.tensors) == len(self.document["tensors"]) == WEIGHTS:
+            sys.exit(f"shards.json does not have each of the {WEIGHTS} weights of this design once: export all files together")
         self.held = {name: {device: joined(shard["pieces"], shard["join_dim"]) for shard in tensor["shards"] for device in shard["devices"]}
                      for name, tensor in self.tensors.items()}
         self.wrong = {}  # name: what differs, the first time

@@ -86,10 +86,23 @@ def verify(model):
         raise ValueError(f"the model is not the one of this design, {MODEL!a}:\n  " + "\n  ".join(wrong))
 
 
+def verify_stage(model, m):
+    """Raises where a model has parameters that are not on this rank's stage of the pipeline."""
+    if STAGE_AXIS is None:
+        return
+    stage = m.get_coordinate()[[axis for axis, _ in AXES].index(STAGE_AXIS)]
+    other = [name for name, _ in model.named_parameters() if stage not in stages_of(name)]
+    if other:
+        raise ValueError(f"{len(other)} parameters of the model are not on stage {stage} of the pipeline, which is this rank's: take out "
+                         f"all modules but stage_modules({stage}) first; the first ones are {other[:4]!a}")
+
+
 def distribute(model, m, src_data_rank=0):
     """Makes every parameter a DTensor as the design lays it out, and returns the model; an optimizer's states follow the
-    parameters. Of each tensor rank `src_data_rank` of the mesh has the values; None: every rank has them."""
+    parameters. Of each tensor rank `src_data_rank` of the mesh has the values; None: every rank has them. Of a pipeline the model
+    has the modules of this rank's stage alone."""
     verify(model)
+    verify_stage(model, m)
     at = weights_mesh(m)
     for name, parameter in list(model.named_parameters()):
         if at is None:

@@ -115,7 +115,7 @@ def tensor_styles(model):
         if own:
             weights[name] = (module, placements_of(first[own.get("weight", next(iter(own.values())))])[at])
     branches = {name.rpartition(".")[0] for name, (module, placement) in weights.items()
-                if isinstance(module, torch.nn.Linear) and placement == Shard(1)}  # they end with partial sums
+                if "." in name and isinstance(module, torch.nn.Linear) and placement == Shard(1)}  # they end with partial sums
     styles, wrong = {}, []
     for name, (module, placement) in weights.items():
         inside = name.rpartition(".")[0] in branches
@@ -293,8 +293,9 @@ def _data_parallel(model, at):
 def parallelize(model, m):
     """Lays out a model as the design does and has it compute so, forward and backward: tensor and sequence parallel, parts of the
     sequence, FSDP2, recompute. Parameters stay or become DTensors, which an optimizer's states follow. Returns the model; each rank
-    passes its part of the batch (see inputs())."""
+    passes its part of the batch (see inputs()). Of a pipeline the model has the modules of this rank's stage alone."""
     verify(model)
+    verify_stage(model, m)
     if NOT_RUN:
         raise NotImplementedError("torch has no ready parts for this design; distribute() lays out its weights alone: " + "; ".join(NOT_RUN))
     at = weights_mesh(m)

@@ -54,6 +54,8 @@ def sharding_configs():
                 in_dst_shardings={"input": whole}, out_src_shardings=cut, out_dst_shardings=cut)
         elif placements[at] == Shard(0):
             configs[module] = titan.colwise_config()
+        elif len(shape) > 1:
+            raise NotImplementedError(f"every device has all of {name}, for which TorchTitan has no config beside cut weights")
         elif "*" in module:
             configs[module] = titan.norm_config(enable_sp=SEQUENCE_PARALLEL)
         else:

@@ -92,6 +92,8 @@ def differing(sharding_of, path):
     ids = mesh.get("device_ids", list(range(devices)))
     if want["mesh"] != {"axes": mesh["axes"], "sizes": mesh["sizes"], "device_ids": ids}:
         raise ValueError("shards.json is for another mesh: export all files together")
+    if not len({tensor["name"] for tensor in want["tensors"]}) == len(want["tensors"]) == DESIGN["tensors"]:
+        raise ValueError(f"shards.json does not have each of the {DESIGN['tensors']} weights once: export all files together")
     made = {}  # layers have the same
     wrong = []
     for tensor in want["tensors"]:

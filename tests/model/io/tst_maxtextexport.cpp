@@ -312,7 +312,7 @@ private Q_SLOTS:
             QCOMPARE(std::ranges::count(config, '\n'), std::ranges::count(tame, '\n'));
             QVERIFY(std::ranges::all_of(config, [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
             QVERIFY(readBack(config).rules == readBack(tame).rules);
-            QVERIFY(config.find(" model_name=MODEL override") != std::string::npos);
+            QVERIFY(config.find(" model_name=default override") != std::string::npos);
             QVERIFY(json::accept(file(files, "names.json")));
             const std::string loose = file(sure(exported(oneTensor("P('model')", "data=2,model=4", name))), "maxtext.yml");
             QVERIFY(loose.find("tensor0_dim0") != std::string::npos && loose.find("touch") == std::string::npos);

@@ -4,10 +4,12 @@
 #include "model/io/exports/exportrefusals.h"
 #include "model/io/exports/exporttext.h"
 #include "model/io/exports/leftout.h"
+#include "model/io/exports/moduleflow.h"
 #include "model/io/exports/pythontext.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/ranks/axisuse.h"
 #include "model/io/ranks/commented.h"
+#include "model/io/ranks/launch.h"
 
 #include <algorithm>
 #include <map>
@@ -171,7 +173,7 @@ Json configOf(const Design& design, const Evaluation& evaluation)
         out["train_batch_size"] = workload.batch;
     out["train_micro_batch_size_per_gpu"] = workload.batch / (copiesOf(design, use) * workload.microBatches);
     out["gradient_accumulation_steps"] = workload.microBatches;
-    if (workload.dtype == DType::BF16)
+    if (workload.dtype == DType::BF16 || workload.dtype == DType::F8E4M3) // in training fp8 is of products alone
         out["bf16"] = Json { { "enabled", true } };
     if (workload.dtype == DType::F16)
         out["fp16"] = Json { { "enabled", true } };
@@ -183,10 +185,22 @@ Json configOf(const Design& design, const Evaluation& evaluation)
 
 std::string usageText(const Design& design)
 {
+    const Hosts hosts = hostsOf(design);
     return "import deepspeed\n"
            "engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=\"ds_config.json\")\n"
-           "# deepspeed --num_gpus "
-        + std::to_string(design.mesh.deviceCount()) + " train.py\n";
+           "# deepspeed "
+        + (hosts.count > 1 ? "--hostfile hosts --num_nodes " + std::to_string(hosts.count) + " " : std::string()) + "--num_gpus "
+        + std::to_string(hosts.devices) + " train.py\n";
+}
+
+std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluation)
+{
+    Design rest = design; // what the configuration says is not left out
+    rest.workload.microBatches = 1;
+    rest.workload.optimizer = {};
+    std::vector<std::string> out = leftOutOf(rest, kFramework);
+    addWholeBatch(out, design, evaluation, kFramework);
+    return out;
 }
 
 std::string checkText(const Design& design, const Evaluation& evaluation)
@@ -197,8 +211,8 @@ std::string checkText(const Design& design, const Evaluation& evaluation)
         + "# `python check.py` has DeepSpeed read ds_config.json, find the spec of every weight and size its shards, and compares "
           "that with\n"
           "# shards.json.\n";
-    text += "MODEL = " + pythonLiteral(design.model.name) + "\n";
-    text += "KV_HEADS = " + std::to_string(design.model.kvHeads) + "\n";
+    text += "MODEL = " + pythonLiteral(design.model.name) + "\n" + leftOutCode(leftOut(design, evaluation));
+    text += weightsCode(evaluation) + "KV_HEADS = " + std::to_string(design.model.kvHeads) + "\n";
     text += std::string("TIED = ") + (design.model.tiedEmbeddings ? "True" : "False") + "\n";
     text += "COPIES = " + std::to_string(copiesOf(design, use)) + "  # data-parallel ranks\n";
     return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("shards/joined.py")) + "\n\n"
@@ -271,15 +285,14 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
         if (cut.error)
             out.value().push_back({ std::move(*cut.error), weight.copies });
     }
+    // A column-parallel layer leaves its result in parts, and a row-parallel one takes parts; the head takes all.
+    const auto partsOf = [&](const WeightLayout& weight) {
+        const int dim = isHead(weight.spec.name) ? -1 : cutOf(weight, design, use).dim;
+        return ModuleParts { .takes = dim == 1, .gives = dim == 0 };
+    };
+    if (out.value().empty())
+        out.value() = flowRefusals(evaluation, kFramework, partsOf);
     return out;
-}
-
-std::vector<std::string> leftOut(const Design& design, const Evaluation&)
-{
-    Design rest = design; // what the configuration says is not left out
-    rest.workload.microBatches = 1;
-    rest.workload.optimizer = {};
-    return leftOutOf(rest, kFramework);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/targets/hf/hfplan.h"
 
+#include "model/io/exports/moduleflow.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -31,6 +32,9 @@ std::string replaced(std::string text, const std::string& from, const std::strin
         text.replace(at, from.size(), to);
     return text;
 }
+
+/// Of a module in transformers 5.
+std::string newNameOf(const std::string& module) { return replaced(module, ".block_sparse_moe.gate", ".mlp.gate"); }
 
 bool isCutOver(const Layout& layout, std::size_t dim, const std::vector<int>& axes)
 {
@@ -66,10 +70,23 @@ public:
         }
         if (!m_plan.use.sharded.empty())
             noFour("it has no fully sharded data parallelism");
+        for (ExportRefusal& refusal : flowRefusals(m_evaluation, "Hugging Face", [this](const auto& w) { return partsOf(w); }))
+            if (std::ranges::none_of(m_plan.refusals,
+                                     [&](const ExportRefusal& known) { return known.error.where == refusal.error.where; }))
+                m_plan.refusals.push_back(std::move(refusal));
         return std::move(m_plan);
     }
 
 private:
+    /// Gathered outputs, split inputs and whole weights take and give all; sinks are no module, and lie whole.
+    ModuleParts partsOf(const WeightLayout& weight) const
+    {
+        const auto style = m_plan.five.find(newNameOf(moduleOf(weight.spec.name)));
+        if (style == m_plan.five.end())
+            return {};
+        return { .takes = style->second == "rowwise", .gives = style->second == "colwise" };
+    }
+
     /// What is cut of the experts; all layers have the same.
     enum Experts { kNone, kWhole, kWidth, kExperts };
 
@@ -95,7 +112,7 @@ private:
                     axes.push_back(ref.axis);
             std::vector<int> wanted;
             if (isCutOver(weight.layout, dim, m_plan.use.tensor)) {
-                if (tensor >= 0 || axes.empty()) {
+                if (tensor >= 0) {
                     refuse(weight, "two of its dims are cut by tensor parallelism, and a style of Hugging Face cuts one",
                            "cut one of them");
                     return std::nullopt;
@@ -185,17 +202,12 @@ private:
             return;
         }
         const std::string module = moduleOf(name);
-        const std::string newModule = replaced(module, ".block_sparse_moe.gate", ".mlp.gate");
+        const std::string newModule = newNameOf(module);
         if (newModule != module)
             m_plan.madeOf[suffix(newModule + ".weight")] = { suffix(name) };
         if (name.ends_with(".sinks")) {
-            if (*dim >= 0) {
-                m_plan.five[name] = "colwise";
-                m_plan.refusals.push_back(
-                    { inputError(name, "attention sinks are no module, and Hugging Face cuts those of modules only",
-                                 "leave them whole"),
-                      weight.copies });
-            }
+            if (*dim >= 0)
+                refuse(weight, "attention sinks are no module, and Hugging Face cuts those of modules only", "leave them whole");
             return;
         }
         if (weight.spec.shape.size() == 1) {

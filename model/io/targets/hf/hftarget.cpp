@@ -7,6 +7,7 @@
 #include "model/io/exports/pythontext.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/ranks/commented.h"
+#include "model/io/ranks/launch.h"
 #include "model/io/ranks/modelconfig.h"
 #include "model/io/targets/hf/hfplan.h"
 
@@ -61,11 +62,22 @@ void addPlans(Json& document, const HfStyles& styles, const HfStyles& experts, c
         document["base_model_ep_plan"] = parted(experts, prefix).first;
 }
 
-std::string newPlanText(const Design& design, const HfPlan& plan)
+std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluation)
+{
+    std::vector<std::string> out = leftOutOf(design, "transformers");
+    const HfPlan plan = hfPlan(design, evaluation);
+    if (!plan.noFour.empty())
+        out.push_back("transformers 4.57: no plan is written, because " + plan.noFour);
+    addWholeBatch(out, design, evaluation, kFramework);
+    return out;
+}
+
+std::string newPlanText(const Design& design, const Evaluation& evaluation, const HfPlan& plan)
 {
     Json document = Json::object();
     document["model"] = design.model.name;
     document["transformers"] = "5";
+    document["left_out"] = leftOut(design, evaluation);
     document["distributed_config"] = sizesJson(plan, design.mesh);
     if (!plan.use.tensor.empty())
         addPlans(document, plan.five, plan.fiveExperts, design.model.weightPrefix);
@@ -92,8 +104,8 @@ std::string usageOf(const Design& design, const Evaluation& evaluation)
                        "from transformers import AutoConfig, AutoModelForCausalLM\n"
                        "from transformers.distributed import DistributedConfig\n"
                        "config = DistributedConfig(**json.load(open(\"tp_plan_v5.json\"))[\"distributed_config\"])\n"
-                       "model = AutoModelForCausalLM.from_pretrained(path, distributed_config=config)  # torchrun --nproc-per-node "
-        + std::to_string(design.mesh.deviceCount()) + "\n";
+                       "model = AutoModelForCausalLM.from_pretrained(path, distributed_config=config)  # "
+        + torchrunText(design) + "\n";
     if (hasFour(plan))
         text += "# transformers 4.57: one torchrun of " + std::to_string(design.mesh.groupSize(plan.use.tensor))
             + " processes for each copy of the model\n"
@@ -109,8 +121,8 @@ std::string checkText(const Design& design, const Evaluation& evaluation, const 
         + commented(usageOf(design, evaluation))
         + "# `python check.py` has transformers lay the model out on its meta device, rank by rank, and compares that with "
           "shards.json.\n";
-    text += "MODEL = " + pythonLiteral(design.model.name) + "\n";
-    text += "CONFIG = " + pythonLiteral(jsonText(modelConfig(design.model))) + "  # JSON\n";
+    text += "MODEL = " + pythonLiteral(design.model.name) + "\n" + leftOutCode(leftOut(design, evaluation));
+    text += weightsCode(evaluation) + "CONFIG = " + pythonLiteral(jsonText(modelConfig(design.model))) + "  # JSON\n";
     text += "PREFIX = " + pythonLiteral(design.model.weightPrefix) + "\n";
     text += "MADE_OF = " + pythonLiteral(jsonText(Json(plan.madeOf)))
         + "  # JSON: parameters of transformers 5 by weights of checkpoints\n";
@@ -165,15 +177,6 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
     return out;
 }
 
-std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluation)
-{
-    std::vector<std::string> out = leftOutOf(design, "transformers");
-    const HfPlan plan = hfPlan(design, evaluation);
-    if (!plan.noFour.empty())
-        out.push_back("transformers 4.57: no plan is written, because " + plan.noFour);
-    return out;
-}
-
 } // namespace
 
 ExportTarget hfTarget()
@@ -187,7 +190,7 @@ ExportTarget hfTarget()
              .usage = usageOf,
              .files = [](const Design& design, const Evaluation& evaluation) -> Result<std::vector<ExportedFile>> {
                  const HfPlan plan = hfPlan(design, evaluation);
-                 std::vector<ExportedFile> files { { "tp_plan_v5.json", textSource(newPlanText(design, plan)) } };
+                 std::vector<ExportedFile> files { { "tp_plan_v5.json", textSource(newPlanText(design, evaluation, plan)) } };
                  if (hasFour(plan))
                      files.push_back({ "tp_plan_v4.json", textSource(oldPlanText(design, plan)) });
                  files.push_back({ "check.py", textSource(checkText(design, evaluation, plan)) });

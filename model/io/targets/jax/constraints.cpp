@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/targets/jax/constraints.h"
 
+#include "model/io/exports/xlalayouts.h"
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -66,6 +69,14 @@ private:
         return entry.gradientOf != kNoTensor || entry.addendOf != kNoTensor;
     }
 
+    /// As goTo, of an activation: notes where the plan cuts it elsewhere than XLA.
+    void lead(std::vector<Layout>& chain, const Layout& layout, TensorId tensor)
+    {
+        if (layout.partial.empty() && !cutAsXla(m_graph.tensor(tensor), layout, m_plan.mesh))
+            m_elsewhere.insert(tensor);
+        goTo(chain, layout);
+    }
+
     void forward(const PlannedSegment& segment)
     {
         const Segment& of = m_graph.segment(segment.segment);
@@ -85,13 +96,13 @@ private:
                 if (m_graph.tensor(use.tensor).role != TensorRole::Activation)
                     continue;
                 ActivationConstraint& value = find(use.tensor);
-                goTo(value.forward, use.before);
+                lead(value.forward, use.before, use.tensor);
                 if (use.replaces)
-                    goTo(value.forward, use.layout);
+                    lead(value.forward, use.layout, use.tensor);
             }
             ActivationConstraint& value = find(graphOp.result);
             // A lookup that gives partial sums is told where the sum lies, or compilers gather the table instead.
-            goTo(value.forward, graphOp.kind == OpKind::Embedding ? summed(op.result) : op.result);
+            lead(value.forward, graphOp.kind == OpKind::Embedding ? summed(op.result) : op.result, graphOp.result);
             gradientOf(segment, graphOp, value);
         }
         for (const Kept& kept : segment.kept)
@@ -114,13 +125,13 @@ private:
     }
 
     /// Where the gradient of an operation's result is made, and where the gradients of its operands take it.
-    void gradientOf(const PlannedSegment& segment, const Op& op, ActivationConstraint& value) const
+    void gradientOf(const PlannedSegment& segment, const Op& op, ActivationConstraint& value)
     {
         for (const PlannedSegment& other : m_plan.segments) // of what leaves a segment it is made in the next one
             if (other.phase == Phase::Backward)
                 for (const PlannedOp& planned : other.ops)
                     if (m_graph.entry(m_graph.op(planned.op).result).gradientOf == op.result)
-                        goTo(value.gradient, planned.result);
+                        lead(value.gradient, planned.result, op.result);
         const PlannedSegment* backward = backwardOf(segment);
         if (backward == nullptr)
             return;
@@ -132,9 +143,9 @@ private:
             if (!isGradient(dy.tensor))
                 continue;
             if (value.gradient.empty())
-                goTo(value.gradient, dy.before);
+                lead(value.gradient, dy.before, op.result);
             if (dy.replaces)
-                goTo(value.gradient, dy.layout);
+                lead(value.gradient, dy.layout, op.result);
         }
     }
 
@@ -144,6 +155,10 @@ private:
         std::map<std::string, std::vector<Seen*>> named;
         std::vector<std::string> order;
         for (Seen& value : m_seen) {
+            if (m_elsewhere.contains(value.tensor)) {
+                m_out.elsewhere.push_back(value.constraint.name);
+                continue;
+            }
             const bool said = !value.constraint.forward.empty() && std::ranges::all_of(value.constraint.forward, sayable)
                 && std::ranges::all_of(value.constraint.gradient, sayable);
             if (!said && !value.constraint.forward.empty())
@@ -178,8 +193,10 @@ private:
                 m_out.activations.back().name = value->segment + "/" + key;
             }
         }
-        std::ranges::sort(m_out.unsaid);
-        m_out.unsaid.erase(std::ranges::unique(m_out.unsaid).begin(), m_out.unsaid.end());
+        for (std::vector<std::string>* names : { &m_out.unsaid, &m_out.elsewhere }) {
+            std::ranges::sort(*names);
+            names->erase(std::ranges::unique(*names).begin(), names->end());
+        }
     }
 
     WeightConstraint& weight(TensorId tensor)
@@ -222,6 +239,7 @@ private:
     const Graph& m_graph;
     const Plan& m_plan;
     std::vector<Seen> m_seen;
+    std::set<TensorId> m_elsewhere; ///< activations that XLA would cut at other bounds
     std::unordered_map<TensorId, std::size_t> m_weights; ///< index into Constraints::weights
     Constraints m_out;
 };

@@ -39,6 +39,7 @@ struct Constraints {
     std::vector<WeightConstraint> weights; ///< in the order of their first use
     std::vector<ConstrainedLayers> segments; ///< forward
     std::vector<std::string> unsaid; ///< activations left out, because they are cut over a part of a mesh axis
+    std::vector<std::string> elsewhere; ///< the same, because the plan cuts a dim that does not divide elsewhere than XLA
     bool rings = false; ///< a ring takes the place of a gather, which no layout says
 };
 

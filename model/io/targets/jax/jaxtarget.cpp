@@ -57,6 +57,15 @@ std::vector<std::string> jaxLeftOut(const Design& design, const Constraints& con
                       "attention does not send them itself (jax.shard_map), XLA gathers them");
     for (const std::string& name : constraints.unsaid)
         out.push_back(pythonLiteral(name) + ": it is cut over a part of a mesh axis, which JAX cannot say; XLA lays it out");
+    if (!constraints.elsewhere.empty()) {
+        constexpr std::size_t kMostNamed = 8;
+        std::string names;
+        for (std::size_t i = 0; i < std::min(constraints.elsewhere.size(), kMostNamed); ++i)
+            names += (i > 0 ? ", " : "") + pythonLiteral(constraints.elsewhere[i]);
+        if (constraints.elsewhere.size() > kMostNamed)
+            names += " and " + std::to_string(constraints.elsewhere.size() - kMostNamed) + " more";
+        out.push_back(names + ": the plan cuts a dim that does not divide elsewhere than XLA, which lays it out");
+    }
     if (workload.overlap != Overlap::None)
         out.push_back("overlap " + overlapName(workload.overlap) + ": when collectives run is left to XLA");
     if (workload.kind == WorkloadKind::Train && workload.recompute != Recompute::None && workload.recomputeLayers > 0)
@@ -290,10 +299,12 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
     return out;
 }
 
-std::string usageOf(const Design& design, const Evaluation&)
+std::string usageOf(const Design& design, const Evaluation& evaluation)
 {
     const bool training = design.workload.kind == WorkloadKind::Train;
-    return std::string("from export import batch_shardings, ") + (training ? "checkpoint, " : "")
+    if (evaluation.plan.segments.empty())
+        return "import jax\nfrom export import mesh, shardings\nparams = jax.device_put(params, shardings(params, mesh()))\n";
+    return std::string("import jax\nfrom export import batch_shardings, ") + (training ? "checkpoint, " : "")
         + "constrain, mesh, shardings, use\n"
         + "m = mesh()\n"
           "params = jax.device_put(params, shardings(params, m))\n"

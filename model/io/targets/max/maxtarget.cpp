@@ -137,8 +137,11 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
     text += ")\nORDER = ";
     text += mesh.deviceIds().empty() ? "list(range(" + std::to_string(mesh.deviceCount()) + "))" : listCode(mesh.deviceIds());
     text += "  # device ids, row-major over AXES\n";
+    text += "WEIGHTS = " + std::to_string(weightCount(evaluation)) + "  # in shards.json, each layer apart\n";
     std::string mappings;
     std::string strategies;
+    std::string mappingOnly;
+    std::string strategyOnly;
     std::string inputs;
     for (const WeightLayout& weight : evaluation.weights) {
         const MaxForms forms = maxFormsOf(weight, mesh, design.picker.profile);
@@ -153,6 +156,8 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
             if (forms.strategy)
                 strategies += key + "(" + (forms.strategy->axis.empty() ? "None" : pythonLiteral(forms.strategy->axis)) + ", "
                     + forms.strategy->code + "),  # " + forms.strategy->meaning + "\n";
+            if (!forms.strategy || forms.placements.empty())
+                (forms.strategy ? strategyOnly : mappingOnly) += "    " + pythonLiteral(pattern) + ",\n";
         }
     }
     std::string activations;

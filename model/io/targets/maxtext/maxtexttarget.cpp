@@ -16,6 +16,9 @@
 #include "model/text/text.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
@@ -72,6 +75,79 @@ std::shared_ptr<ParameterNames> looseNames(const Evaluation& evaluation)
         if (weight.spec.role == TensorRole::Weight)
             names->parameters.push_back(looseParameter(weight.spec, names->parameters.size()));
     return names;
+}
+
+/// Built-in models of which MaxText 0.2.5 has a configuration under the same name.
+bool isKnown(const ModelSpec& model)
+{
+    static const std::set<std::string> kKnown {
+        "llama2-7b",     "llama2-70b",      "llama3-8b",     "llama3-70b",      "llama3.1-405b",  "mistral-7b",     "qwen2.5-1.5b",
+        "qwen2.5-7b",    "qwen2.5-14b",     "qwen3-0.6b",    "qwen3-1.7b",      "qwen3-4b",       "qwen3-8b",       "qwen3-14b",
+        "qwen3-32b",     "mixtral-8x7b",    "mixtral-8x22b", "deepseek2-16b",   "deepseek2-236b", "deepseek3-671b", "kimi-k2-1t",
+        "qwen3-30b-a3b", "qwen3-235b-a22b", "gpt-oss-20b",   "qwen3-480b-a35b", "gpt-oss-120b",   "gemma-2b",       "gemma-7b",
+        "gemma2-2b",     "gemma2-9b",       "gemma2-27b",    "gemma3-4b",       "gemma3-12b",     "gemma3-27b",
+    };
+    return kKnown.contains(model.name) && model.source == "builtin:" + model.name;
+}
+
+/// What MaxText calls the layers of a family whose sizes say the rest; nothing for others.
+std::string decoderBlock(const ModelSpec& model)
+{
+    if (model.family == "llama")
+        return "llama2";
+    return model.family == "mistral" || model.family == "qwen2" || model.family == "qwen3" ? model.family : std::string();
+}
+
+/// The shortest digits that read back as the number, the same in every locale.
+std::string digitsOf(double number)
+{
+    std::array<char, 512> text {};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    return { text.data(), end.ptr };
+}
+
+/// MaxText takes the whole part of this times the devices, which has to be the batch.
+std::string perDevice(std::int64_t batch, std::int64_t devices)
+{
+    if (batch % devices == 0)
+        return std::to_string(batch / devices);
+    double each = static_cast<double>(batch) / static_cast<double>(devices);
+    while (static_cast<std::int64_t>(static_cast<double>(devices) * each) < batch)
+        each = std::nextafter(each, each + 1);
+    return digitsOf(each);
+}
+
+/// The options that say which model to run: a name that MaxText knows, or the sizes.
+std::string modelOptions(const ModelSpec& model)
+{
+    // MaxText's own sizes of a model may differ: it pads the vocabulary of Gemma 2.
+    const std::string vocabulary = " override_model_config=true vocab_size=" + std::to_string(model.vocabSize);
+    if (isKnown(model))
+        return "model_name=" + model.name + vocabulary;
+    const std::string block = decoderBlock(model);
+    if (block.empty())
+        return "model_name=MODEL" + vocabulary;
+    std::string out = "model_name=default" + vocabulary + " decoder_block=" + block;
+    for (const auto& [option, size] : { std::pair { "base_emb_dim", model.hiddenSize },
+                                        { "base_num_decoder_layers", model.layers },
+                                        { "base_num_query_heads", model.heads },
+                                        { "base_num_kv_heads", model.kvHeads },
+                                        { "head_dim", model.headDim },
+                                        { "base_mlp_dim", model.intermediateSize } })
+        out += std::string(" ") + option + "=" + std::to_string(size);
+    out += " normalization_layer_epsilon=" + digitsOf(model.norm.epsilon) + " rope_max_timescale=" + digitsOf(model.ropeTheta);
+    if (model.tiedEmbeddings)
+        out += " logits_via_embedding=true";
+    if (model.attentionBias != AttentionBias::None)
+        out += " attention_bias=true";
+    return out + (model.qkNorm ? " use_qk_norm=true" : "");
+}
+
+/// Query and key of Llama 3.1, whose elements within a head MaxText's converter puts in another order: the two halves in turn.
+bool isReordered(const ModelSpec& model, const NamedParameter& parameter)
+{
+    return isKnown(model) && model.name.starts_with("llama3.1")
+        && (parameter.name.find("/query/") != std::string::npos || parameter.name.find("/key/") != std::string::npos);
 }
 
 class MaxTextPlanner {
@@ -136,6 +212,15 @@ private:
         RuleTensor tensor { parameter.name, parameter.logicalNames, {} };
         for (const auto& refs : laidOut.carried.value().layout.dims)
             tensor.wanted.push_back(axesOf(refs, m_out.mesh));
+        const auto headDim = std::ranges::find_if(parameter.logicalNames,
+                                                  [](const std::string& name) { return name == "kv" || name == "kv_head_dim"; });
+        if (headDim != parameter.logicalNames.end() && isReordered(m_design.model, parameter)
+            && !tensor.wanted[static_cast<std::size_t>(headDim - parameter.logicalNames.begin())].empty())
+            for (const std::string& source : parameter.sources)
+                refuse(source,
+                       "its heads are cut inside, and of Llama 3.1 MaxText has the elements of a head in another order: the two "
+                       "halves in turn",
+                       "cut whole heads");
         m_out.tensors.push_back(std::move(tensor));
         m_out.parameters.push_back(&parameter);
     }
@@ -223,6 +308,13 @@ std::vector<std::string> leftOutLines(const Design& design, const Evaluation& ev
     if (!activations.disagreeing.empty())
         out.push_back("activations that MaxText names " + joined(activations.disagreeing)
                       + " are laid out in more than one way in the plan: the rule has the first");
+    if (std::ranges::any_of(plan.parameters, [&](const NamedParameter* one) { return isReordered(design.model, *one); }))
+        out.push_back(
+            "the order of elements within heads of query and key: in a checkpoint of Llama 3.1 that MaxText has converted "
+            "the two halves of a head stand in turn");
+    if (!isKnown(design.model) && decoderBlock(design.model).empty())
+        out.push_back(
+            "the sizes of the model: MaxText has none of its name, so that MODEL stands for a configuration that has them");
     if (activations.inputNames.empty())
         out.push_back("the layout of the input tokens: MaxText cuts the batch by rules that do not say it");
     if (design.workload.kind == WorkloadKind::Decode)
@@ -230,29 +322,15 @@ std::vector<std::string> leftOutLines(const Design& design, const Evaluation& ev
     return out;
 }
 
-/// Text that a shell takes as one word, or nothing.
-std::optional<std::string> shellWord(const std::string& text)
-{
-    const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
-    });
-    return plain ? std::optional<std::string>(text) : std::nullopt;
-}
-
 std::string usageOf(const Design& design, const Evaluation& evaluation)
 {
     if (!design.model.hasGraph())
-        return "rules = yaml.safe_load(open(\"maxtext.yml\"))[\"logical_axis_rules\"]\n"
+        return "import flax, yaml\n"
+               "rules = yaml.safe_load(open(\"maxtext.yml\"))[\"logical_axis_rules\"]\n"
                "spec = flax.linen.logical_to_mesh_axes((\"tensor0_dim0\", \"tensor0_dim1\"), rules)\n";
-    // MaxText's own sizes of a model may differ: it pads the vocabulary of Gemma 2.
-    std::string text = "python3 -m maxtext.trainers.pre_train.train maxtext.yml run_name=RUN model_name="
-        + shellWord(design.model.name).value_or("MODEL")
-        + " override_model_config=true vocab_size=" + std::to_string(design.model.vocabSize)
-        + " max_target_length=" + std::to_string(design.workload.sequence) + " per_device_batch_size=";
-    const std::int64_t devices = design.mesh.deviceCount();
-    text += design.workload.batch % devices == 0
-        ? std::to_string(design.workload.batch / devices)
-        : std::to_string(static_cast<double>(design.workload.batch) / static_cast<double>(devices));
+    std::string text = "python3 -m maxtext.trainers.pre_train.train maxtext.yml run_name=RUN " + modelOptions(design.model)
+        + " max_target_length=" + std::to_string(design.workload.sequence)
+        + " per_device_batch_size=" + perDevice(design.workload.batch, design.mesh.deviceCount());
     if (design.model.name.starts_with("llama2")) { // MaxText's file of the model adds a rule, which the command line undoes
         const MaxTextPlan plan = planOf(design, evaluation);
         const auto norm = std::ranges::find(plan.search.rules, "norm", &LogicalRule::name);
@@ -304,7 +382,8 @@ std::string configText(const Design& design, const Evaluation& evaluation, const
 }
 
 /// What check.py needs to know beside the rules: which parameter is made of which weights.
-std::string namesText(const Design& design, const MaxTextPlan& plan, const ActivationRules& activations)
+std::string namesText(const Design& design, const Evaluation& evaluation, const MaxTextPlan& plan,
+                      const ActivationRules& activations)
 {
     ordered_json axes = ordered_json::array();
     for (int i = 0; i < design.mesh.axisCount(); ++i)
@@ -314,6 +393,7 @@ std::string namesText(const Design& design, const MaxTextPlan& plan, const Activ
     for (const NamedParameter& parameter : plan.names->parameters)
         parameters.push_back(parameterJson(parameter));
     const ordered_json document { { "model", design.model.name },
+                                  { "tensors", weightCount(evaluation) }, // in shards.json
                                   { "axes", std::move(axes) },
                                   { "input", activations.inputNames },
                                   { "parameters", std::move(parameters) } };
@@ -326,7 +406,7 @@ Result<std::vector<ExportedFile>> filesOf(const Design& design, const Evaluation
     const ActivationRules activations = design.model.hasGraph() ? activationsOf(evaluation, plan) : ActivationRules {};
     return std::vector<ExportedFile> {
         { "maxtext.yml", textSource(configText(design, evaluation, plan, activations)) },
-        { "names.json", textSource(namesText(design, plan, activations)) },
+        { "names.json", textSource(namesText(design, evaluation, plan, activations)) },
         { "check.py", textSource(std::string(exportText("maxtext/check.py"))) },
     };
 }

@@ -6,12 +6,14 @@
 #include "model/io/exports/pythontext.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/ranks/commented.h"
+#include "model/io/ranks/launch.h"
 #include "model/io/ranks/modelconfig.h"
 #include "model/io/ranks/rankrule.h"
 #include "model/io/ranks/servingsizes.h"
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace shardboard {
 
@@ -64,15 +66,39 @@ std::string pipelineLayout(const ServingSizes& sizes)
     return text + "L";
 }
 
-bool isSequenceParallel(const Design& design, const AxisUse& use)
+/// The residual stream is cut on its sequence over the tensor axes at every norm of the layers, as Megatron has it, not at some.
+bool isSequenceParallel(const Evaluation& evaluation, const AxisUse& use)
 {
-    return std::ranges::any_of(design.pins, [&](const Pin& pin) {
-        return std::ranges::any_of(pin.dims, [&](const auto& dim) {
-            return dim.label == "sequence" && std::ranges::any_of(dim.axes, [&](const std::string& axis) {
-                       return std::ranges::find(use.tensor, design.mesh.find(axis)) != use.tensor.end();
-                   });
-        });
-    });
+    bool found = false;
+    for (const PlannedSegment& segment : evaluation.plan.segments)
+        for (const PlannedOp& planned : segment.ops) {
+            const OpKind kind = evaluation.graph.op(planned.op).kind;
+            if (segment.phase != Phase::Forward || !evaluation.graph.segment(segment.segment).isLayer || planned.operands.empty()
+                || (kind != OpKind::RmsNorm && kind != OpKind::LayerNorm)
+                || !evaluation.graph.isStream(planned.operands.front().tensor))
+                continue;
+            const Layout& stream = planned.operands.front().before;
+            if (stream.dims.size() < 2 || std::ranges::none_of(stream.dims[1], [&](const AxisRef& ref) {
+                    return std::ranges::find(use.tensor, ref.axis) != use.tensor.end();
+                }))
+                return false;
+            found = true;
+        }
+    return found;
+}
+
+/// How attention gets at the other parts of the sequence: by what it moves in the plan.
+std::string contextCommunication(const Evaluation& evaluation, const AxisUse& use)
+{
+    std::set<CollectiveKind> kinds;
+    for (const Collective& collective : evaluation.plan.collectives)
+        if (std::ranges::any_of(collective.axes,
+                                [&](int axis) { return std::ranges::find(use.context, axis) != use.context.end(); }))
+            kinds.insert(collective.kind);
+    return kinds.contains(CollectiveKind::SendRecv) ? "p2p"
+        : kinds.contains(CollectiveKind::AllToAll)  ? "a2a"
+        : kinds.contains(CollectiveKind::AllGather) ? "all_gather"
+                                                    : "";
 }
 
 /// Micro-batches of one sequence or more, if the batch divides.
@@ -112,7 +138,7 @@ std::optional<std::vector<std::string>> recomputedModules(const Workload& worklo
 }
 
 /// Settings by the name of the provider's field: flags are the same words.
-nlohmann::ordered_json settingsOf(const Design& design, const Sizes& sizes)
+nlohmann::ordered_json settingsOf(const Design& design, const Evaluation& evaluation, const Sizes& sizes)
 {
     const ServingSizes& base = sizes.base;
     auto out = nlohmann::ordered_json::object();
@@ -121,12 +147,16 @@ nlohmann::ordered_json settingsOf(const Design& design, const Sizes& sizes)
     if (base.stages > 1)
         out["pipeline_model_parallel_layout"] = pipelineLayout(base);
     out["context_parallel_size"] = sizes.context;
+    if (const std::string how = contextCommunication(evaluation, base.use); !how.empty())
+        out["cp_comm_type"] = how;
     if (design.model.moe.present()) {
         out["expert_model_parallel_size"] = base.expert;
         out["expert_tensor_parallel_size"] = base.expertTensor;
     }
-    if (isSequenceParallel(design, base.use))
+    if (isSequenceParallel(evaluation, base.use))
         out["sequence_parallel"] = true;
+    if (const DType type = storageType(design.workload); type == DType::BF16 || type == DType::F16)
+        out[type == DType::BF16 ? "bf16" : "fp16"] = true; // else Megatron takes float32
     if (sizes.stagesInner)
         out["use_tp_pp_dp_mapping"] = true;
     out["make_vocab_size_divisible_by"] = vocabularyDivisor(design, sizes);
@@ -154,18 +184,43 @@ nlohmann::ordered_json settingsOf(const Design& design, const Sizes& sizes)
 
 std::string usageText(const Design& design)
 {
-    return "torchrun --nproc-per-node " + std::to_string(design.mesh.deviceCount())
-        + " pretrain_gpt.py $(python export.py) ...  # Megatron-LM\n"
+    const bool trains = design.workload.kind == WorkloadKind::Train;
+    return torchrunText(design) + (trains ? " pretrain_gpt.py" : " tools/run_text_generation_server.py")
+        + " $(python export.py) ...  # Megatron-LM\n"
           "from export import configure; provider = configure(bridge.to_megatron_provider())  # Megatron-Bridge\n";
 }
 
-std::string moduleText(const Design& design, const Sizes& sizes)
+std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluation)
+{
+    const AxisUse use = axisUse(design, evaluation);
+    Design rest = design; // what the settings say is not left out
+    if (isSequenceParallel(evaluation, use) || !contextCommunication(evaluation, use).empty())
+        std::erase_if(rest.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
+    if (rest.workload.recompute == Recompute::Full || recomputedModules(rest.workload))
+        rest.workload.recompute = Recompute::None;
+    rest.workload.microBatches = 1;
+    rest.workload.optimizer = {};
+    std::vector<std::string> out = leftOutOf(rest, kFramework);
+    if (design.workload.kind == WorkloadKind::Train && design.workload.optimizer.present())
+        out.push_back(
+            "optimizer states: Megatron's distributed optimizer cuts them as one flat buffer over all data-parallel ranks");
+    if (!use.context.empty()) {
+        const std::int64_t chunks = 2 * design.mesh.groupSize(use.context);
+        out.push_back("which rank has which tokens: Megatron deals the sequence in " + std::to_string(chunks)
+                      + " chunks, to each rank one from the front and one from the back, and in the design each has one run of it");
+    }
+    if (design.workload.kind != WorkloadKind::Train)
+        out.push_back("batch " + std::to_string(design.workload.batch) + ": who calls Megatron's inference decides about it");
+    addWholeBatch(out, design, evaluation, kFramework);
+    return out;
+}
+
+std::string moduleText(const Design& design, const Evaluation& evaluation, const Sizes& sizes)
 {
     std::string text =
         "# Generated by Shardboard: sizes of the groups of Megatron-LM and Megatron-Bridge.\n" + commented(usageText(design));
-    text += "MODEL = " + pythonLiteral(design.model.name) + "\n";
-    text += "SETTINGS = {\n";
-    const nlohmann::ordered_json settings = settingsOf(design, sizes);
+    text += "MODEL = " + pythonLiteral(design.model.name) + "\n" + leftOutCode(leftOut(design, evaluation)) + "SETTINGS = {\n";
+    const nlohmann::ordered_json settings = settingsOf(design, evaluation, sizes);
     for (const auto& [key, value] : settings.items()) {
         const std::string literal = value.is_boolean() ? (value.get<bool>() ? "True" : "False")
             : value.is_string()                        ? pythonLiteral(value.get<std::string>())
@@ -175,12 +230,12 @@ std::string moduleText(const Design& design, const Sizes& sizes)
     return text + "}\n\n\n" + std::string(exportText("megatron/functions.py"));
 }
 
-std::string checkText(const Design& design)
+std::string checkText(const Design& design, const Evaluation& evaluation)
 {
     std::string text =
         "# Generated by Shardboard: has Megatron-Core number the ranks and size its layers for export.py, and compares what each\n"
         "# rank holds with shards.json.\n";
-    text += "MODEL = " + pythonLiteral(design.model.name) + "\n";
+    text += "MODEL = " + pythonLiteral(design.model.name) + "\n" + weightsCode(evaluation);
     text += "CONFIG = " + pythonLiteral(jsonText(modelConfig(design.model))) + "  # JSON\n";
     return text + "\n" + std::string(exportText("ranks/shards.py")) + "\n\n" + std::string(exportText("shards/joined.py")) + "\n\n"
         + std::string(exportText("megatron/check.py"));
@@ -219,22 +274,6 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
     return rankRefusals(design, evaluation, ruleOf(design, sizes), stopped);
 }
 
-std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluation)
-{
-    Design rest = design; // what the settings say is not left out
-    if (isSequenceParallel(design, axisUse(design, evaluation)))
-        std::erase_if(rest.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
-    if (rest.workload.recompute == Recompute::Full || recomputedModules(rest.workload))
-        rest.workload.recompute = Recompute::None;
-    rest.workload.microBatches = 1;
-    rest.workload.optimizer = {};
-    std::vector<std::string> out = leftOutOf(rest, kFramework);
-    if (design.workload.kind == WorkloadKind::Train && design.workload.optimizer.present())
-        out.push_back(
-            "optimizer states: Megatron's distributed optimizer cuts them as one flat buffer over all data-parallel ranks");
-    return out;
-}
-
 } // namespace
 
 ExportTarget megatronTarget()
@@ -248,8 +287,8 @@ ExportTarget megatronTarget()
              .usage = [](const Design& design, const Evaluation&) { return usageText(design); },
              .files = [](const Design& design, const Evaluation& evaluation) -> Result<std::vector<ExportedFile>> {
                  const Sizes sizes = sizesOf(design, evaluation);
-                 return std::vector<ExportedFile> { { "export.py", textSource(moduleText(design, sizes)) },
-                                                    { "check.py", textSource(checkText(design)) } };
+                 return std::vector<ExportedFile> { { "export.py", textSource(moduleText(design, evaluation, sizes)) },
+                                                    { "check.py", textSource(checkText(design, evaluation)) } };
              } };
 }
 

@@ -2,10 +2,12 @@
 #include "model/io/targets/torch/torchprogram.h"
 
 #include "model/io/exports/leftout.h"
+#include "model/io/exports/moduleflow.h"
 #include "model/io/exports/pythontext.h"
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 namespace shardboard {
@@ -31,7 +33,8 @@ struct Uses {
     std::set<int> sequence; ///< an activation that a linear takes arrives cut on its sequence
     bool experts = false;
     bool otherAttention = false; ///< keys and values are not gathered but come in another way
-    std::set<std::pair<std::string, std::vector<bool>>> linears; ///< of layers: by operation the mesh axes that cut their weight
+    /// Of layers: by operation and the mesh axes that cut its weight the layers.
+    std::map<std::pair<std::string, std::vector<bool>>, std::set<std::int64_t>> linears;
     std::set<int> inside; ///< something else is moved inside a layer than what norms, linears and sums of the stream take
 };
 
@@ -73,7 +76,9 @@ Uses usesOf(const Evaluation& evaluation, int contextAxis)
                     std::vector<bool> cut;
                     for (int axis = 0; axis < plan.mesh.axisCount(); ++axis)
                         cut.push_back(isCut(use.layout, axis));
-                    uses.linears.emplace(evaluation.graph.op(planned.op).name, cut);
+                    std::set<std::int64_t>& in = uses.linears[{ evaluation.graph.op(planned.op).name, cut }];
+                    for (std::int64_t i = 0; i < segment.count; ++i)
+                        in.insert(segment.firstLayer + i);
                 }
                 for (const CollectiveId id : use.collectives) {
                     const Collective& collective = plan.collective(id);
@@ -113,6 +118,49 @@ std::string namesCode(const std::vector<int>& axes, const Mesh& mesh)
 
 std::string nameCode(int axis, const Mesh& mesh) { return axis < 0 ? "None" : pythonLiteral(mesh.axis(axis).name); }
 
+/// `(layers 1 and 5)` of those that are not all.
+std::string layersText(const std::set<std::int64_t>& layers, std::int64_t all)
+{
+    constexpr std::size_t kMostNamed = 4;
+    if (static_cast<std::int64_t>(layers.size()) == all)
+        return {};
+    if (layers.size() > kMostNamed)
+        return " (" + std::to_string(layers.size()) + " layers)";
+    std::string text;
+    for (const std::int64_t layer : layers)
+        text += (text.empty() ? "" : ", ") + std::to_string(layer);
+    return (layers.size() == 1 ? " (layer " : " (layers ") + text + ")";
+}
+
+/// Why its modules are no pairs of column and row parallel ones, which is what torch has styles for.
+void addModules(const Evaluation& evaluation, const Uses& uses, TorchProgram& program)
+{
+    std::string whole;
+    std::set<std::int64_t> layers;
+    for (const auto& [linear, in] : uses.linears)
+        layers.insert(in.begin(), in.end());
+    for (const auto& [linear, in] : uses.linears)
+        if (!linear.second[static_cast<std::size_t>(program.tensorAxis)])
+            whole += (whole.empty() ? "" : ", ") + linear.first + layersText(in, static_cast<std::int64_t>(layers.size()));
+    if (!whole.empty()) {
+        program.notRun.push_back("the weights of " + whole + " are whole where others are used in parts");
+        return;
+    }
+    const auto isCutHead = [&](const WeightLayout& weight) {
+        return weight.spec.name.starts_with("lm_head.") && isCutOn(weight.layout, 1, program.tensorAxis);
+    };
+    const auto partsOf = [&](const WeightLayout& weight) {
+        return ModuleParts { .takes = isCutOn(weight.layout, 1, program.tensorAxis) && !isCutHead(weight),
+                             .gives = isCutOn(weight.layout, 0, program.tensorAxis) };
+    };
+    for (const ExportRefusal& refusal : flowRefusals(evaluation, "torch", partsOf)) {
+        program.notRun.push_back("no style of torch runs " + refusal.error.where + " so: " + refusal.error.what);
+        return;
+    }
+    if (std::ranges::any_of(evaluation.weights, isCutHead))
+        program.notRun.push_back("the head is cut on its hidden dim, for which torch has no style that takes the whole stream");
+}
+
 } // namespace
 
 TorchProgram torchProgram(const Design& design, const Evaluation& evaluation)
@@ -137,13 +185,8 @@ TorchProgram torchProgram(const Design& design, const Evaluation& evaluation)
     if (program.tensorAxis >= 0 && uses.inside.contains(program.tensorAxis) && !uses.experts)
         program.notRun.push_back("values are moved inside attention or MLP over the mesh axis of their weights (heads that it does "
                                  "not divide, say)");
-    std::string whole;
-    for (const auto& [name, cut] : uses.linears)
-        if (program.tensorAxis >= 0 && !cut[static_cast<std::size_t>(program.tensorAxis)] && !uses.experts)
-            whole += (whole.empty() ? "" : ", ") + name;
-    if (!whole.empty())
-        program.notRun.push_back("the weights of " + whole
-                                 + " are whole where others of their layer are used in parts (few KV heads, say)");
+    if (program.tensorAxis >= 0 && !uses.experts)
+        addModules(evaluation, uses, program);
     program.sequenceParallel = uses.sequence.contains(program.tensorAxis);
     for (const int axis : uses.gathered)
         if (uses.inParts.contains(axis))

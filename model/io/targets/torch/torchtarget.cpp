@@ -38,25 +38,36 @@ std::string idsCode(const std::vector<std::int64_t>& ids)
 std::string usageOf(const Design& design, const Evaluation& evaluation)
 {
     const std::string call = torchProgram(design, evaluation).notRun.empty() ? "parallelize" : "distribute";
-    return "from export import " + (call == "distribute" ? call + ", mesh" : "mesh, " + call)
-        + "\nm = mesh(\"cuda\")\nmodel = " + call + "(model, m)\n";
+    const std::string names = call == "distribute" ? call + ", mesh" : "mesh, " + call;
+    if (ShardPlaces(evaluation).stageAxis() < 0)
+        return "from export import " + names + "\nm = mesh(\"cuda\")\nmodel = " + call + "(model, m)\n";
+    return "from export import STAGE_AXIS, " + names + ", stage_modules\nm = mesh(\"cuda\")\n"
+        + "kept = stage_modules(m.get_local_rank(STAGE_AXIS))  # of this rank's stage; the others are taken out of the model "
+          "first\n"
+        + "model = " + call + "(model, m)\n";
 }
 
 /// What parallelize() does not do: pins of presets are in its program, others are not.
 std::vector<std::string> torchLeftOut(const Design& design, const Evaluation& evaluation)
 {
-    const std::vector<std::string> notRun = torchProgram(design, evaluation).notRun;
+    const TorchProgram program = torchProgram(design, evaluation);
+    const int stages = ShardPlaces(evaluation).stageAxis();
     Design rest = design;
     std::vector<std::string> out;
-    if (notRun.empty()) {
+    if (program.notRun.empty()) {
         std::erase_if(rest.pins, [](const Pin& pin) { return !pin.source.empty(); });
         if (isPlainRecompute(rest.workload))
             rest.workload.recompute = Recompute::None;
     } else {
-        out.push_back("what the model computes between its weights: " + joined(notRun, "; "));
+        out.push_back("what the model computes between its weights: " + joined(program.notRun, "; "));
     }
+    const bool titan = isForTitan(design, evaluation, program, stages);
     for (std::string& line : leftOutOf(rest, "the program"))
-        out.push_back(std::move(line));
+        out.push_back(titan && line.find(" micro-batches: ") != std::string::npos ? line + "; torchtitan() says it"
+                                                                                  : std::move(line));
+    if (stages >= 0)
+        out.push_back("the pipeline's schedule: each rank has the modules of its stage, stage_modules(stage), and the program runs "
+                      "them in turn (torch.distributed.pipelining)");
     return out;
 }
 

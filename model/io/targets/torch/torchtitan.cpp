@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 
 namespace shardboard {
@@ -68,24 +69,47 @@ int titanDim(const std::string& name)
     return ends("norm") ? -1 : 0;
 }
 
-/// Why its weights would lie elsewhere.
-void addWeights(const Evaluation& evaluation, const TorchProgram& program, std::vector<std::string>& reasons)
+/// Mesh axes of more than one device that cut a dim, in order.
+std::vector<int> axesOf(const WeightLayout& weight, std::size_t dim, const Mesh& mesh)
+{
+    std::vector<int> out;
+    for (const AxisRef& ref : weight.layout.dims[dim])
+        if (mesh.axis(ref.axis).size > 1)
+            out.push_back(ref.axis);
+    return out;
+}
+
+/// Why its weights would lie elsewhere: tensor parallel cuts one dim of each projection, and FSDP dim 0 of everything.
+void addWeights(const Evaluation& evaluation, const Mesh& mesh, const TorchProgram& program, std::vector<std::string>& reasons)
 {
     for (const WeightLayout& weight : evaluation.weights) {
         if (weight.spec.role != TensorRole::Weight)
             continue;
-        for (std::size_t dim = 0; dim < weight.layout.dims.size(); ++dim) {
-            const auto& axes = weight.layout.dims[dim];
-            for (std::size_t place = 0; place < axes.size(); ++place) {
-                const bool tensor = axes[place].axis == program.tensorAxis;
-                if (tensor && (static_cast<int>(dim) != titanDim(weight.spec.name) || place != 0))
-                    reasons.push_back("its tensor parallel cuts " + weight.spec.name + " in another way");
-                else if (!tensor && dim != 0)
-                    reasons.push_back("its FSDP cuts dim 0 of every weight, and the design cuts dim " + std::to_string(dim) + " of "
-                                      + weight.spec.name);
-                if (reasons.size() > 3)
-                    return;
-            }
+        const int cut = titanDim(weight.spec.name);
+        for (std::size_t dim = 0; dim < weight.layout.dims.size() && reasons.size() < 4; ++dim) {
+            std::vector<int> tensor;
+            if (static_cast<int>(dim) == cut && program.tensorAxis >= 0 && mesh.axis(program.tensorAxis).size > 1)
+                tensor.push_back(program.tensorAxis);
+            std::vector<int> parts;
+            if (dim == 0)
+                std::ranges::copy_if(program.gatheredAxes, std::back_inserter(parts),
+                                     [&](int axis) { return mesh.axis(axis).size > 1; });
+            const std::vector<int> has = axesOf(weight, dim, mesh);
+            std::vector<int> wanted = tensor;
+            wanted.insert(wanted.end(), parts.begin(), parts.end());
+            if (has == wanted)
+                continue;
+            const bool tensorDiffers = (std::ranges::count(has, program.tensorAxis) > 0) != !tensor.empty();
+            if (tensorDiffers)
+                reasons.push_back("its tensor parallel cuts " + weight.spec.name + " in another way");
+            else if (dim != 0)
+                reasons.push_back("its FSDP cuts dim 0 of every weight, and the design cuts dim " + std::to_string(dim) + " of "
+                                  + weight.spec.name);
+            else
+                reasons.push_back(
+                    "its FSDP cuts dim 0 of every weight over all of its ranks, after tensor parallel, and the design "
+                    "does not do so with "
+                    + weight.spec.name);
         }
     }
 }
@@ -107,25 +131,45 @@ std::string configOf(const ModelSpec& model)
     return {};
 }
 
-} // namespace
+/// What its config would get, and why it would do something else.
+struct Titan {
+    std::string config;
+    Degrees degrees;
+    std::vector<std::string> reasons;
+};
 
-std::string titanCode(const Design& design, const Evaluation& evaluation, const TorchProgram& program, int stageAxis)
+Titan titanOf(const Design& design, const Evaluation& evaluation, const TorchProgram& program, int stageAxis)
 {
-    std::vector<std::string> reasons = program.notRun;
+    Titan titan { configOf(design.model), {}, program.notRun };
+    std::vector<std::string>& reasons = titan.reasons;
     const Workload& workload = design.workload;
     if (workload.kind != WorkloadKind::Train)
         reasons.push_back("it trains models, and the workload of the design is " + workloadName(workload.kind));
-    const std::string config = configOf(design.model);
-    if (config.empty())
+    if (titan.config.empty())
         reasons.push_back("none of its configs for Llama has a model of these sizes (8B, 70B, 405B)");
-    Degrees degrees = degreesOf(design.mesh, program, stageAxis, reasons);
+    titan.degrees = degreesOf(design.mesh, program, stageAxis, reasons);
     if (program.contextAxis >= 0 && std::ranges::count(program.summedAxes, program.contextAxis) > 0)
         reasons.push_back("it cuts weights over the context axis, too, where the design has copies");
-    addWeights(evaluation, program, reasons);
-    const std::int64_t parts = degrees[Role::Copies] * degrees[Role::Parts];
-    const bool staged = degrees[Role::Pipeline] > 1;
+    addWeights(evaluation, design.mesh, program, reasons);
+    const std::int64_t parts = titan.degrees[Role::Copies] * titan.degrees[Role::Parts];
     if (parts * workload.microBatches > 0 && workload.batch % (parts * workload.microBatches) != 0)
         reasons.push_back("it takes micro-batches of one size");
+    return titan;
+}
+
+} // namespace
+
+bool isForTitan(const Design& design, const Evaluation& evaluation, const TorchProgram& program, int stageAxis)
+{
+    return titanOf(design, evaluation, program, stageAxis).reasons.empty();
+}
+
+std::string titanCode(const Design& design, const Evaluation& evaluation, const TorchProgram& program, int stageAxis)
+{
+    auto [config, degrees, reasons] = titanOf(design, evaluation, program, stageAxis);
+    const Workload& workload = design.workload;
+    const std::int64_t parts = degrees[Role::Copies] * degrees[Role::Parts];
+    const bool staged = degrees[Role::Pipeline] > 1;
     std::string text = "# What TorchTitan's config of this design gets, or why there is none.\nTITAN = ";
     if (reasons.empty()) {
         const auto number = [](const char* key, std::int64_t value) {

@@ -13,4 +13,7 @@ namespace shardboard {
 /// design says; one of them is empty.
 std::string titanCode(const Design& design, const Evaluation& evaluation, const TorchProgram& program, int stageAxis);
 
+/// Whether there is a config.
+bool isForTitan(const Design& design, const Evaluation& evaluation, const TorchProgram& program, int stageAxis);
+
 } // namespace shardboard
