@@ -57,6 +57,9 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
         out.push_back("overlap " + overlapName(workload.overlap) + ": when collectives run is left to " + compiler);
     if (workload.kind != WorkloadKind::Train)
         return out;
+    if (design.pipeline.present() && design.pipeline.schedule != PipelineSchedule::OneForwardOneBackward)
+        out.push_back("schedule " + scheduleName(design.pipeline.schedule)
+                      + ": in which order stages work is left to the training program");
     if (workload.recompute != Recompute::None)
         out.push_back("recompute " + recomputeName(workload.recompute)
                       + ": what is kept for the backward pass is left to the training program");

@@ -2,6 +2,7 @@
 #include "model/io/targets/torch/torchtitan.h"
 
 #include "model/io/exports/pythontext.h"
+#include "model/plan/pipeline.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -124,6 +125,11 @@ std::string titanCode(const Design& design, const Evaluation& evaluation, const 
     addWeights(evaluation, program, reasons);
     const std::int64_t parts = degrees[Role::Copies] * degrees[Role::Parts];
     const bool staged = degrees[Role::Pipeline] > 1;
+    if (staged && design.pipeline.schedule != PipelineSchedule::OneForwardOneBackward)
+        reasons.push_back("it has no schedule with one run of layers on each stage that is "
+                          + scheduleTitle(design.pipeline.schedule, 1));
+    if (staged && !design.pipeline.even())
+        reasons.push_back("it cuts layers into stages by rules of its own");
     if (parts * workload.microBatches > 0 && workload.batch % (parts * workload.microBatches) != 0)
         reasons.push_back("it takes micro-batches of one size");
     std::string text = "# What TorchTitan's config of this design gets, or why there is none.\nTITAN = ";
