@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/commands.h"
 #include "app/ctl/memoryoptions.h"
+#include "app/ctl/pipelineoptions.h"
 
 #include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
@@ -57,7 +58,7 @@ const std::vector<Command>& commands()
         { "new",
           "makes a design from a model and a mesh",
           {},
-          withMemoryOptions(
+          withPipelineOptions(withMemoryOptions(
               { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
                 { "--in-dim", "N", "for --model column-parallel-linear, a single module: y = x Wt, W [out, in]" },
                 { "--out-dim", "N", "for the same" },
@@ -99,8 +100,7 @@ const std::vector<Command>& commands()
                   "gradients, optimizer, master (the optimizer's copy of the weights), and reductions (of gradients)" },
                 { "--preset", "NAME",
                   "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,\n"
-                  "cp-ulysses, "
-                  "pp-1f1b or pp-interleaved (replicate; for a module megatron-tp)" },
+                  "cp-ulysses, pp-1f1b, pp-interleaved, or parts joined by +, see below (replicate; for a module megatron-tp)" },
                 { "--pin", "PIN",
                   "how activations are laid out, '*:batch=data,fsdp', or which row an operation takes, "
                   "'block/self_attn.attention@context=S1 R R -> S1'; may be repeated",
@@ -114,9 +114,9 @@ const std::vector<Command>& commands()
                 { "--base", "FILE", "with --rules: base.yml, or a built-in rule set (default)" },
                 { "--set", "KEY=VALUE", "with --rules: an option as on MaxText's command line; may be repeated", true },
                 { "-o", "FILE", "design file to write" },
-                kJson }),
+                kJson })),
           newCommand,
-          {} },
+          presetPartsText() },
         { "tiles",
           "shows the shards of one weight",
           {},

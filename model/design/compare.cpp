@@ -62,8 +62,18 @@ std::string pipelineText(const PipelineSpec& pipeline)
 {
     if (!pipeline.present())
         return "none";
-    return "over " + pipeline.axis
-        + (pipeline.chunks > 1 ? ", interleaved, " + std::to_string(pipeline.chunks) + " runs a stage" : ", 1F1B");
+    std::string out = "over " + pipeline.axis + ", " + scheduleTitle(pipeline.schedule, pipeline.chunks);
+    if (pipeline.chunks > 1)
+        out += ", " + std::to_string(pipeline.chunks) + " runs a stage";
+    if (!pipeline.layers.empty())
+        out += ", layers " + stageLayersText(pipeline.layers);
+    if (pipeline.countEmbedding || pipeline.countLoss)
+        out += std::string(", ")
+            + (!pipeline.countLoss           ? "embedding"
+                   : pipeline.countEmbedding ? "embedding and loss"
+                                             : "loss")
+            + " counted as " + (pipeline.countEmbedding && pipeline.countLoss ? "layers" : "a layer");
+    return out;
 }
 
 std::string optimizerText(const OptimizerSharding& optimizer)

@@ -52,7 +52,7 @@ std::vector<std::int64_t> stagesOf(const Evaluation& evaluation, const WeightLay
 {
     const auto& pipeline = evaluation.plan.pipeline;
     if (pipeline && weight.firstLayer >= 0)
-        return { stageOfLayer(*pipeline, weight.firstLayer) };
+        return stagesOfLayer(*pipeline, weight.firstLayer);
     std::vector<std::int64_t> out;
     for (std::int64_t stage = 0; pipeline && stage < pipeline->stages; ++stage)
         if (copiesOnStage(evaluation, weight, stage) > 0)

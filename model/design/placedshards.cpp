@@ -46,8 +46,11 @@ ShardPlaces::ShardPlaces(const Evaluation& evaluation)
         for (const OpId op : segment.ops)
             for (const TensorId operand : graph.op(op).operands) {
                 auto& stages = m_ends[static_cast<std::size_t>(operand)];
-                const std::int64_t stage = behind[i] ? plan.pipeline->stages - 1 : 0;
-                if (stages.empty() || stages.back() != stage)
+                const std::int64_t last = plan.pipeline->stages - 1;
+                const std::int64_t stage = behind[i] ? last : 0;
+                if (plan.pipeline->isDual())
+                    stages = { 0, last };
+                else if (stages.empty() || stages.back() != stage)
                     stages.push_back(stage); // segments are in order: the first stage comes first
             }
     }
@@ -57,8 +60,7 @@ std::vector<std::int64_t> ShardPlaces::stagesOf(const WeightLayout& weight, std:
 {
     if (m_stageAxis < 0)
         return {};
-    return layer >= 0 ? std::vector<std::int64_t> { stageOfLayer(*m_evaluation.plan.pipeline, layer) }
-                      : m_ends[static_cast<std::size_t>(weight.tensor)];
+    return layer >= 0 ? stagesOfLayer(*m_evaluation.plan.pipeline, layer) : m_ends[static_cast<std::size_t>(weight.tensor)];
 }
 
 PlacedShards ShardPlaces::of(const WeightLayout& weight, std::int64_t layer) const

@@ -169,6 +169,26 @@ void priceSend(Collective& send, CollectivePrices& prices)
     send.algorithm = "in parts, then all-gather over " + names;
 }
 
+Range layersOfRun(const PlannedPipeline& pipeline, std::int64_t run)
+{
+    if (pipeline.runEnds.empty())
+        return balancedPart(pipeline.layers, pipeline.stages * pipeline.chunks, run);
+    const auto index = static_cast<std::size_t>(run);
+    return { index == 0 ? 0 : pipeline.runEnds[index - 1], pipeline.runEnds[index] };
+}
+
+std::vector<std::int64_t> runsOfStage(const PlannedPipeline& pipeline, std::int64_t stage)
+{
+    const std::int64_t runs = pipeline.stages * pipeline.chunks;
+    const std::int64_t opposite = pipeline.stages - 1 - stage;
+    std::vector<std::int64_t> out;
+    for (std::int64_t run = stage; run < runs; run += pipeline.stages)
+        out.push_back(run);
+    if (pipeline.isDual() && opposite != stage)
+        out.insert(opposite < stage ? out.begin() : out.end(), opposite);
+    return out;
+}
+
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage)
 {
     return layersOfStage(pipeline, stage, { 0, pipeline.layers });
@@ -176,27 +196,37 @@ std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage)
 
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage, const Range& layers)
 {
-    const std::int64_t runs = pipeline.stages * pipeline.chunks;
     std::int64_t count = 0;
-    for (std::int64_t run = stage; run < runs; run += pipeline.stages) {
-        const Range part = balancedPart(pipeline.layers, runs, run);
+    for (const std::int64_t run : runsOfStage(pipeline, stage)) {
+        const Range part = layersOfRun(pipeline, run);
         count += std::max<std::int64_t>(0, std::min(part.hi, layers.hi) - std::max(part.lo, layers.lo));
     }
     return count;
 }
 
-std::int64_t stageOfLayer(const PlannedPipeline& pipeline, std::int64_t layer)
+std::int64_t runOfLayer(const PlannedPipeline& pipeline, std::int64_t layer)
 {
+    if (!pipeline.runEnds.empty())
+        return std::ranges::upper_bound(pipeline.runEnds, layer) - pipeline.runEnds.begin();
     const std::int64_t runs = pipeline.stages * pipeline.chunks;
     const std::int64_t length = pipeline.layers / runs;
     const std::int64_t inLonger = pipeline.layers % runs * (length + 1); // layers of the first runs, which have one more
-    const std::int64_t run = layer < inLonger ? layer / (length + 1) : pipeline.layers % runs + (layer - inLonger) / length;
-    return run % pipeline.stages;
+    return layer < inLonger ? layer / (length + 1) : pipeline.layers % runs + (layer - inLonger) / length;
+}
+
+std::vector<std::int64_t> stagesOfLayer(const PlannedPipeline& pipeline, std::int64_t layer)
+{
+    const std::int64_t stage = runOfLayer(pipeline, layer) % pipeline.stages;
+    const std::int64_t opposite = pipeline.stages - 1 - stage;
+    if (!pipeline.isDual() || opposite == stage)
+        return { stage };
+    return { std::min(stage, opposite), std::max(stage, opposite) };
 }
 
 double stageShare(const PlannedPipeline& pipeline)
 {
-    return static_cast<double>(layersOfStage(pipeline, 0)) / static_cast<double>(pipeline.layers);
+    const double held = static_cast<double>(layersOfStage(pipeline, pipeline.busiestStage)) / static_cast<double>(pipeline.layers);
+    return pipeline.isDual() ? held / 2 : held; // on each of two devices for half of the micro-batches
 }
 
 bool isStageSend(const Plan& plan, const Collective& collective)
@@ -207,7 +237,13 @@ bool isStageSend(const Plan& plan, const Collective& collective)
 
 double deviceShare(const Graph& graph, const Plan& plan, PlannedSegmentId segment)
 {
-    return plan.pipeline && graph.segment(plan.segment(segment).segment).isLayer ? stageShare(*plan.pipeline) : 1;
+    if (!plan.pipeline)
+        return 1;
+    // With DualPipe two devices share the work of a stage, and each updates all of its weights.
+    const double copies = plan.pipeline->isDual() && plan.segment(segment).phase == Phase::Update ? 2 : 1;
+    if (graph.segment(plan.segment(segment).segment).isLayer)
+        return stageShare(*plan.pipeline) * copies;
+    return plan.pipeline->isDual() ? copies / 2 : 1;
 }
 
 double deviceShare(const Graph& graph, const Plan& plan, const Collective& collective)
@@ -220,7 +256,7 @@ double busiestShare(const Graph& graph, const Plan& plan, PlannedSegmentId id)
 {
     const PlannedSegment& planned = plan.segment(id);
     const Segment& segment = graph.segment(planned.segment);
-    if (!plan.pipeline || plan.pipeline->stages == 1 || segment.isLayer)
+    if (!plan.pipeline || plan.pipeline->stages == 1 || segment.isLayer || plan.pipeline->isDual())
         return deviceShare(graph, plan, id);
     if (planned.phase == Phase::Update)
         return id == plan.pipeline->longerUpdate ? 1 : 0;
@@ -244,6 +280,104 @@ std::int64_t collectiveBytesOfDevice(const Graph& graph, const Plan& plan)
     return static_cast<std::int64_t>(std::llround(sum));
 }
 
+std::string scheduleTitle(PipelineSchedule schedule, std::int64_t chunks)
+{
+    switch (schedule) {
+    case PipelineSchedule::ZeroBubble:
+        return "zero-bubble (ZB-H1)";
+    case PipelineSchedule::DualPipe:
+        return "DualPipe";
+    case PipelineSchedule::OneForwardOneBackward:
+        break;
+    }
+    return chunks > 1 ? "interleaved" : "1F1B";
+}
+
+namespace {
+
+/// Layers of each run, where they are not just spread evenly.
+Result<std::vector<std::int64_t>> layersOfRuns(const PipelineSpec& spec, const PlannedPipeline& pipeline)
+{
+    const std::int64_t runs = pipeline.stages * pipeline.chunks;
+    std::vector<std::int64_t> out;
+    if (spec.layers.empty()) {
+        const std::int64_t units = pipeline.layers + (spec.countEmbedding ? 1 : 0) + (spec.countLoss ? 1 : 0);
+        for (std::int64_t run = 0; run < runs; ++run)
+            out.push_back(balancedPart(units, runs, run).size());
+        out.front() -= spec.countEmbedding ? 1 : 0;
+        out.back() -= spec.countLoss ? 1 : 0;
+        return out;
+    }
+    const auto given = static_cast<std::int64_t>(spec.layers.size());
+    const std::string shape = std::to_string(pipeline.stages) + " stages"
+        + (pipeline.chunks > 1 ? " of " + std::to_string(pipeline.chunks) + " runs" : std::string());
+    if (spec.countEmbedding || spec.countLoss)
+        return inputError("pipeline", "layers given by hand leave no embedding or loss to count",
+                          "give the layers, or count the ends");
+    if (given != runs && given != pipeline.stages)
+        return inputError("pipeline", "the pipeline has " + shape + ", and layers are given for " + std::to_string(given),
+                          "give one number for each stage" + std::string(pipeline.chunks > 1 ? " or run" : ""));
+    std::int64_t sum = 0;
+    for (const std::int64_t layers : spec.layers)
+        sum += std::clamp<std::int64_t>(layers, 0, kMostRuns);
+    if (sum != pipeline.layers)
+        return inputError("pipeline",
+                          "the layers of the stages add up to " + std::to_string(sum) + ", and the model has "
+                              + std::to_string(pipeline.layers),
+                          "make them add up");
+    for (std::int64_t run = 0; run < runs; ++run) {
+        const std::int64_t layers = spec.layers[static_cast<std::size_t>(given == runs ? run : run % pipeline.stages)];
+        out.push_back(given == runs ? layers : balancedPart(layers, pipeline.chunks, run / pipeline.stages).size());
+    }
+    return out;
+}
+
+Status cutByHand(const PipelineSpec& spec, PlannedPipeline& pipeline)
+{
+    const auto layers = layersOfRuns(spec, pipeline);
+    if (!layers.ok())
+        return layers.error();
+    std::int64_t end = 0;
+    for (const std::int64_t run : layers.value())
+        pipeline.runEnds.push_back(end += run);
+    for (std::int64_t stage = 0; stage < pipeline.stages; ++stage) {
+        std::int64_t held = 0;
+        for (std::int64_t run = stage; run < std::ssize(layers.value()); run += pipeline.stages)
+            held += layers.value()[static_cast<std::size_t>(run)];
+        if (held < 1)
+            return inputError("pipeline", "stage " + std::to_string(stage) + " has no layers", "use fewer stages");
+    }
+    return done();
+}
+
+Status verifySchedule(const PlannedPipeline& pipeline, const Graph& graph, std::int64_t microBatches)
+{
+    if (pipeline.schedule == PipelineSchedule::OneForwardOneBackward) {
+        if (pipeline.chunks > 1 && microBatches % pipeline.stages != 0)
+            return inputError("pipeline",
+                              "the interleaved schedule needs micro-batches in multiples of its " + std::to_string(pipeline.stages)
+                                  + " stages, and there are " + std::to_string(microBatches),
+                              "use --micro-batches " + std::to_string(pipeline.stages));
+        return done();
+    }
+    const std::string name = scheduleTitle(pipeline.schedule, pipeline.chunks);
+    if (pipeline.chunks > 1)
+        return inputError("pipeline",
+                          name + " has one run of layers on each stage, and " + std::to_string(pipeline.chunks) + " are asked for",
+                          "use one, or the schedule 1f1b, which interleaves them");
+    if (std::ranges::none_of(graph.segments, [](const Segment& segment) { return segment.phase == Phase::Backward; }))
+        return inputError("pipeline", name + " orders forward and backward passes, and this workload has no backward pass",
+                          "use the schedule 1f1b, or train");
+    if (pipeline.schedule == PipelineSchedule::DualPipe && (pipeline.stages % 2 != 0 || microBatches % 2 != 0))
+        return inputError("pipeline",
+                          "DualPipe starts half of the micro-batches at each end, and there are " + std::to_string(pipeline.stages)
+                              + " stages and " + std::to_string(microBatches) + " micro-batches",
+                          "use even numbers of both");
+    return done();
+}
+
+} // namespace
+
 Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& graph, const Mesh& mesh, std::int64_t microBatches)
 {
     PlannedPipeline pipeline;
@@ -253,19 +387,21 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
                           "use one that it has");
     pipeline.stages = mesh.axis(pipeline.axis).size;
     pipeline.chunks = spec.chunks;
+    pipeline.schedule = spec.schedule;
     for (const Segment& segment : graph.segments)
         if (segment.isLayer && segment.phase == Phase::Forward)
             pipeline.layers += segment.count;
-    if (pipeline.chunks < 1 || pipeline.layers < pipeline.stages * pipeline.chunks)
+    const std::int64_t spare = spec.even() ? 0 : pipeline.stages * (pipeline.chunks - 1); // runs without a layer, at most
+    if (pipeline.chunks < 1 || pipeline.chunks > kMostRuns || pipeline.layers < pipeline.stages * pipeline.chunks - spare)
         return inputError("pipeline",
                           std::to_string(pipeline.layers) + " layers cannot be cut into " + std::to_string(pipeline.stages)
                               + " stages of " + std::to_string(pipeline.chunks) + " runs",
                           "use fewer stages or chunks");
-    if (pipeline.chunks > 1 && microBatches % pipeline.stages != 0)
-        return inputError("pipeline",
-                          "the interleaved schedule needs micro-batches in multiples of its " + std::to_string(pipeline.stages)
-                              + " stages, and there are " + std::to_string(microBatches),
-                          "use --micro-batches " + std::to_string(pipeline.stages));
+    if (auto status = verifySchedule(pipeline, graph, microBatches); !status.ok())
+        return status.error();
+    if (!spec.even())
+        if (auto status = cutByHand(spec, pipeline); !status.ok())
+            return status.error();
     pipeline.bubble = static_cast<double>(pipeline.stages - 1) / static_cast<double>(pipeline.chunks * microBatches);
     return pipeline;
 }

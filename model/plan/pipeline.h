@@ -9,14 +9,18 @@
 
 namespace shardboard {
 
-/// Layers on a stage: all of them are spread evenly over the runs, larger ones first, and run r lies on stage r modulo the number
-/// of stages. The first stage has the most.
+/// The layers of a run: as the plan says, else they are spread evenly over the runs, larger ones first. Run r lies on stage r
+/// modulo the number of stages, with DualPipe also on the stage opposite.
+Range layersOfRun(const PlannedPipeline& pipeline, std::int64_t run);
+/// The runs that lie on a stage.
+std::vector<std::int64_t> runsOfStage(const PlannedPipeline& pipeline, std::int64_t stage);
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage);
-/// The stage on which a layer of the model lies.
-std::int64_t stageOfLayer(const PlannedPipeline& pipeline, std::int64_t layer);
+/// The run, and the stages, on which a layer of the model lies.
+std::int64_t runOfLayer(const PlannedPipeline& pipeline, std::int64_t layer);
+std::vector<std::int64_t> stagesOfLayer(const PlannedPipeline& pipeline, std::int64_t layer);
 /// Those of them that are among `layers`, numbers of layers.
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage, const Range& layers);
-/// Share of all layers that the fullest stage has.
+/// Share of all layers on which the busiest stage works.
 double stageShare(const PlannedPipeline& pipeline);
 
 /// Whether a collective takes a value from one stage of the plan's pipeline to another.
@@ -28,6 +32,9 @@ double deviceShare(const Graph& graph, const Plan& plan, PlannedSegmentId segmen
 /// The same of a collective; a send between stages is each stage's in turn.
 double deviceShare(const Graph& graph, const Plan& plan, const Collective& collective);
 
+/// How the stages take turns: `1F1B`, `interleaved`, `zero-bubble (ZB-H1)`, `DualPipe`.
+std::string scheduleTitle(PipelineSchedule schedule, std::int64_t chunks);
+
 /// The same of the busiest stage's device, which Plan::device is: of embedding and head, which lie on different stages, 1 of the
 /// one that takes longer and 0 of the other. Shares of a step add up to that of one device.
 double busiestShare(const Graph& graph, const Plan& plan, PlannedSegmentId segment);
@@ -38,7 +45,8 @@ std::int64_t collectiveBytesOfDevice(const Graph& graph, const Plan& plan);
 
 /// Adds the pipeline to a plan that was made as if the mesh axis of the stages had one device: the sends between stages; times are
 /// for setStepTimes to add. With p stages, v chunks and m micro-batches a stage waits for (p-1)/(vm) of the time in which it works.
-/// Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the stages do not divide.
+/// Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the stages do not divide; layers
+/// by hand that are not those of the model; a schedule that has no such runs or micro-batches.
 Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& graph, const Mesh& mesh, std::int64_t microBatches);
 void addPipeline(const Graph& graph, CollectivePrices& prices, Plan& plan);
 

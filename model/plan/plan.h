@@ -11,6 +11,7 @@
 #include "model/plan/memorybytes.h"
 #include "model/plan/memorysettings.h"
 #include "model/plan/performance.h"
+#include "model/plan/pipelinespec.h"
 #include "model/plan/reshard/reshard.h"
 
 #include <cstdint>
@@ -96,7 +97,12 @@ struct PlannedPipeline {
     int axis = -1;
     std::int64_t stages = 1;
     std::int64_t chunks = 1; ///< runs of layers on every stage; 1: schedule 1F1B, more: interleaved
+    PipelineSchedule schedule = PipelineSchedule::OneForwardOneBackward;
     std::int64_t layers = 0; ///< of the model
+    std::vector<std::int64_t> runEnds {}; ///< by run the layer behind its last; empty: runs are even, larger ones first
+    std::int64_t busiestStage = 0; ///< the one that the others wait for
+    double backwardShare = 0; ///< of the time of layers, forward and backward
+    double weightGradientShare = 0; ///< the part of it that only gradients of weights need
     double bubble = 0; ///< time in which a stage waits for layers, by the time in which it works on them
     double stageSeconds = 0; ///< in which the busiest stage works, forward and backward, of a step
     double endSeconds =
@@ -111,6 +117,7 @@ struct PlannedPipeline {
     /// In which the busiest stage waits: filling and draining the pipeline.
     double bubbleSeconds() const { return bubble * (stageSeconds - endSeconds) + otherEndSeconds; }
     double seconds() const { return stageSeconds + bubbleSeconds() + updateSeconds; }
+    bool isDual() const { return schedule == PipelineSchedule::DualPipe && stages > 1; }
 };
 
 /// A step as one device has it: of a pipeline, a device of the busiest stage. Times are of a whole step.

@@ -114,7 +114,7 @@ def preset_of(row):
 
 
 def read_gaps(row):
-    """Options for the row's remarks; those that nothing says yet; those that no line of the table reads."""
+    """(options, remark) of the row's remarks that options say; remarks that nothing says yet; those that no line of the table reads."""
     options, not_expressed, not_understood = [], [], []
     for remark in row.get("gaps") or []:
         for words, says in GAPS:
@@ -122,9 +122,9 @@ def read_gaps(row):
             if not match:
                 continue
             if callable(says):
-                options += says(row, match)
+                options.append((says(row, match), remark))
             elif isinstance(says, list):
-                options += says
+                options.append((says, remark))
             elif says is None:
                 not_expressed.append(remark)
             break
@@ -191,10 +191,18 @@ def memory_of(plan, kind):
 def measure(row, folder, program):
     extra, not_expressed, not_understood = read_gaps(row)
     out = {key: row.get(key) for key in ("id", "group", "title")}
-    out["options"] = new_options(row, folder) + without_doubles(extra)
     out.update(not_expressed=not_expressed, not_understood=not_understood)
+    plain = new_options(row, folder)
+    out["options"] = plain + without_doubles([word for words, _ in extra for word in words])
     try:
-        plan = planned(program, out["options"])
+        try:
+            plan = planned(program, out["options"])
+        except RuntimeError as refusal:  # what a remark asks for may not go with this mesh: then it is told, not taken
+            if not extra:
+                raise
+            out["options"] = plain
+            out["not_expressed"] = not_expressed + [f"{remark} ({refusal})" for _, remark in extra]
+            plan = planned(program, plain)
     except (RuntimeError, OSError, ValueError) as failure:
         return {**out, "failed": str(failure)}
     totals = plan["totals"]

@@ -4,6 +4,7 @@
 #include "engine/devices/sharded.h"
 #include "engine/run/runner.h"
 #include "model/design/evaluate/evaluate.h"
+#include "model/plan/pipeline.h"
 #include "tests/engine/testprogram.h"
 #include "tests/engine/testrun.h"
 #include "tests/support/datarow.h"
@@ -11,6 +12,7 @@
 
 #include <QTest>
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -22,12 +24,15 @@ namespace {
 
 /// Through the text that the worker gets, which has to say where the stages are.
 Program pipelined(const std::string& mesh, const std::string& preset, std::int64_t layers, const Workload& workload,
-                  bool tied = false)
+                  bool tied = false, const std::function<void(PipelineSpec&)>& change = {})
 {
     ModelSpec model = tinyModel();
     model.layers = layers;
     model.tiedEmbeddings = tied;
-    const auto evaluation = evaluated(designOn(mesh, model, workload, preset));
+    Design design = designOn(mesh, model, workload, preset);
+    if (change)
+        change(design.pipeline);
+    const auto evaluation = evaluated(design);
     return sure(planFromJson(planToJson(evaluation->graph, evaluation->plan)));
 }
 
@@ -87,6 +92,44 @@ private Q_SLOTS:
                 QCOMPARE(done.at(collective.id), sends);
                 QCOMPARE(collective.count, sends);
             }
+    }
+
+    /// Layers by hand, one run without a layer, embedding and loss counted, and gradients of weights that wait.
+    void runsByHand()
+    {
+        const auto byHand = [](PipelineSpec& pipeline) {
+            pipeline.chunks = 2;
+            pipeline.layers = { 1, 2, 2, 0 };
+        };
+        const auto counted = [](PipelineSpec& pipeline) { pipeline.countEmbedding = pipeline.countLoss = true; };
+        const auto waiting = [](PipelineSpec& pipeline) { pipeline.schedule = PipelineSchedule::ZeroBubble; };
+        for (const auto& change : std::initializer_list<std::function<void(PipelineSpec&)>> { byHand, counted, waiting }) {
+            const Program program = pipelined("stage=2", "pp", 5, training(2), false, change);
+            std::map<std::string, std::set<std::int64_t>> seen;
+            RunHooks hooks;
+            hooks.value = [&](const SeenValue& value) { seen[value.tensor].merge(devicesOf(value.value)); };
+            const RunResult result = resultOf(program, verifying(), hooks);
+            QVERIFY2(result.verified, (result.firstDeviation + " " + std::to_string(result.maxRelativeError)).c_str());
+            int found = 0;
+            for (const auto& [name, devices] : seen)
+                for (std::int64_t layer = 0; layer < 5; ++layer)
+                    if (name.find("layers." + std::to_string(layer) + ".") != std::string::npos) {
+                        ++found;
+                        const auto stages = stagesOfLayer(*program.plan.pipeline, layer);
+                        QVERIFY2(devices == std::set<std::int64_t>(stages.begin(), stages.end()), name.c_str());
+                    }
+            QVERIFY(found > 5);
+        }
+    }
+
+    /// Weights of a stage lie on two stages, which no device of the engine's does.
+    void dualPipeIsRefused()
+    {
+        const Program program = pipelined("stage=2", "pp", 4, training(2), false,
+                                          [](PipelineSpec& pipeline) { pipeline.schedule = PipelineSchedule::DualPipe; });
+        const Failure failure = failureOf(program, verifying());
+        QCOMPARE(failure.code, std::string("bad-plan"));
+        QVERIFY2(failure.message.find("DualPipe has them on two stages") != std::string::npos, failure.message.c_str());
     }
 
     /// Layer by layer on which devices its values are: balanced, larger parts first, the ends with the first and the last stage.

@@ -316,6 +316,7 @@ private Q_SLOTS:
             QVERIFY2(relaid, preset);
             QCOMPARE(relaid->preset, preset);
         }
+        QCOMPARE(originOfEntries(designWith("stage=2,data=2,model=2", "pp+tp")).preset, "pp+tp"); // as pp-1f1b, but for pins
     }
 
     /// Thousands of combinations in a file's pins do not make every edit try them.

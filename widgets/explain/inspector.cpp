@@ -205,7 +205,8 @@ void InspectorPanel::designPage(InspectorPage& page, bool wait)
                       plan.pipeline->chunks > 1 ? tr("%1, interleaved %2")
                                                       .arg(counted(plan.pipeline->stages, tr("stage"), tr("stages")))
                                                       .arg(plan.pipeline->chunks)
-                                                : tr("%1, 1F1B").arg(counted(plan.pipeline->stages, tr("stage"), tr("stages"))));
+                                                : tr("%1, %2").arg(counted(plan.pipeline->stages, tr("stage"), tr("stages")),
+                                                                   qstr(scheduleTitle(plan.pipeline->schedule, 1))));
             page.fact(tr("bubble"),
                       tr("%1, %2 % of the step")
                           .arg(secondsText(plan.device.bubble), digitsText(plan.device.bubble / plan.seconds() * 100)));

@@ -93,33 +93,36 @@ void paintMark(QPainter* painter, const QRect& rect, RuleModel::Mark mark, const
         painter->drawRect(QRectF(bar.left(), bar.top() + part * bar.height(), bar.width(), bar.height() / 3));
 }
 
-/// Keeps what stands before the last comma when a completion is put in.
+/// Keeps what stands before the last separator when a completion is put in.
 class LastWordCompleter : public QCompleter {
 public:
-    LastWordCompleter(const QStringList& words, QLineEdit* edit)
+    LastWordCompleter(const QStringList& words, QLineEdit* edit, QChar separator)
         : QCompleter(words, edit)
         , m_edit(edit)
+        , m_separator(separator)
     {
         setCaseSensitivity(Qt::CaseInsensitive);
     }
     QString pathFromIndex(const QModelIndex& index) const override
     {
         const QString text = m_edit->text();
-        const auto comma = text.lastIndexOf(QLatin1Char(','));
-        return (comma < 0 ? QString() : text.left(comma + 1) + QLatin1Char(' ')) + QCompleter::pathFromIndex(index);
+        const auto last = text.lastIndexOf(m_separator);
+        const QString gap = m_separator == QLatin1Char(',') ? QStringLiteral(" ") : QString();
+        return (last < 0 ? QString() : text.left(last + 1) + gap) + QCompleter::pathFromIndex(index);
     }
-    QStringList splitPath(const QString& path) const override
-    {
-        return { path.mid(path.lastIndexOf(QLatin1Char(',')) + 1).trimmed() };
-    }
+    QStringList splitPath(const QString& path) const override { return { path.mid(path.lastIndexOf(m_separator) + 1).trimmed() }; }
 
 private:
     QLineEdit* m_edit;
+    QChar m_separator;
 };
 
 } // namespace
 
-void completeLastWord(QLineEdit* edit, const QStringList& words) { edit->setCompleter(new LastWordCompleter(words, edit)); }
+void completeLastWord(QLineEdit* edit, const QStringList& words, QChar separator)
+{
+    edit->setCompleter(new LastWordCompleter(words, edit, separator));
+}
 
 RuleDelegate::RuleDelegate(QObject* parent)
     : QStyledItemDelegate(parent)

@@ -21,7 +21,7 @@ public:
     void updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 
-/// Completes the last of several words that are separated by commas, out of `words`.
-void completeLastWord(QLineEdit* edit, const QStringList& words);
+/// Completes the last of several words that are separated by commas, or by another sign, out of `words`.
+void completeLastWord(QLineEdit* edit, const QStringList& words, QChar separator = QLatin1Char(','));
 
 } // namespace shardboard

@@ -220,6 +220,60 @@ QString nextDivisor(const Design& design, const QString& text, bool up)
     return up ? QString::number(batch) : QStringLiteral("1");
 }
 
+QString noStages(const Design& design)
+{
+    return design.pipeline.present() ? QString() : tr("No mesh axis carries pipeline stages.");
+}
+
+/// How the layers are cut into stages, and in which order these work.
+void addStages(SettingGroup& out)
+{
+    Setting schedule = choiceField(
+        QStringLiteral("pipeline.schedule"), tr("Stages take turns"), tr("In which order a stage works on its micro-batches"),
+        { { QStringLiteral("1f1b"), tr("1F1B"), tr("One forward, one backward; interleaved with more than one chunk") },
+          { QStringLiteral("zero-bubble"), tr("zero bubble"),
+            tr("ZB-H1: gradients of weights fill the time in which a stage waits") },
+          { QStringLiteral("dualpipe"), tr("DualPipe"),
+            tr("Micro-batches start at both ends, so that two stages hold the weights of each") } },
+        [](const Design& design) { return qstr(scheduleName(design.pipeline.schedule)); },
+        [](Design& design, const QString& name) {
+            design.pipeline.schedule = scheduleFromName(name.toStdString()).value_or(design.pipeline.schedule);
+        });
+    schedule.whyNot = noStages;
+    Setting layers;
+    layers.id = QStringLiteral("pipeline.layers");
+    layers.label = tr("Layers of stages");
+    layers.toolTip = tr("Layers of each stage, or of each chunk in order, such as 3,4x14,2; nothing: cut evenly");
+    layers.text = [](const Design& design) { return qstr(stageLayersText(design.pipeline.layers)); };
+    layers.set = [](Design& design, const QString& text) {
+        auto parsed = parseStageLayers(text.toStdString(), {});
+        if (!parsed.ok())
+            return tr("Layers of stages are numbers such as 3,4x14,2, not %1.").arg(quoted(text));
+        design.pipeline.layers = std::move(parsed).value();
+        return QString();
+    };
+    layers.whyNot = noStages;
+    Setting counted = choiceField(
+        QStringLiteral("pipeline.counted"), tr("Counted as layers"), tr("What counts as a layer when the layers are cut evenly"),
+        { { QStringLiteral("none"), tr("nothing"), tr("Only layers are cut") },
+          { QStringLiteral("embedding"), tr("embedding"), tr("The first stage has a layer less") },
+          { QStringLiteral("loss"), tr("loss"), tr("The last stage, with head and loss, has a layer less") },
+          { QStringLiteral("both"), tr("embedding and loss"), tr("The first and the last stage have a layer less") } },
+        [](const Design& design) {
+            const PipelineSpec& it = design.pipeline;
+            return it.countEmbedding ? it.countLoss ? QStringLiteral("both") : QStringLiteral("embedding")
+                : it.countLoss ? QStringLiteral("loss")
+                                     : QStringLiteral("none");
+        },
+        [](Design& design, const QString& what) {
+            design.pipeline.countEmbedding = what == QLatin1String("embedding") || what == QLatin1String("both");
+            design.pipeline.countLoss = what == QLatin1String("loss") || what == QLatin1String("both");
+        });
+    counted.whyNot = noStages;
+    for (Setting* setting : { &schedule, &layers, &counted })
+        out.settings.push_back(std::move(*setting));
+}
+
 SettingGroup scheduleGroup()
 {
     SettingGroup out { tr("Schedule"), {} };
@@ -246,10 +300,9 @@ SettingGroup scheduleGroup()
                                 tr("Runs of layers on every pipeline stage: 1 is the schedule 1F1B, more are interleaved"), 1,
                                 kMostTokens, [](Design& design) -> std::int64_t& { return design.pipeline.chunks; });
     chunks.step = [](const Design&, const QString& text, bool up) { return byOne(text, up, 1, 1024); };
-    chunks.whyNot = [](const Design& design) {
-        return design.pipeline.present() ? QString() : tr("No mesh axis carries pipeline stages.");
-    };
+    chunks.whyNot = noStages;
     out.settings.push_back(std::move(chunks));
+    addStages(out);
     return out;
 }
 

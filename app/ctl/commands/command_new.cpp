@@ -2,6 +2,7 @@
 // shardctl new: from a model and a mesh to a design file.
 #include "app/ctl/commands.h"
 #include "app/ctl/memoryoptions.h"
+#include "app/ctl/pipelineoptions.h"
 #include "app/ctl/rulesoptions.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presetaxes.h"
@@ -276,6 +277,8 @@ int newCommand(const Arguments& arguments)
             return report(applied.error());
         notes = std::move(applied).value();
     }
+    if (const auto status = choosePipeline(arguments, design.pipeline); !status.ok())
+        return report(status.error());
 
     for (const std::string& text : arguments.texts("--pin")) {
         auto pin = parsePin(text);

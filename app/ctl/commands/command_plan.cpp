@@ -13,6 +13,7 @@
 #include "model/io/json/jsonwriter.h"
 #include "model/io/wire/planjson.h"
 #include "model/picker/profilemode.h"
+#include "model/plan/pipeline.h"
 #include "model/plan/planner/buildplan.h"
 #include "model/plan/time/traffic.h"
 #include "model/text/figures.h"
@@ -142,7 +143,15 @@ std::string stagesText(const PlannedPipeline& pipeline)
     std::vector<std::string> peaks;
     for (const MemoryByCause& stage : pipeline.memory)
         peaks.push_back(bytesText(stage.peak));
-    return "peaks of the stages: " + joined(peaks) + "; the fullest is stage " + std::to_string(pipeline.fullestStage) + "\n";
+    std::string out =
+        "peaks of the stages: " + joined(peaks) + "; the fullest is stage " + std::to_string(pipeline.fullestStage) + "\n";
+    if (pipeline.runEnds.empty())
+        return out;
+    std::vector<std::int64_t> layers;
+    for (std::int64_t run = 0; run < pipeline.stages * pipeline.chunks; ++run)
+        layers.push_back(layersOfRun(pipeline, run).size());
+    return out + "layers of the " + (pipeline.chunks > 1 ? "runs" : "stages") + ": " + stageLayersText(layers)
+        + "; the busiest is stage " + std::to_string(pipeline.busiestStage) + "\n";
 }
 
 /// `computed again for the backward pass of block: attention in, mlp in`
@@ -345,7 +354,7 @@ int planCommand(const Arguments& arguments)
         std::cout << "pipeline of " << pipeline->stages << (pipeline->stages == 1 ? " stage over " : " stages over ")
                   << evaluation.plan.mesh.axis(pipeline->axis).name << ", "
                   << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each"
-                                           : std::string("1F1B"))
+                                           : scheduleTitle(pipeline->schedule, 1))
                   << ": " << evaluation.plan.microBatches << " micro-batches, bubble "
                   << figures::percent(evaluation.plan.seconds() > 0 ? pipeline->bubbleSeconds() / evaluation.plan.seconds() : 0)
                   << " of the step; predicted step: " << secondsText(evaluation.plan.seconds()) << " = "

@@ -12,6 +12,7 @@
 #include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
+#include "widgets/rules/ruledelegate.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -132,6 +133,13 @@ NewDialog::NewDialog(QWidget* parent)
         m_preset->addItem(tr("rules %1").arg(qstr(name)), qstr(name));
         m_preset->setItemData(m_preset->count() - 1, qstr(rulePresetSummary(name)), Qt::ToolTipRole);
     }
+    m_preset->setEditable(true);
+    m_preset->setInsertPolicy(QComboBox::NoInsert);
+    m_preset->setToolTip(tr("A preset, or parts of your own choice joined by +, such as pp+tp-sp+fsdp; or a set of rules"));
+    QStringList parts;
+    for (const PresetPart& part : presetParts())
+        parts << QLatin1String(part.name);
+    completeLastWord(m_preset->lineEdit(), parts, QLatin1Char('+'));
     m_preset->setCurrentText(QStringLiteral("megatron-tp"));
     m_preview->setObjectName(QStringLiteral("new.preview"));
     m_preview->setWordWrap(true);
@@ -190,7 +198,7 @@ NewDialog::NewDialog(QWidget* parent)
     m_model->setMinimumWidth(260);
     connect(m_model, &QComboBox::currentTextChanged, this, [this] { showModule(); });
     connect(m_workload, &QComboBox::currentIndexChanged, this, [this] { showWorkload(); });
-    connect(m_preset, &QComboBox::currentIndexChanged, this, [this] { showPreset(); });
+    connect(m_preset, &QComboBox::currentTextChanged, this, [this] { showPreset(); });
     showWorkload();
     showPreset();
     showModule();
@@ -246,7 +254,12 @@ void NewDialog::showWorkload()
 
 void NewDialog::showPreset()
 {
-    m_presetWhat->setText(m_preset->currentData(Qt::ToolTipRole).toString());
+    const QString text = m_preset->currentText().trimmed();
+    const int index = m_preset->findText(text);
+    const auto facts = presetFactsOf(text.toStdString());
+    m_presetWhat->setText(index >= 0       ? m_preset->itemData(index, Qt::ToolTipRole).toString()
+                              : facts.ok() ? qstr(facts.value().what)
+                                           : errorText(facts.error()));
     adjustSize();
 }
 
@@ -283,8 +296,9 @@ NewDesign NewDialog::wanted() const
     wanted.model = m_model->currentText().trimmed().toLocal8Bit().toStdString();
     wanted.mesh = m_mesh->text().toStdString();
     wanted.hardware = QFile::encodeName(m_hardware->currentData().toString()).toStdString();
-    wanted.preset = m_preset->currentText().toStdString();
-    wanted.rules = m_preset->currentData().toString().toStdString();
+    wanted.preset = m_preset->currentText().trimmed().toStdString();
+    if (const int index = m_preset->findText(m_preset->currentText()); index >= 0)
+        wanted.rules = m_preset->itemData(index).toString().toStdString();
     if (isModule())
         wanted.module = LinearModule { m_inDim->value(), m_outDim->value(), m_bias->isChecked(), m_tied->isChecked() };
     wanted.workload = { static_cast<WorkloadKind>(m_workload->currentData().toInt()), m_batch->value(), m_sequence->value(),

@@ -3,6 +3,7 @@
 
 #include "app/desktop/base/banner.h"
 #include "app/desktop/menus/memorymenu.h"
+#include "app/desktop/menus/partsdialog.h"
 #include "model/design/presets/presets.h"
 #include "model/session/document.h"
 #include "widgets/edits/pickermenu.h"
@@ -58,6 +59,22 @@ void DesignMenu::addPresets(QMenu* menu)
         action->setToolTip(qstr(presetWhat(name)));
         connect(action, &QAction::triggered, this, [this, name] { applyPreset(qstr(name)); });
     }
+    menu->addSeparator();
+    QAction* combine = menu->addAction(tr("&Combine Parts …"));
+    combine->setObjectName(QStringLiteral("preset.combine"));
+    combine->setToolTip(
+        tr("A preset of your own: pipeline, experts, context, tensor and data parallel, each in the form that you choose"));
+    connect(combine, &QAction::triggered, this, &DesignMenu::combineParts);
+}
+
+void DesignMenu::combineParts()
+{
+    if (!m_document->hasDesign())
+        return;
+    auto* dialog = new PartsDialog(m_document->design(), static_cast<QMenu*>(parent())->window());
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { applyPreset(dialog->preset()); });
+    dialog->open();
 }
 
 void DesignMenu::applyPreset(const QString& name)

@@ -33,6 +33,7 @@ private:
     QActionGroup* addChoices(QMenu* menu, const char* setting);
     QAction* addNumber(QMenu* menu, const char* setting);
     void applyPreset(const QString& name);
+    void combineParts();
     void edit(const Design& edited, const QString& text);
     void showState();
 

@@ -49,7 +49,7 @@ ModePage::Act ExplorePage::act() const
     const bool graph = open && m_document->design().model.hasGraph();
     return { tr("Try Presets"),
              {},
-             tr("Try every preset on this mesh, and keep each as a variant"),
+             tr("Try every preset and what of them can be combined on this mesh, and keep each as a variant"),
              graph,
              open ? tr("this design has no plan to optimize") : tr("no design is open"),
              m_search->isBusy() };

@@ -21,7 +21,7 @@ bool PresetSearch::isBusy() const { return m_job->isBusy(); }
 void PresetSearch::start(const Design& design)
 {
     m_job->askTelling([this, design](const std::atomic<bool>& stop, const LatestJob::Tell& tell) {
-        for (const std::string& name : presetNames()) {
+        for (const std::string& name : presetsFor(design.mesh, design.model)) {
             if (stop)
                 break;
             Design tried = design;

@@ -4,6 +4,7 @@
 #include "engine/machine/failure.h"
 #include "engine/run/schedule/stages.h"
 #include "model/core/shards.h"
+#include "model/plan/pipeline.h"
 
 #include <algorithm>
 #include <map>
@@ -27,6 +28,11 @@ public:
 
     std::vector<SegmentPass> schedule()
     {
+        if (m_program.plan.pipeline && m_program.plan.pipeline->isDual())
+            failPlan(
+                "the engine keeps the weights of a stage on the devices of that stage, and DualPipe has them on two stages; run "
+                "the schedule 1f1b, which computes the same",
+                "plan.pipeline");
         chooseLayers();
         divideAmongStages();
         for (std::int64_t microBatch = 0; microBatch < m_program.plan.microBatches; ++microBatch) {
@@ -78,6 +84,12 @@ private:
                 else
                     m_virtualStages[{ planned.segment, i }] = layers.empty() ? 0 : stages - 1;
             }
+        }
+        const auto& pipeline = m_program.plan.pipeline;
+        if (pipeline && !pipeline->runEnds.empty() && std::ssize(layers) == pipeline->layers) {
+            for (std::size_t i = 0; i < layers.size(); ++i)
+                m_virtualStages[layers[i]] = runOfLayer(*pipeline, static_cast<std::int64_t>(i));
+            return;
         }
         for (std::int64_t stage = 0; stage < stages; ++stage) {
             const Range part = balancedPart(static_cast<std::int64_t>(layers.size()), stages, stage);

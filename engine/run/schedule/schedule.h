@@ -28,10 +28,10 @@ struct SegmentPass {
 /// In execution order: at most `options.layers` layers of each segment of layers, the others only with `options.ends`
 /// or where there are no layers (a module alone). Forward and backward pass run once for every micro-batch, the backward
 /// pass through the layers that ran forward, from the last to the first, then the update of their weights.
-/// The layers that run are divided among the virtual stages of a pipeline as evenly as the plan divides all of them, what comes
+/// All layers lie on the virtual stages of a pipeline as the plan has them, fewer are divided among these evenly; what comes
 /// before them is on the first stage and what comes after them on the last. One micro-batch goes through all stages before the next
-/// one: the order of the schedules 1F1B and interleaved changes when a stage works, not what it computes. Throws Failure "bad-plan"
-/// when nothing is left or there are more passes than anyone would wait for.
+/// one: the order of the schedules 1F1B, interleaved and zero-bubble changes when a stage works, not what it computes. Throws
+/// Failure "bad-plan" for DualPipe, and when nothing is left or there are more passes than anyone would wait for.
 std::vector<SegmentPass> scheduleOf(const Program& program, const RunOptions& options);
 /// How many of them are layers.
 std::int64_t layersIn(const std::vector<SegmentPass>& passes);

@@ -76,7 +76,8 @@ void findCutsOverStages(const FinderInput& input, FindingList& out)
 void findUnevenStages(const FinderInput& input, FindingList& out)
 {
     const auto& pipeline = input.evaluation.plan.pipeline;
-    if (!pipeline || pipeline->layers % pipeline->stages == 0)
+    if (!pipeline || pipeline->layers % pipeline->stages == 0 || !pipeline->runEnds.empty()
+        || pipeline->isDual()) // by hand they are meant so
         return;
     const std::int64_t fullest = layersOfStage(*pipeline, 0);
     const std::int64_t room = fullest * pipeline->stages;

@@ -2,6 +2,7 @@
 #include "model/design/presets/presets.h"
 
 #include "model/design/entryindex.h"
+#include "model/design/presets/presetaxes.h"
 #include "model/families/buildgraph.h"
 #include "model/text/contains.h"
 #include "model/text/text.h"
@@ -211,6 +212,34 @@ std::vector<std::string> presetNames()
     return names;
 }
 
+std::vector<std::string> presetsFor(const Mesh& mesh, const ModelSpec& model)
+{
+    std::vector<std::string> names = presetNames();
+    const AxisRoles roles = axisRoles(mesh);
+    const bool experts = !roles.expert.empty() && model.moe.present();
+    const bool sharded = !roles.fsdp.empty();
+    // One kind beside data and fsdp has presets of its own.
+    if (int(!roles.stage.empty()) + int(experts) + int(!roles.context.empty()) + int(!roles.tensor.empty()) < 2)
+        return names;
+    using Forms = std::vector<const char*>; // of a part, "" for none
+    const Forms none { "" };
+    for (const char* pipeline : roles.stage.empty() ? none : Forms { "pp", "pp-interleaved" })
+        for (const char* context : roles.context.empty() ? none : Forms { "cp-ring", "cp-all-gather", "cp-ulysses" })
+            for (const char* tensor : roles.tensor.empty() ? none : Forms { "tp", "tp-sp" })
+                for (const char* shards : !sharded ? none
+                         : roles.context.empty()   ? Forms { "fsdp" }
+                                                   : Forms { "fsdp", "fsdp-cp" }) {
+                    std::vector<std::string> parts;
+                    for (const char* part : { pipeline, experts ? "ep" : "", context, tensor, shards })
+                        if (*part != '\0')
+                            parts.emplace_back(part);
+                    const auto facts = presetFactsOf(joined(parts, "+"));
+                    if (facts.ok() && !contains(names, facts.value().name))
+                        names.push_back(facts.value().name);
+                }
+    return names;
+}
+
 std::string presetWhat(const std::string& name)
 {
     if (name == "replicate")
@@ -258,12 +287,14 @@ std::vector<std::string> presetsOf(const Design& design)
     constexpr std::size_t kMostCombinations = 4; // of one design; more, and somebody has written its pins by hand
     std::vector<std::string> names = presetNames();
     const std::size_t own = names.size();
+    std::string_view before; // pins of one preset lie together
     for (const Pin& pin : design.pins) {
-        if (!pin.source.starts_with(kPresetPin) || names.size() == own + kMostCombinations)
+        if (pin.source == before || !pin.source.starts_with(kPresetPin) || names.size() == own + kMostCombinations)
             continue;
+        before = pin.source;
         std::string name = pin.source.substr(kPresetPin.size());
         if (!contains(names, name) && presetFactsOf(name).ok())
-            names.push_back(std::move(name));
+            names.insert(names.begin(), std::move(name)); // a preset without pins may have the same entries
     }
     return names;
 }

@@ -11,6 +11,9 @@ namespace shardboard {
 /// cp-ulysses, pp-1f1b, pp-interleaved.
 std::vector<std::string> presetNames();
 
+/// Those that are worth trying on a mesh: all with a name of their own, and combinations that use every kind of axis that it has.
+std::vector<std::string> presetsFor(const Mesh& mesh, const ModelSpec& model);
+
 /// In a sentence, for lists; empty for an unknown name. Also of combinations of parts (presetparts.h), as everywhere here.
 std::string presetWhat(const std::string& name);
 

@@ -26,6 +26,7 @@ inline auto jsonWords(Overlap) { return JsonWords { overlapName, overlapFromName
 inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromName, "fused, compiled or eager" }; }
 inline auto jsonWords(Dispatch) { return JsonWords { dispatchName, dispatchFromName, "per-expert or per-node" }; }
 inline auto jsonWords(Logits) { return JsonWords { logitsName, logitsFromName, "all or last" }; }
+inline auto jsonWords(PipelineSchedule) { return JsonWords { scheduleName, scheduleFromName, "1f1b, zero-bubble or dualpipe" }; }
 inline auto jsonWords(PickerProfile) { return JsonWords { profileName, profileFromName, kProfileList }; }
 inline auto jsonWords(PickerKind) { return JsonWords { pickerName, pickerFromName, "greedy, partials-only or none" }; }
 inline auto jsonWords(OnReshard) { return JsonWords { onReshardName, onReshardFromName, "silent, warn or raise" }; }
@@ -133,7 +134,11 @@ template <class Each, MembersOf<PipelineSpec> Pipeline>
 void jsonMembers(Each& each, Pipeline& pipeline)
 {
     each.value("axis", pipeline.axis);
-    each.usual("chunks", pipeline.chunks, { 1, 1 << 16 });
+    each.usual("chunks", pipeline.chunks, { 1, kMostRuns });
+    each.unless("schedule", pipeline.schedule, PipelineSchedule::OneForwardOneBackward);
+    each.unless("layers", pipeline.layers, {}, { 0, kMostRuns });
+    each.unless("count_embedding", pipeline.countEmbedding, false);
+    each.unless("count_loss", pipeline.countLoss, false);
 }
 
 template <class Each, MembersOf<MemorySettings> Memory>

@@ -129,6 +129,10 @@ Result<std::vector<ExportRefusal>> commonRefusals(const Design& design, const Ev
                                        + design.mesh.axis(stages).name + "' has " + std::to_string(design.mesh.axis(stages).size)
                                        + ", and in " + limits.framework + " every weight is on all devices of the mesh",
                                    "export a design without the pipeline, on the mesh of one stage") });
+    if (design.pipeline.schedule == PipelineSchedule::DualPipe && stages >= 0 && design.mesh.axis(stages).size > 1 && out.empty())
+        out.push_back({ inputError(
+            "pipeline", "DualPipe has the weights of each stage on two stages, and in " + limits.framework + " a layer lies on one",
+            "export the design with the schedule 1f1b, which has the same layouts in each stage") });
     if (const std::int64_t bytes = shardsJsonBytes(design.mesh, evaluation); bytes > kMostShardsBytes)
         out.push_back(
             { inputError("mesh",

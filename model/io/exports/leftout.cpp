@@ -66,6 +66,9 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
     if (workload.dtype != storageType(workload))
         out.push_back("products in " + dtypeName(workload.dtype)
                       + ": in which type layers compute is left to the training program");
+    if (design.pipeline.present() && design.pipeline.schedule != PipelineSchedule::OneForwardOneBackward)
+        out.push_back("schedule " + scheduleName(design.pipeline.schedule)
+                      + ": in which order stages work is left to the training program");
     if (workload.recompute != Recompute::None)
         out.push_back(
             "recompute " + recomputeName(workload.recompute)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/measured/projection.h"
 
+#include "model/plan/pipeline.h"
 #include "model/plan/time/steptime.h"
 
 #include <map>
@@ -53,7 +54,7 @@ std::string Projection::statement() const
             + " hide behind the computation of their segment, as the cost model has it";
     if (waits)
         out += "; its " + std::to_string(pipeline->stages) + " stages wait for each other as the cost model has it ("
-            + (pipeline->chunks > 1 ? "interleaved" : "1F1B") + ", micro-batches: " + std::to_string(microBatches) + ")";
+            + scheduleTitle(pipeline->schedule, pipeline->chunks) + ", micro-batches: " + std::to_string(microBatches) + ")";
     return out + "; it was not run on " + target;
 }
 

@@ -68,7 +68,8 @@ json pipelineJson(const Graph& graph, const Plan& plan)
     JsonMembersWriter each(out);
     PlanWriter(graph, plan).pipeline(each, pipeline);
     out["stages"] = pipeline.stages;
-    out["schedule"] = pipeline.chunks > 1 ? "interleaved" : "1f1b";
+    const bool plain = pipeline.schedule == PipelineSchedule::OneForwardOneBackward;
+    out["schedule"] = plain && pipeline.chunks > 1 ? "interleaved" : scheduleName(pipeline.schedule);
     out["bubble_seconds"] = pipeline.bubbleSeconds();
     for (const MemoryByCause& stage : pipeline.memory)
         out["memory"].push_back(memoryJson(stage));

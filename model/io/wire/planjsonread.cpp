@@ -64,6 +64,13 @@ private:
         if (!ok() || pipeline.axis < 0)
             return;
         pipeline.stages = plan().mesh.axis(pipeline.axis).size;
+        if (const auto& ends = pipeline.runEnds; !ends.empty()
+            && (std::ssize(ends) != pipeline.stages * pipeline.chunks || !std::ranges::is_sorted(ends) || ends.front() < 0
+                || ends.back() != pipeline.layers))
+            m_root.fail("pipeline", "run_ends are not the ends of the runs of its layers, in order",
+                        "give one for each run, the last one the number of layers");
+        if (pipeline.busiestStage >= pipeline.stages)
+            m_root.fail("pipeline", "busiest_stage is none of its stages", "number them from 0");
         plan().pipeline = pipeline;
     }
 

@@ -23,6 +23,10 @@ std::optional<TensorRole> roleFromName(std::string_view name);
 
 inline auto jsonWords(TensorRole) { return JsonWords { roleName, roleFromName, "weight, input, activation or kv_cache" }; }
 inline auto jsonWords(Phase) { return JsonWords { phaseName, phaseFromName, "forward, backward or update" }; }
+inline auto jsonWords(PipelineSchedule)
+{
+    return JsonWords { scheduleName, scheduleFromName, "1f1b, interleaved, zero-bubble or dualpipe" };
+}
 inline auto jsonWords(CollectiveKind)
 {
     return JsonWords { collectiveName, collectiveFromName, "the name of a collective such as all-reduce" };
@@ -71,7 +75,12 @@ public:
     {
         each.text("axis", pipeline.axis, AxisText { m_plan.mesh });
         each.value("chunks", pipeline.chunks, { 1, 1 << 16 });
+        each.unless("schedule", pipeline.schedule, PipelineSchedule::OneForwardOneBackward);
         each.value("layers", pipeline.layers, { 1, kMostInPlan });
+        each.unless("run_ends", pipeline.runEnds, {}, { 0, kMostInPlan });
+        each.unless("busiest_stage", pipeline.busiestStage, 0, { 0, kMostInPlan });
+        each.unless("backward_share", pipeline.backwardShare, 0, { 0, 1 });
+        each.unless("weight_gradient_share", pipeline.weightGradientShare, 0, { 0, 1 });
         each.value("bubble", pipeline.bubble);
         // totals.seconds = stage_seconds + bubble_seconds + update_seconds; bubble_seconds = bubble x (stage_seconds -
         // end_seconds) + other_end_seconds

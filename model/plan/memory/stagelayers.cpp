@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/memory/stagelayers.h"
 
+#include "model/plan/pipeline.h"
+
 #include <algorithm>
 
 namespace shardboard {
@@ -32,7 +34,6 @@ std::int64_t stageCount(const Plan& plan) { return plan.pipeline ? std::max<std:
 std::vector<StagePart> stageParts(const Graph& graph, const Plan& plan, std::int64_t stage)
 {
     const std::int64_t stages = stageCount(plan);
-    const std::int64_t runs = stages * (plan.pipeline ? plan.pipeline->chunks : 1);
     const std::vector<bool> behind = behindLayers(graph);
     std::vector<StagePart> out;
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
@@ -40,12 +41,14 @@ std::vector<StagePart> stageParts(const Graph& graph, const Plan& plan, std::int
         const SegmentId segment = planned.segment;
         StagePart part { PlannedSegmentId(i), planned.firstLayer, planned.count };
         if (stages > 1 && !graph.segments[segment].isLayer) {
-            if (stage != (behind[segment] ? stages - 1 : 0))
+            const bool isEnd = stage == (behind[segment] ? stages - 1 : 0);
+            const bool isOpposite = plan.pipeline->isDual() && (stage == 0 || stage == stages - 1);
+            if (!isEnd && !isOpposite)
                 continue;
         } else if (stages > 1) {
             part.layers = 0;
-            for (std::int64_t run = stage; run < runs; run += stages) {
-                const Range range = balancedPart(plan.pipeline->layers, runs, run);
+            for (const std::int64_t run : runsOfStage(*plan.pipeline, stage)) {
+                const Range range = layersOfRun(*plan.pipeline, run);
                 const std::int64_t lo = std::max(range.lo, planned.firstLayer);
                 const std::int64_t hi = std::min(range.hi, planned.firstLayer + planned.count);
                 if (lo >= hi)
@@ -68,6 +71,10 @@ double microBatchesHeld(const Plan& plan, std::int64_t stage)
         return 1;
     const std::int64_t p = plan.pipeline->stages;
     const std::int64_t v = plan.pipeline->chunks;
+    if (plan.pipeline->isDual())
+        return static_cast<double>(std::min(p + 1, plan.microBatches)) / 2;
+    if (plan.pipeline->schedule == PipelineSchedule::ZeroBubble)
+        return static_cast<double>(std::min(p, plan.microBatches));
     const std::int64_t passes = v > 1 ? 2 * (p - stage - 1) + (v - 1) * p + 1 : p - stage;
     return static_cast<double>(std::min(passes, plan.microBatches * v)) / static_cast<double>(v);
 }

@@ -2,6 +2,7 @@
 #include "model/plan/time/steptime.h"
 
 #include "model/ops/opdefinition.h"
+#include "model/plan/memory/stagelayers.h"
 #include "model/plan/pipeline.h"
 #include "model/text/contains.h"
 
@@ -116,6 +117,72 @@ DeviceStep busiestDevice(const Graph& graph, const std::vector<SegmentTime>& tim
     return out;
 }
 
+/// Seconds of what is no layer, by segment, and which of it comes behind the layers.
+struct EndTimes {
+    const std::vector<double>& seconds;
+    std::vector<bool> behind;
+
+    /// The longest on that side; an invalid one where there is none.
+    SegmentId longest(bool last) const
+    {
+        SegmentId out;
+        for (std::size_t i = 0; i < seconds.size(); ++i)
+            if (behind[i] == last && seconds[i] > 0 && (!out.valid() || seconds[i] > seconds[out]))
+                out = SegmentId(i);
+        return out;
+    }
+};
+
+/// Stages of different numbers of layers: the busiest one may have no end, and fewer layers than another.
+void setUnevenTimes(double layers, const EndTimes& ends, Plan& plan)
+{
+    PlannedPipeline& pipeline = *plan.pipeline;
+    const SegmentId first = ends.longest(false);
+    const SegmentId last = ends.longest(true);
+    const double firstSeconds = first.valid() ? ends.seconds[first] : 0;
+    const double lastSeconds = last.valid() ? ends.seconds[last] : 0;
+    const auto endOf = [&](std::int64_t stage) {
+        return (stage == 0 ? firstSeconds : 0) + (stage == pipeline.stages - 1 ? lastSeconds : 0);
+    };
+    double most = -1;
+    for (std::int64_t stage = 0; stage < pipeline.stages; ++stage) {
+        const double share = static_cast<double>(layersOfStage(pipeline, stage)) / static_cast<double>(pipeline.layers);
+        if (const double seconds = layers * share + endOf(stage); seconds > most) {
+            most = seconds;
+            pipeline.busiestStage = stage;
+        }
+    }
+    const bool isFirst = pipeline.busiestStage == 0;
+    const bool isLast = pipeline.busiestStage == pipeline.stages - 1;
+    pipeline.longerEnd = isFirst ? first : isLast ? last : SegmentId();
+    pipeline.endSeconds = endOf(pipeline.busiestStage);
+    pipeline.otherEndSeconds = (firstSeconds + lastSeconds - pipeline.endSeconds) / static_cast<double>(plan.microBatches);
+}
+
+/// Time in which the busiest stage waits for layers, by the time in which it works on them. 1F1B and interleaved: the others'
+/// passes of one micro-batch, which for stages alike is (p-1)/(vm). ZB-H1: (p-1)(F + B - 2W) in place of (p-1)(F + B), B the whole
+/// backward pass and W its part for gradients of weights (arXiv 2401.10241, table 2, whose B is without W); DualPipe (p/2-1)(F&B +
+/// B - 3W), F&B = F + B (DeepSeek-V3, arXiv 2412.19437, table 2).
+void setBubble(Plan& plan)
+{
+    PlannedPipeline& pipeline = *plan.pipeline;
+    const bool plain = pipeline.schedule == PipelineSchedule::OneForwardOneBackward;
+    if (plain && pipeline.runEnds.empty())
+        return; // as it was made
+    const auto microBatches = static_cast<double>(plan.microBatches);
+    const auto own = static_cast<double>(layersOfStage(pipeline, pipeline.busiestStage));
+    const double gradients = pipeline.weightGradientShare;
+    if (pipeline.isDual()) {
+        const double passes = static_cast<double>(pipeline.stages) / 2 - 1;
+        pipeline.bubble = passes * std::max(0.0, 1 + pipeline.backwardShare - 3 * gradients) / microBatches;
+        return;
+    }
+    const double others = static_cast<double>(pipeline.layers) - own;
+    pipeline.bubble = others / (own * static_cast<double>(pipeline.chunks) * microBatches);
+    if (!plain)
+        pipeline.bubble *= std::max(0.0, 1 - 2 * gradients);
+}
+
 } // namespace
 
 void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, double sends, Plan& plan)
@@ -157,16 +224,64 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
             ends[segment.of.valid() ? segment.of : planned.segment] += seconds;
         }
     }
-    // Embedding and head work and update on stages of their own, at the same time; on a single one, one after the other.
-    const bool apart = pipeline.stages > 1;
-    pipeline.updateSeconds = updatedLayers * stageShare(pipeline) + (apart ? longerUpdate : updatedEnds);
-    const auto longer = std::ranges::max_element(ends);
-    pipeline.longerEnd = SegmentId(longer - ends.begin());
-    pipeline.endSeconds = apart ? *longer : allEnds;
-    *longer = 0;
-    pipeline.otherEndSeconds = apart ? std::ranges::max(ends) / static_cast<double>(plan.microBatches) : 0;
+    const EndTimes sides { ends, behindLayers(graph) };
+    if (pipeline.isDual()) {
+        // Each end has embedding and head for half of the micro-batches, and all of their weights to update.
+        pipeline.longerEnd = {};
+        pipeline.longerUpdate = {};
+        pipeline.updateSeconds = updatedLayers * stageShare(pipeline) * 2 + updatedEnds;
+        pipeline.endSeconds = allEnds / 2;
+        pipeline.otherEndSeconds = 0;
+    } else if (!pipeline.runEnds.empty() && pipeline.stages > 1) {
+        setUnevenTimes(layers, sides, plan);
+        const bool updatesEnd = pipeline.longerUpdate.valid()
+            && pipeline.busiestStage == (sides.behind[plan.segment(pipeline.longerUpdate).segment] ? pipeline.stages - 1 : 0);
+        if (!updatesEnd)
+            pipeline.longerUpdate = {};
+        pipeline.updateSeconds = updatedLayers * stageShare(pipeline) + (updatesEnd ? longerUpdate : 0);
+    } else {
+        // Embedding and head work and update on stages of their own, at the same time; on a single one, one after the other.
+        const bool apart = pipeline.stages > 1;
+        pipeline.updateSeconds = updatedLayers * stageShare(pipeline) + (apart ? longerUpdate : updatedEnds);
+        const auto longer = std::ranges::max_element(ends);
+        pipeline.longerEnd = SegmentId(longer - ends.begin());
+        pipeline.endSeconds = apart ? *longer : allEnds;
+        *longer = 0;
+        pipeline.otherEndSeconds = apart ? std::ranges::max(ends) / static_cast<double>(plan.microBatches) : 0;
+    }
+    setBubble(plan);
     pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends / static_cast<double>(pipeline.stages);
 }
+
+namespace {
+
+/// What the schedules' tables need (setBubble): which part of the layers' time is of the backward pass, and of gradients of
+/// weights.
+void setShares(const Graph& graph, const std::vector<SegmentTime>& times, Plan& plan)
+{
+    double all = 0;
+    double backward = 0;
+    double gradients = 0;
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        const PlannedSegment& planned = plan.segments[s];
+        if (!graph.segment(planned.segment).isLayer || planned.phase == Phase::Update)
+            continue;
+        all += times[s].seconds();
+        if (planned.phase != Phase::Backward)
+            continue;
+        backward += times[s].seconds();
+        for (const PlannedOp& op : planned.ops) {
+            const GraphTensor& result = graph.entry(graph.op(op.op).result);
+            const TensorId of = result.gradientOf != kNoTensor ? result.gradientOf : result.addendOf;
+            if (of != kNoTensor && graph.tensor(of).role == TensorRole::Weight)
+                gradients += static_cast<double>(op.count) * op.seconds;
+        }
+    }
+    plan.pipeline->backwardShare = all > 0 ? backward / all : 0;
+    plan.pipeline->weightGradientShare = all > 0 ? gradients / all : 0;
+}
+
+} // namespace
 
 void setStepTimes(const Graph& graph, Plan& plan)
 {
@@ -175,6 +290,8 @@ void setStepTimes(const Graph& graph, Plan& plan)
         if (isStageSend(plan, collective))
             sends += static_cast<double>(collective.count) * collective.seconds;
     const std::vector<SegmentTime> times = segmentTimes(graph, plan);
+    if (plan.pipeline && plan.pipeline->schedule != PipelineSchedule::OneForwardOneBackward)
+        setShares(graph, times, plan);
     setStepTimes(graph, times, sends, plan);
     plan.device = plan.pipeline ? busiestDevice(graph, times, sends, plan)
                                 : DeviceStep { plan.computeSeconds, plan.collectiveSeconds, plan.exposedSeconds, 0 };

@@ -273,6 +273,15 @@ private Q_SLOTS:
         row("empty file name", 2, "plan ");
         row("empty target", 2, "new --model llama3-8b --mesh data=2 -o ");
         row("unknown preset", 2, "new --model llama3-8b --mesh data=2 --preset zero -o x");
+        row("two forms of a part", 2, "new --model llama3-8b --mesh cp=2 --preset cp-ring+cp-ulysses -o x");
+        row("stages of no pipeline", 2, "new --model llama3-8b --mesh data=2 --preset dp --stage-layers 16,16 -o x");
+        row("layers of letters", 3, "new --model llama3-8b --mesh pp=2 --preset pp --workload train --stage-layers a -o x");
+        row("layers that do not add up", 3,
+            "new --model llama3-8b --mesh pp=2 --preset pp --workload train --stage-layers 9,9 -o x");
+        row("no such schedule", 2, "new --model llama3-8b --mesh pp=2 --preset pp --workload train --schedule gpipe -o x");
+        row("interleaved without runs", 2,
+            "new --model llama3-8b --mesh pp=2 --preset pp --workload train --schedule interleaved -o x");
+        row("counted as nothing", 2, "new --model llama3-8b --mesh pp=2 --preset pp --workload train --count-as-layers norm -o x");
         row("unknown hardware", 3, "new --model llama3-8b --mesh data=2 --hardware abacus -o x");
     }
     void refusalsAreOneLine()

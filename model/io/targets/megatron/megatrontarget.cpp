@@ -262,6 +262,9 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
                    + std::to_string(sizes.base.data * effective(design.workload).microBatches)
                    + ", the data-parallel ranks times micro-batches, as Megatron requires",
                "use a multiple");
+    if (design.pipeline.schedule == PipelineSchedule::DualPipe)
+        refuse("pipeline", "DualPipe has the weights of each stage on two stages, and in Megatron a layer lies on one",
+               "export the design with the schedule 1f1b");
     if (design.pipeline.present()
         && static_cast<std::int64_t>(sizes.base.layers.size()) != sizes.base.stages * design.pipeline.chunks)
         refuse("pipeline", "some stage has no layers in one of its runs", "use fewer stages or chunks");

@@ -2,6 +2,7 @@
 #include "model/io/targets/torch/torchtitan.h"
 
 #include "model/io/exports/pythontext.h"
+#include "model/plan/pipeline.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -152,6 +153,12 @@ Titan titanOf(const Design& design, const Evaluation& evaluation, const TorchPro
         reasons.push_back("it cuts weights over the context axis, too, where the design has copies");
     addWeights(evaluation, design.mesh, program, reasons);
     const std::int64_t parts = titan.degrees[Role::Copies] * titan.degrees[Role::Parts];
+    const bool staged = titan.degrees[Role::Pipeline] > 1;
+    if (staged && design.pipeline.schedule != PipelineSchedule::OneForwardOneBackward)
+        reasons.push_back("it has no schedule with one run of layers on each stage that is "
+                          + scheduleTitle(design.pipeline.schedule, 1));
+    if (staged && !design.pipeline.even())
+        reasons.push_back("it cuts layers into stages by rules of its own");
     if (parts * workload.microBatches > 0 && workload.batch % (parts * workload.microBatches) != 0)
         reasons.push_back("it takes micro-batches of one size");
     return titan;

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipelines beyond even stages and 1F1B: virtual stages, layers by hand, embedding and loss counted as layers, and the schedules
+// that fill bubbles. Numbers are those of the papers, not of the planner.
+#include "model/design/deviceweights.h"
+#include "model/plan/memory/stagelayers.h"
+#include "model/plan/pipeline.h"
+#include "tests/support/designs.h"
+#include "tests/support/runner.h"
+
+#include <QtTest>
+
+using namespace shardboard;
+
+namespace {
+
+/// Four stages of a small decoder, in eight micro-batches.
+Design staged(std::int64_t layers, const PipelineSpec& spec, const char* mesh = "stage=4", std::int64_t microBatches = 8)
+{
+    Design design = designOn(mesh, denseModel(4096, 1024, 4096, layers, 16, 8, 64),
+                             { WorkloadKind::Train, 8 * microBatches, 2048, DType::BF16, microBatches }, "pp");
+    design.pipeline = spec;
+    return design;
+}
+
+PipelineSpec spec(std::int64_t chunks, std::vector<std::int64_t> layers = {})
+{
+    PipelineSpec out { "stage", chunks };
+    out.layers = std::move(layers);
+    return out;
+}
+
+PipelineSpec scheduled(PipelineSchedule schedule)
+{
+    PipelineSpec out { "stage" };
+    out.schedule = schedule;
+    return out;
+}
+
+std::vector<std::int64_t> layersOfStages(const Plan& plan)
+{
+    std::vector<std::int64_t> out;
+    for (std::int64_t stage = 0; stage < plan.pipeline->stages; ++stage)
+        out.push_back(layersOfStage(*plan.pipeline, stage));
+    return out;
+}
+
+QString refusal(const Design& design)
+{
+    const auto evaluation = evaluate(design);
+    return evaluation.ok() ? QString() : QString::fromStdString(evaluation.error().text());
+}
+
+} // namespace
+
+class TestPipelines : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void layersAreWrittenAndRead()
+    {
+        for (const auto& [text, layers] : { std::pair { "3,4x3,2", std::vector<std::int64_t> { 3, 4, 4, 4, 2 } },
+                                            { "4x2", { 4, 4 } },
+                                            { "0,7", { 0, 7 } },
+                                            { "", {} } }) {
+            QCOMPARE(sure(parseStageLayers(text, "x")), layers);
+            QCOMPARE(stageLayersText(layers), std::string(text));
+        }
+        QCOMPARE(sure(parseStageLayers(" 1 , 2 x 2 ", "x")), (std::vector<std::int64_t> { 1, 2, 2 }));
+        for (const char* wrong :
+             { "a", "3,,2", "-1", "3x", "x3", "3x0", "1x2x3", "99999999999999999999", "1x70000", "4x40000,4x40000" })
+            QVERIFY2(!parseStageLayers(wrong, "x").ok(), wrong);
+    }
+
+    /// Llama 3.1 405B, as trained: 126 layers on 8 stages of 4 runs with both ends counted are 4 in each run, 3 in the first and
+    /// last.
+    void endsAreCountedAsLayers()
+    {
+        PipelineSpec both = spec(4);
+        both.countEmbedding = both.countLoss = true;
+        Design design = staged(126, both, "stage=8");
+        const auto plan = evaluated(design)->plan;
+        QCOMPARE(layersOfStages(plan), (std::vector<std::int64_t> { 15, 16, 16, 16, 16, 16, 16, 15 }));
+        QCOMPARE(layersOfRun(*plan.pipeline, 0), (Range { 0, 3 }));
+        QCOMPARE(layersOfRun(*plan.pipeline, 31), (Range { 123, 126 }));
+        QCOMPARE(runOfLayer(*plan.pipeline, 3), std::int64_t { 1 });
+        QCOMPARE(stagesOfLayer(*plan.pipeline, 125), std::vector<std::int64_t> { 7 });
+    }
+
+    void layersByHand()
+    {
+        const auto plan = evaluated(staged(61, spec(1, { 16, 16, 16, 13 })))->plan;
+        QCOMPARE(layersOfStages(plan), (std::vector<std::int64_t> { 16, 16, 16, 13 }));
+        // Of each stage, which its runs share; of each run, of which the last has only the head.
+        QCOMPARE(layersOfStages(evaluated(staged(14, spec(2, { 4, 4, 3, 3 })))->plan), (std::vector<std::int64_t> { 4, 4, 3, 3 }));
+        QCOMPARE(layersOfStages(evaluated(staged(13, spec(2, { 1, 2, 2, 2, 2, 2, 2, 0 })))->plan),
+                 (std::vector<std::int64_t> { 3, 4, 4, 2 }));
+        QVERIFY(refusal(staged(16, spec(1, { 4, 4, 4 }))).contains("has 4 stages, and layers are given for 3"));
+        QVERIFY(refusal(staged(16, spec(1, { 4, 4, 4, 5 }))).contains("add up to 17, and the model has 16"));
+        QVERIFY(refusal(staged(16, spec(1, { 8, 8, 0, 0 }))).contains("stage 2 has no layers"));
+        PipelineSpec counted = spec(1, { 4, 4, 4, 4 });
+        counted.countLoss = true;
+        QVERIFY(refusal(staged(16, counted)).contains("leave no embedding or loss to count"));
+    }
+
+    /// Even layers, said by hand, are the same plan; where they are not, the others wait for the stage that takes longest, and each
+    /// passes one micro-batch before and after it.
+    void timeOfUnevenStages()
+    {
+        const auto even = evaluated(staged(16, spec(1)))->plan;
+        const auto same = evaluated(staged(16, spec(1, { 4, 4, 4, 4 })))->plan;
+        const auto& last = *same.pipeline; // whose head takes longer than the embedding of the first
+        QCOMPARE(last.busiestStage, std::int64_t { 3 });
+        QCOMPARE(last.bubble, even.pipeline->bubble);
+        QVERIFY(qAbs(same.seconds() / even.seconds() - 1) < 0.001);
+        const auto lighter = evaluated(staged(16, spec(1, { 4, 5, 4, 3 })))->plan;
+        QCOMPARE(lighter.pipeline->busiestStage, std::int64_t { 1 });
+        QCOMPARE(lighter.pipeline->bubble, 11.0 / (5 * 8));
+        QCOMPARE(lighter.pipeline->endSeconds, 0.0);
+        for (const Plan* plan : { &same, &lighter })
+            QVERIFY(qAbs(plan->device.seconds() / plan->seconds() - 1) < 1e-9); // parts of a device's step add up
+    }
+
+    /// ZB-H1 waits (p-1)(F + B - W) where 1F1B waits (p-1)(F + B + W), B without W: a third where they are equal, as those of a
+    /// product are (arXiv 2401.10241, table 2); attention has no W. It holds what the first stage of 1F1B holds.
+    void zeroBubble()
+    {
+        const auto plain = evaluated(staged(16, spec(1)))->plan;
+        const auto filled = evaluated(staged(16, scheduled(PipelineSchedule::ZeroBubble)))->plan;
+        const double share = filled.pipeline->bubble / plain.pipeline->bubble;
+        QVERIFY2(share > 1.0 / 3 && share < 0.5, qPrintable(QString::number(share)));
+        QVERIFY(filled.seconds() < plain.seconds());
+        QCOMPARE(filled.pipeline->stageSeconds, plain.pipeline->stageSeconds);
+        for (const std::int64_t stage : { 0, 3 })
+            QCOMPARE(microBatchesHeld(filled, stage), 4.0);
+        QCOMPARE(filled.pipeline->memory.front().peak, plain.pipeline->memory.front().peak);
+        PipelineSpec interleaved = scheduled(PipelineSchedule::ZeroBubble);
+        interleaved.chunks = 2;
+        QVERIFY(refusal(staged(16, interleaved)).contains("has one run of layers on each stage, and 2 are asked for"));
+    }
+
+    /// DualPipe: twice the weights, p + 1 micro-batches of a stage, (p/2 - 1)(F + B + B - 3W) of waiting, B with W (DeepSeek-V3,
+    /// table 2): of four stages a third of what 1F1B's three wait, times (F + 2B - 3W) / (F + B).
+    void dualPipe()
+    {
+        const auto plain = evaluated(staged(16, spec(1)));
+        const auto dual = evaluated(staged(16, scheduled(PipelineSchedule::DualPipe)));
+        const PlannedPipeline& pipeline = *dual->plan.pipeline;
+        const double share = pipeline.bubble / plain->plan.pipeline->bubble;
+        QVERIFY2(share > 2.0 / 9 && share < 4.0 / 9, qPrintable(QString::number(share)));
+        QCOMPARE(layersOfStages(dual->plan), (std::vector<std::int64_t> { 8, 8, 8, 8 }));
+        QCOMPARE(stagesOfLayer(pipeline, 0), (std::vector<std::int64_t> { 0, 3 }));
+        QCOMPARE(stagesOfLayer(pipeline, 4), (std::vector<std::int64_t> { 1, 2 }));
+        QCOMPARE(pipeline.memory[1].weights, 2 * plain->plan.pipeline->memory[1].weights);
+        QCOMPARE(pipeline.memory[0].weights, pipeline.memory[3].weights); // embedding and head on both
+        QCOMPARE(microBatchesHeld(dual->plan, 0), 2.5);
+        QVERIFY(qAbs(dual->plan.device.seconds() / dual->plan.seconds() - 1) < 1e-9);
+        for (const WeightLayout& weight : dual->weights)
+            if (weight.firstLayer < 0)
+                QCOMPARE(stagesOf(*dual, weight), (std::vector<std::int64_t> { 0, 3 }));
+        QVERIFY(refusal(staged(16, scheduled(PipelineSchedule::DualPipe), "stage=4", 7)).contains("use even numbers of both"));
+        Design serving = staged(16, scheduled(PipelineSchedule::DualPipe));
+        serving.workload = { WorkloadKind::Prefill, 8, 2048, DType::BF16 };
+        QVERIFY(refusal(serving).contains("this workload has no backward pass"));
+    }
+
+    /// More virtual stages than two, and what they divide.
+    void virtualStages()
+    {
+        for (const std::int64_t chunks : { 2, 3, 4 }) {
+            const auto plan = evaluated(staged(48, spec(chunks)))->plan;
+            QCOMPARE(plan.pipeline->bubble, 3.0 / static_cast<double>(chunks * 8));
+            QCOMPARE(layersOfStages(plan), (std::vector<std::int64_t> { 12, 12, 12, 12 }));
+        }
+        QVERIFY(refusal(staged(48, spec(13))).contains("48 layers cannot be cut into 4 stages of 13 runs"));
+        QVERIFY(!refusal(staged(48, spec(std::int64_t { 1 } << 40))).isEmpty());
+    }
+};
+
+SHARDBOARD_TEST(TestPipelines)
+#include "tst_pipelines.moc"
