@@ -67,7 +67,7 @@ const std::vector<Command>& commands()
                 { "--hardware", "ID", "hardware preset, or a hardware file *.json (dgx-h100)" },
                 { "--workload", "KIND", "prefill, decode or train (prefill)" },
                 { "--micro-batches", "N", "train: split the batch into this many parts (1)" },
-                { "--recompute", "WHAT", "train: none, selective or full (none)" },
+                { "--recompute", "WHAT", "train: none, selective, by-op or full (none)" },
                 { "--shard-optimizer", "AXES",
                   "train: mesh axes that cut the optimizer states where they do not cut the weights (ZeRO-1)" },
                 { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
@@ -83,6 +83,10 @@ const std::vector<Command>& commands()
                 { "--dtype", "TYPE",
                   "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 except in the layers' products; a device "
                   "without fp8 computes in bf16" },
+                { "--fp8", "RECIPE",
+                  "train with --dtype f8e4m3: how values are scaled: delayed, tensorwise (current), rowwise, blockwise, mxfp8 or "
+                  "nvfp4" },
+                { "--fp8-gather", "", "the same: weights of the layers' products are gathered in fp8" },
                 { "--precision", "TYPES",
                   "what is held in another type than --dtype says, e.g. weights=f32,gradients=f32: of weights, activations, cache, "
                   "gradients, optimizer, master (the optimizer's copy of the weights), and reductions (of gradients)" },

@@ -4,6 +4,7 @@
 #include "model/ops/opdefinition.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -149,6 +150,20 @@ bool GradientBuilder::readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, 
     return readers > 0;
 }
 
+std::set<OpId> savedByOp(const Graph& graph, const std::vector<OpId>& ops)
+{
+    std::set<OpId> out;
+    bool second = false;
+    for (const OpId id : ops) {
+        const OpDefinition& definition = definitionOf(graph.op(id).kind);
+        if (definition.statistics != nullptr)
+            out.insert(id);
+        else if (graph.op(id).kind == OpKind::Linear && !std::exchange(second, !second))
+            out.insert(id);
+    }
+    return out;
+}
+
 /// The operations of a forward segment to do again for what the backward pass needs of it, in their order.
 std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& segment, Recompute recompute) const
 {
@@ -157,10 +172,11 @@ std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& se
         needed.insert(m_graph.op(id).operands.begin(), m_graph.op(id).operands.end());
     const std::vector<OpId>& done = m_graph.segment(forward).ops;
     std::vector<OpId> chosen;
-    if (recompute == Recompute::Full) {
+    if (recompute == Recompute::ByOp || recompute == Recompute::Full) {
+        const std::set<OpId> saved = recompute == Recompute::ByOp ? savedByOp(m_graph, done) : std::set<OpId> {};
         for (auto id = done.rbegin(); id != done.rend(); ++id) {
             const Op& op = m_graph.op(*id);
-            if (!needed.contains(op.result))
+            if (!needed.contains(op.result) || saved.contains(*id))
                 continue;
             chosen.push_back(*id);
             needed.insert(op.operands.begin(), op.operands.end());

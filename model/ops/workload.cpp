@@ -2,6 +2,7 @@
 #include "model/ops/workload.h"
 
 #include <algorithm>
+#include <array>
 
 namespace shardboard {
 
@@ -20,12 +21,13 @@ std::optional<WorkloadKind> workloadFromName(std::string_view name)
 
 std::string recomputeName(Recompute recompute)
 {
-    return recompute == Recompute::None ? "none" : recompute == Recompute::Selective ? "selective" : "full";
+    constexpr std::array kNames { "none", "selective", "by-op", "full" };
+    return kNames.at(static_cast<std::size_t>(recompute));
 }
 
 std::optional<Recompute> recomputeFromName(std::string_view name)
 {
-    for (const Recompute recompute : { Recompute::None, Recompute::Selective, Recompute::Full })
+    for (const Recompute recompute : { Recompute::None, Recompute::Selective, Recompute::ByOp, Recompute::Full })
         if (name == recomputeName(recompute))
             return recompute;
     return std::nullopt;
@@ -94,6 +96,7 @@ Workload effective(Workload workload)
         workload.microBatches = 1;
         workload.recompute = Recompute::None;
         workload.optimizer = {};
+        workload.fp8 = {};
         for (const PrecisionMember& member : precisionMembers())
             if (member.training)
                 (workload.precision.*(member.type)).reset();

@@ -4,6 +4,7 @@
 
 #include "model/core/result.h"
 #include "model/core/tensor.h"
+#include "model/ops/fp8recipe.h"
 #include "model/ops/precision.h"
 
 #include <cstdint>
@@ -28,14 +29,19 @@ std::optional<WorkloadKind> workloadFromName(std::string_view name);
 ///   the two norms and the product in the MLP, 4h + 2f). No matrix product is repeated, and nothing that needs a collective, so
 ///   that what attention takes stays. Attention itself where it is unfused: its scores are what grows with the square of the
 ///   sequence (5as/h of arXiv 2205.05198); flash attention keeps nothing of that kind.
+/// ByOp: everything but attention and every second matrix product of a layer, in the order in which they run: TorchTitan's
+/// selective
+///   activation checkpointing by operation (torchtitan/distributed/activation_checkpoint.py). Of a Llama layer stay
+///   2h (what enters) + 2q + 2v + 2o + 4 heads + 2f.
 /// Full: everything of a layer but what enters it (2h), with its collectives.
-enum class Recompute { None, Selective, Full };
-std::string recomputeName(Recompute recompute); ///< none, selective, full
+enum class Recompute { None, Selective, ByOp, Full };
+std::string recomputeName(Recompute recompute); ///< none, selective, by-op, full
 std::optional<Recompute> recomputeFromName(std::string_view name);
 
 /// How attention is computed: in one kernel whose scores never reach memory (arXiv 2205.14135), or as two batched matrix products
-/// with softmax and dropout in between, over the whole square of scores, which are kept for the backward pass (arXiv 2205.05198:
-/// 5 bytes a score in 16 bits; what the dropout would do to values is not modelled).
+/// with softmax in between, over the whole square of scores, which are kept for the backward pass. Models of the GPT family have a
+/// dropout behind it (arXiv 2205.05198: 5 bytes a score in 16 bits; what it would do to values is not modelled), those of the Llama
+/// family none (2 bytes).
 enum class AttentionKernel { Flash, Unfused };
 std::string attentionKernelName(AttentionKernel kernel); ///< flash, unfused
 std::optional<AttentionKernel> attentionKernelFromName(std::string_view name);
@@ -87,6 +93,7 @@ struct Workload {
     OptimizerSharding optimizer {}; ///< Train
     Software software = Software::Fused;
     Logits logits = Logits::All; ///< Prefill
+    Fp8Settings fp8 {}; ///< Train in f8e4m3
     Precision precision {}; ///< what is held otherwise than in storageType
     bool lastLogits() const { return kind == WorkloadKind::Prefill && logits == Logits::Last; }
     friend bool operator==(const Workload&, const Workload&) = default;
