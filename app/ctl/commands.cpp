@@ -69,9 +69,10 @@ const std::vector<Command>& commands()
                 { "--workload", "KIND", "prefill, decode or train (prefill)" },
                 { "--micro-batches", "N", "train: split the batch into this many parts (1)" },
                 { "--recompute", "WHAT",
-                  "train: none, selective, full, or a list of parts of a layer: norms, activations, attention, rotation, qkv, "
+                  "train: none, selective, by-op (TorchTitan), full, or a list of parts of a layer: norms, activations, attention, "
+                  "rotation, qkv, "
                   "latent-up, output, mlp-in, mlp-out, experts, shared-experts, residuals, second-products; or as frameworks say: "
-                  "torchtitan-op, Megatron's modules (core_attn, mla_up_proj, ...), MaxText's policies (minimal, ...) (none)" },
+                  "Megatron's modules (core_attn, mla_up_proj, ...), MaxText's policies (minimal, ...) (none)" },
                 { "--recompute-layers", "N",
                   "train: only the first N layers of every run of layers of a stage recompute (0: all)" },
                 { "--shard-optimizer", "AXES",
@@ -95,6 +96,10 @@ const std::vector<Command>& commands()
                 { "--dtype", "TYPE",
                   "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 except in the layers' products; a device "
                   "without fp8 computes in bf16" },
+                { "--fp8", "RECIPE",
+                  "train with --dtype f8e4m3: how values are scaled: delayed, tensorwise (current), rowwise, blockwise, mxfp8 or "
+                  "nvfp4" },
+                { "--fp8-gather", "", "the same: weights of the layers' products are gathered in fp8" },
                 { "--precision", "TYPES",
                   "what is held in another type than --dtype says, e.g. weights=f32,gradients=f32: of weights, activations, cache, "
                   "gradients, optimizer, master (the optimizer's copy of the weights), and reductions (of gradients)" },

@@ -24,17 +24,38 @@ std::optional<double> numberIn(const std::string& text)
 std::vector<OptionSpec> withMemoryOptions(std::vector<OptionSpec> options)
 {
     const auto last = options.empty() ? options.end() : options.end() - 1; // --json comes last
-    options.insert(last,
-                   { { "--gather-ahead", "N", "layers whose weights are gathered ahead (1)" },
-                     { "--reserve", "PERCENT", "what the allocator holds on top of activations and gathered weights (5)" },
-                     { "--loss", "KIND", "train: unfused, with the logits and their gradient in f32, or fused (unfused)" },
-                     { "--context", "MIB", "what a process takes on a GPU before it allocates (512)" },
-                     { "--communicator", "MIB", "buffers of a communicator, one for each set of mesh axes (128)" } });
+    options.insert(
+        last,
+        { { "--framework", "NAME",
+            "whose memory it is: none, torchtitan, megatron, maxtext or deepspeed: types of gradients and weights, what stays "
+            "gathered, the loss, the allocator (none)" },
+          { "--reshard-after-forward", "WHEN",
+            "train: always gives gathered weights back after a layer's forward pass, never keeps them to its backward pass (as "
+            "the framework does)" },
+          { "--gather-ahead", "N", "layers whose weights are gathered ahead (1)" },
+          { "--reserve", "PERCENT",
+            "what the allocator holds on top of activations and gathered weights (5; a framework has its own)" },
+          { "--loss", "KIND", "train: unfused, with the logits and their gradient in f32, or fused (unfused)" },
+          { "--context", "MIB", "what a process takes on a GPU before it allocates (512)" },
+          { "--communicator", "MIB", "buffers of a communicator, one for each set of mesh axes (128)" } });
     return options;
 }
 
 Status chooseMemory(const Arguments& arguments, MemorySettings& settings)
 {
+    if (arguments.has("--framework")) {
+        const auto framework = frameworkFromName(arguments.text("--framework"));
+        if (!framework)
+            return usageError("--framework", "there is no framework '" + arguments.text("--framework") + "'",
+                              "use none, torchtitan, megatron, maxtext or deepspeed");
+        settings.choose(*framework);
+    }
+    if (arguments.has("--reshard-after-forward")) {
+        const std::string when = arguments.text("--reshard-after-forward");
+        if (when != "always" && when != "never")
+            return usageError("--reshard-after-forward", "there is no '" + when + "'", "use always or never");
+        settings.reshardAfterForward = when == "always";
+    }
     const auto layers = arguments.integer("--gather-ahead", settings.prefetchedLayers, 0, 64);
     if (!layers.ok())
         return layers.error();

@@ -168,14 +168,26 @@ private:
         changed(Part::Workload, "capacity of experts", capacity(a.capacityFactor), capacity(b.capacityFactor));
         changed(Part::Workload, "dispatch", dispatchName(a.dispatch), dispatchName(b.dispatch));
         changed(Part::Workload, "logits", logitsName(a.logits), logitsName(b.logits));
+        changed(Part::Workload, "fp8 recipe", fp8Text(a.fp8), fp8Text(b.fp8));
         changed(Part::Workload, "precision", precisionText(a.precision), precisionText(b.precision));
         changed(Part::Workload, "optimizer states", optimizerText(a.optimizer), optimizerText(b.optimizer));
+    }
+
+    static std::string fp8Text(const Fp8Settings& fp8)
+    {
+        return std::string(fp8RecipeName(fp8.recipe)) + (fp8.gather ? ", gathered in fp8" : "");
+    }
+    static std::string reshardText(const std::optional<bool>& reshards)
+    {
+        return !reshards ? "as the framework does" : *reshards ? "yes" : "no";
     }
 
     void memorySettings()
     {
         const MemorySettings& a = m_before.memory;
         const MemorySettings& b = m_after.memory;
+        changed(Part::Memory, "framework", frameworkName(a.framework), frameworkName(b.framework));
+        changed(Part::Memory, "reshard after forward", reshardText(a.reshardAfterForward), reshardText(b.reshardAfterForward));
         changed(Part::Memory, "layers gathered ahead", countText(a.prefetchedLayers), countText(b.prefetchedLayers));
         changed(Part::Memory, "allocator's reserve", costText(CostUnit::Share, a.reserveShare),
                 costText(CostUnit::Share, b.reserveShare));

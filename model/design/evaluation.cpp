@@ -173,7 +173,7 @@ private:
         MemoryByCause& memory = m_out->plan.memory;
         if (memory.weights > 0) // else there is nothing to add up
             memory.runtime = m_out->plan.reservedBytes = static_cast<std::int64_t>(hardware.reservedBytes());
-        memory.peak = memory.total();
+        memory.peak = memory.least = memory.most = memory.total();
         return done();
     }
 

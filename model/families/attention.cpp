@@ -107,6 +107,7 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
         attributes.scale = 1.0 / std::sqrt(static_cast<double>(model.headDim));
     attributes.cap = model.scaling.attentionSoftCap;
     attributes.unfused = builder.unfusedAttention();
+    attributes.dropout = attributes.unfused && builder.trains() && model.norm.kind == NormKind::LayerNorm;
     if (!builder.decode()
         && !attributes.unfused) // decoding counts by what is in the cache; unfused kernels make all scores and mask them
         attributes.attended = attendedShare(model, builder.newTokens());

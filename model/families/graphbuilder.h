@@ -23,6 +23,7 @@ public:
     std::int64_t newTokens() const { return m_newTokens; }
     std::int64_t cachedTokens() const { return m_cachedTokens; }
     bool decode() const { return m_decode; }
+    bool trains() const { return m_trains; }
     DType cacheType() const { return m_cacheType; }
     double capacity() const { return m_capacity; } ///< of experts, by what an even choice gives them
     bool unfusedAttention() const { return m_unfusedAttention; }
@@ -80,6 +81,7 @@ private:
     DType m_dtype;
     DType m_activationType;
     DType m_cacheType;
+    bool m_trains;
     std::int64_t m_batch;
     std::int64_t m_newTokens;
     std::int64_t m_cachedTokens;

@@ -29,14 +29,15 @@ double attentionGradientFlops(const LocalShapes& local)
     return 5.0 / 3.0 * (keys[1] == queries[1] ? 1.0 : 2.0) * volume(local.operands[0]) * static_cast<double>(keys[1]);
 }
 
-/// Of flash attention the log-sum-exp of every query and head, f32 (performance 2.3). Else for every score the softmax, the
-/// dropout's mask of a byte and its result: 5 bytes in 16 bits (arXiv 2205.05198).
+/// Of flash attention the log-sum-exp of every query and head, f32 (performance 2.3). Else for every score the softmax, 2 bytes in
+/// 16 bits, and with a dropout its mask of a byte and its result: 5 bytes (arXiv 2205.05198).
 std::int64_t keptScores(const OpAttributes& attributes, const Shape& result, std::int64_t keys, DType dtype)
 {
     if (attributes.scoresAgain)
         return 0;
     const std::int64_t rows = result[0] * result[1] * result[2];
-    return attributes.unfused ? rows * keys * (2 * static_cast<std::int64_t>(bitsOf(dtype)) / 8 + 1) : 4 * rows;
+    const std::int64_t score = static_cast<std::int64_t>(bitsOf(dtype)) / 8;
+    return attributes.unfused ? rows * keys * (attributes.dropout ? 2 * score + 1 : score) : 4 * rows;
 }
 
 template <OpKind Kind>

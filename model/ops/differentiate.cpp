@@ -5,6 +5,7 @@
 #include "model/ops/recomputedops.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -148,6 +149,20 @@ bool GradientBuilder::readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, 
         ++readers;
     }
     return readers > 0;
+}
+
+std::set<OpId> savedByOp(const Graph& graph, const std::vector<OpId>& ops)
+{
+    std::set<OpId> out;
+    bool second = false;
+    for (const OpId id : ops) {
+        const OpDefinition& definition = definitionOf(graph.op(id).kind);
+        if (definition.statistics != nullptr)
+            out.insert(id);
+        else if (graph.op(id).kind == OpKind::Linear && !std::exchange(second, !second))
+            out.insert(id);
+    }
+    return out;
 }
 
 /// The operations of a forward segment to do again for what the backward pass needs of it, in their order.

@@ -38,6 +38,10 @@ struct Recomputing {
 /// `gather`: after its step every weight goes through an Output operation, in which it is gathered where the optimizer is cut.
 Graph differentiated(Graph forward, const Recomputing& recomputing, bool gather = false);
 
+/// Of the operations of a forward segment those whose results recomputing by operation keeps: attention, and the first, third, …
+/// matrix product.
+std::set<OpId> savedByOp(const Graph& graph, const std::vector<OpId>& ops);
+
 /// What an operation's gradient function sees.
 class GradientBuilder {
 public:

@@ -125,6 +125,7 @@ struct OpAttributes {
     bool sigmoid = false; ///< gates: scores are sigmoids; else a softmax over all experts
     bool unfused = false; ///< attention and its gradients: the scores are written to memory
     bool scoresAgain = false; ///< unfused attention: scores are not kept for the gradients but made again
+    bool dropout = false; ///< unfused attention: what the softmax gives goes through a dropout, whose mask and result are kept
     bool normalized = false; ///< gates: the chosen ones sum to `scale`
     friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };
@@ -148,6 +149,7 @@ void visitAttributes(Attributes& attributes, Each each)
     each("groups", attributes.groups, usual.groups);
     each("chosen_groups", attributes.chosenGroups, usual.chosenGroups);
     each("unfused", attributes.unfused, usual.unfused);
+    each("dropout", attributes.dropout, usual.dropout);
     each("scores_again", attributes.scoresAgain, usual.scoresAgain);
     each("sigmoid", attributes.sigmoid, usual.sigmoid);
     each("normalized", attributes.normalized, usual.normalized);

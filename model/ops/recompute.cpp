@@ -51,6 +51,8 @@ const char* partName(RecomputePart part)
 
 std::string recomputeName(Recompute recompute)
 {
+    if (recompute == Recompute::ByOp)
+        return "by-op";
     std::vector<std::string> words;
     for (const RecomputePart part : kRecomputeParts)
         if (recompute.has(part))

@@ -41,11 +41,15 @@ inline constexpr std::array kRecomputeParts {
 ///   layer the two norms and the product in the MLP, 4h + 2f). No matrix product is repeated, and nothing that needs a collective,
 ///   so that what attention takes stays. Attention itself where it is unfused: its scores are what grows with the square of the
 ///   sequence (5as/h of arXiv 2205.05198); flash attention keeps nothing of that kind.
+/// ByOp (norms, activations, rotation, residuals, every second product): TorchTitan's selective activation checkpointing by
+///   operation (torchtitan/distributed/activation_checkpoint.py), which keeps attention, every other product, and reduce-scatters.
+///   Of a Llama layer stay 2h (what enters) + 2q + 2v + 2o + 4 heads + 2f.
 /// Full (Layer): everything of a layer but what enters it (2h), with its collectives.
 class Recompute {
 public:
     static const Recompute None;
     static const Recompute Selective;
+    static const Recompute ByOp;
     static const Recompute Full;
 
     constexpr bool has(RecomputePart part) const { return (m_bits & bit(part)) != 0; }
@@ -67,16 +71,21 @@ private:
 
 inline constexpr Recompute Recompute::None { 0 };
 inline constexpr Recompute Recompute::Selective = Recompute::None.with(RecomputePart::Cheap);
+inline constexpr Recompute Recompute::ByOp = Recompute::None.with(RecomputePart::Norms)
+                                                 .with(RecomputePart::Activations)
+                                                 .with(RecomputePart::Rotation)
+                                                 .with(RecomputePart::Residuals)
+                                                 .with(RecomputePart::SecondProducts);
 inline constexpr Recompute Recompute::Full = Recompute::None.with(RecomputePart::Layer);
 
-/// none, selective, full, or a list of selective and of parts: `norms,activations,mlp-in`. `full` is all there is.
+/// none, selective, by-op, full, or a list of selective and of parts: `norms,activations,mlp-in`. `full` is all there is.
 std::string recomputeName(Recompute recompute);
 /// Takes any such list, and what frameworks call theirs (kRecomputeAliases). Nothing for an unknown word, an empty list, or
 /// `none` or `full` beside others.
 std::optional<Recompute> recomputeFromName(std::string_view name);
-inline constexpr const char* kRecomputeWords =
-    "none, selective, full, or a list of selective, norms, activations, attention, rotation, qkv, latent-up, output, mlp-in, "
-    "mlp-out, experts, shared-experts, residuals and second-products";
+inline constexpr const char* kRecomputeWords = "none, selective, by-op, full, or a list of selective, norms, activations, "
+                                               "attention, rotation, qkv, latent-up, output, mlp-in, "
+                                               "mlp-out, experts, shared-experts, residuals and second-products";
 
 /// What frameworks call a set of parts.
 struct RecomputeAlias {
@@ -85,8 +94,7 @@ struct RecomputeAlias {
     const char* source;
 };
 inline constexpr std::array kRecomputeAliases {
-    // TorchTitan 0.3, distributed/activation_checkpoint.py: keeps every second product, attention and reduce-scatters.
-    RecomputeAlias { "torchtitan-op", "norms,activations,rotation,residuals,second-products", "TorchTitan selective, op" },
+    RecomputeAlias { "by-op", "norms,activations,rotation,residuals,second-products", "TorchTitan selective, op" },
     // Megatron-Core 0.16, TransformerConfig.recompute_modules.
     RecomputeAlias { "core_attn", "attention", "Megatron-Core" },
     RecomputeAlias { "layernorm", "norms", "Megatron-Core" },

@@ -67,7 +67,7 @@ std::set<OpId> recomputedOps(const Graph& graph, const std::vector<OpId>& ops, R
     for (const OpId id : ops) {
         const Op& op = graph.op(id);
         const OpDefinition& definition = definitionOf(op.kind);
-        const bool product = definition.gemm != nullptr;
+        const bool product = op.kind == OpKind::Linear;
         products += product ? 1 : 0;
         const Recompute parts = partsOf(graph, op);
         const bool wanted = recompute.has(Part::Layer) || (recompute.has(Part::SecondProducts) && product && products % 2 == 0)

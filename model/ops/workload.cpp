@@ -2,6 +2,7 @@
 #include "model/ops/workload.h"
 
 #include <algorithm>
+#include <array>
 
 namespace shardboard {
 
@@ -79,6 +80,7 @@ Workload effective(Workload workload)
         workload.recompute = Recompute::None;
         workload.recomputeLayers = 0;
         workload.optimizer = {};
+        workload.fp8 = {};
         for (const PrecisionMember& member : precisionMembers())
             if (member.training)
                 (workload.precision.*(member.type)).reset();

@@ -4,6 +4,7 @@
 
 #include "model/core/result.h"
 #include "model/core/tensor.h"
+#include "model/ops/fp8recipe.h"
 #include "model/ops/overlap.h"
 #include "model/ops/precision.h"
 #include "model/ops/recompute.h"
@@ -24,8 +25,9 @@ std::string workloadName(WorkloadKind kind); ///< prefill, decode, train
 std::optional<WorkloadKind> workloadFromName(std::string_view name);
 
 /// How attention is computed: in one kernel whose scores never reach memory (arXiv 2205.14135), or as two batched matrix products
-/// with softmax and dropout in between, over the whole square of scores, which are kept for the backward pass (arXiv 2205.05198:
-/// 5 bytes a score in 16 bits; what the dropout would do to values is not modelled).
+/// with softmax in between, over the whole square of scores, which are kept for the backward pass. Models of the GPT family have a
+/// dropout behind it (arXiv 2205.05198: 5 bytes a score in 16 bits; what it would do to values is not modelled), those of the Llama
+/// family none (2 bytes).
 enum class AttentionKernel { Flash, Unfused };
 std::string attentionKernelName(AttentionKernel kernel); ///< flash, unfused
 std::optional<AttentionKernel> attentionKernelFromName(std::string_view name);
@@ -86,6 +88,7 @@ struct Workload {
     /// as even.
     double capacityFactor = 0;
     Logits logits = Logits::All; ///< Prefill
+    Fp8Settings fp8 {}; ///< Train in f8e4m3
     Precision precision {}; ///< what is held otherwise than in storageType
     bool lastLogits() const { return kind == WorkloadKind::Prefill && logits == Logits::Last; }
     friend bool operator==(const Workload&, const Workload&) = default;

@@ -34,4 +34,17 @@ std::int64_t MemoryBytes::total() const
     return sum;
 }
 
+Fit fitOf(std::int64_t least, std::int64_t most, std::int64_t limit)
+{
+    if (least > limit)
+        return Fit::DoesNotFit;
+    return most <= limit ? Fit::Fits : Fit::Tight;
+}
+
+const char* fitName(Fit fit)
+{
+    constexpr std::array kNames { "fits", "tight", "does not fit" };
+    return kNames.at(static_cast<std::size_t>(fit));
+}
+
 } // namespace shardboard

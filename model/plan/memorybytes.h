@@ -40,7 +40,16 @@ std::span<const MemoryCause> memoryCauses();
 /// The moment at which a device needs the most. Of a pipeline that of the stage that needs the most.
 struct MemoryByCause : MemoryBytes {
     std::int64_t peak = 0; ///< sum of all causes
+    std::int64_t least = 0; ///< the same with the reserve of an allocator at its best
+    std::int64_t most = 0; ///< and at its worst
     std::string peakAt; ///< the operation: `block/mlp.up_proj`, with the phase in front where it is not the forward one
 };
+
+/// Of a device: fits also with the allocator at its worst; fits if the allocator does well (it gives blocks back before it gives
+/// up); or does not.
+enum class Fit { Fits, Tight, DoesNotFit };
+Fit fitOf(std::int64_t least, std::int64_t most, std::int64_t limit);
+inline Fit fitOf(const MemoryByCause& memory, std::int64_t limit) { return fitOf(memory.least, memory.most, limit); }
+const char* fitName(Fit fit); ///< fits, tight, does not fit
 
 } // namespace shardboard

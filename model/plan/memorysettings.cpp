@@ -3,6 +3,13 @@
 
 namespace shardboard {
 
+void MemorySettings::choose(Framework next)
+{
+    if (reserveShare == factsOf(framework).allocator.usual)
+        reserveShare = factsOf(next).allocator.usual;
+    framework = next;
+}
+
 Status verifyMemorySettings(const MemorySettings& settings, const std::string& where)
 {
     constexpr std::int64_t kMostLayers = 64;

@@ -3,12 +3,17 @@
 #pragma once
 
 #include "model/core/result.h"
+#include "model/plan/framework.h"
 
 #include <cstdint>
 
 namespace shardboard {
 
 struct MemorySettings {
+    Framework framework = Framework::None; ///< that trains: what it holds, and in which types
+    /// Gathered weights are given back after the forward pass of their layer, and gathered again for the backward pass. Absent: as
+    /// the framework does. Not: they stay until the backward pass has used them, and are gathered once.
+    std::optional<bool> reshardAfterForward {};
     /// Layers whose weights are gathered ahead, beside those of the layer that works. FSDP2 gathers one ahead.
     std::int64_t prefetchedLayers = 1;
     /// Share of activations, logits, gathered weights and reshard copies that the allocator holds on top of them, because free
@@ -23,6 +28,8 @@ struct MemorySettings {
     /// ring of 16 channels has 4 MiB in each direction of each (Simple protocol).
     std::int64_t communicatorBytes = std::int64_t { 128 } << 20;
 
+    /// The allocator's reserve goes with the framework, unless it has been set otherwise.
+    void choose(Framework next);
     friend bool operator==(const MemorySettings&, const MemorySettings&) = default;
 };
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,7 @@ struct PlannedOp {
 struct Kept {
     TensorId tensor = kNoTensor;
     Layout layout;
+    double share = 1; ///< of its bytes that are kept: a cast in 8 bits in its place, or beside it
 };
 
 /// A segment of the graph under one set of layouts. The layers of one graph segment can need several, when the residual
@@ -142,6 +144,10 @@ struct Plan {
     Overlap overlap = Overlap::None; ///< which collectives run beside the computation
     MemorySettings memorySettings {};
     HeldTypes held {}; ///< weights, gradients, and optimizer states
+    bool keepsGathered = false; ///< weights of layers stay gathered until their gradients are there
+    bool wholeGradients = false; ///< and gradients are added up as they come, and reduced once a step
+    Fp8Settings fp8 {}; ///< of training in fp8
+    std::set<TensorId> fp8Weights {}; ///< those that products in fp8 take
     std::optional<DType> cacheType {}; ///< of the KV cache, where it is another one than that of what is written into it
     std::int64_t reservedBytes = 0; ///< of the hardware's device (DeviceSpec); part of what the runtime takes
     MemoryByCause memory; ///< model/plan/memory/timeline.h fills it, and has it for every operation

@@ -20,7 +20,7 @@ using namespace shardboard::test;
 
 namespace {
 
-const std::array kRecomputing { Recompute::None, Recompute::Selective, Recompute::Full, *recomputeFromName("torchtitan-op"),
+const std::array kRecomputing { Recompute::None, Recompute::Selective, Recompute::Full, *recomputeFromName("by-op"),
                                 *recomputeFromName("norms,attention,qkv,mlp-in") };
 
 class RandomDesigns {

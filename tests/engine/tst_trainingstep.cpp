@@ -116,7 +116,7 @@ private Q_SLOTS:
         QTest::newRow("micro-batches") << "model=1" << 3 << true << "none";
         QTest::newRow("selective recompute") << "model=1" << 1 << true << "selective";
         QTest::newRow("full recompute") << "data=2,model=2" << 2 << true << "full";
-        QTest::newRow("recompute of parts") << "data=2,model=2" << 1 << true << "torchtitan-op";
+        QTest::newRow("recompute of parts") << "data=2,model=2" << 1 << true << "by-op";
     }
 
     void gradientsAreTheSlopesOfTheLoss()
@@ -210,9 +210,8 @@ private Q_SLOTS:
         if (!match.isEmpty())
             design.extra.push_back(specFor(match.toStdString(), spec.toStdString()));
         for (const std::int64_t microBatches : { 1, 2 })
-            for (const Recompute recompute :
-                 { Recompute::None, Recompute::Selective, Recompute::Full, recomputeFromName("torchtitan-op").value(),
-                   recomputeFromName("save_qkv_proj").value() }) {
+            for (const Recompute recompute : { Recompute::None, Recompute::Selective, Recompute::Full,
+                                               recomputeFromName("by-op").value(), recomputeFromName("save_qkv_proj").value() }) {
                 design.workload = training(4 * microBatches, 7, microBatches, recompute);
                 const RunResult result = resultOf(programOf(design), verifying());
                 QVERIFY2(result.verified, told(result).c_str());

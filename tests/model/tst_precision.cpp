@@ -17,7 +17,7 @@ constexpr std::int64_t kParameters = 8'030'261'248; // Llama 3 8B
 
 Design training(std::int64_t microBatches = 1)
 {
-    return designOn("fsdp=8", llama3Model(), { WorkloadKind::Train, 16, 512, DType::BF16, microBatches, Recompute::Full }, "fsdp");
+    return designOn("fsdp=8", llama3Model(), { WorkloadKind::Train, 16, 8192, DType::BF16, microBatches, Recompute::Full }, "fsdp");
 }
 
 Precision types(const char* text)
@@ -124,7 +124,7 @@ private Q_SLOTS:
         refuse("\"optimizer\":\"bf16\"", "\"optimizer\":\"i64\"", "optimizer states cannot be held in i64; use f32, bf16");
         refuse("\"optimizer\":\"bf16\"", "\"optimizer\":7", "d:workload.precision.optimizer");
         refuse("\"optimizer\":\"bf16\"", "\"optimizer\":\"f33\"", "d:workload.precision.optimizer");
-        refuse("\"precision\":{", "\"precision\":[],\"none\":{", "d:workload.precision");
+        refuse("\"precision\": {", "\"precision\": [],\"none\": {", "d:workload.precision");
     }
 
     void textsAreRead()

@@ -65,7 +65,7 @@ private Q_SLOTS:
         const auto of = [](const char* name) { return keptOf(*recomputeFromName(name)); };
         QCOMPARE(of("full"), h);
         // TorchTitan: the products 1, 3, 5 (q, v, gate) and attention; 7, the last one, is not read backward.
-        QCOMPARE(of("torchtitan-op"), h + q + k + o + lse + f);
+        QCOMPARE(of("by-op"), h + q + k + o + lse + f);
         // MaxText minimal: all products, attention again.
         QCOMPARE(of("minimal"), h + q + 2 * k + h + 2 * f);
         QCOMPARE(of("save_dot_except_mlpwi"), h + q + 2 * k + h);

@@ -242,10 +242,13 @@ void VariantsView::addRow(int variant, const QString& name, const Design& design
     const std::int64_t moved = collectiveBytesOfDevice(evaluation.graph, plan);
     number(MovedColumn, bytesText(moved), static_cast<double>(moved));
     item->setFont(MeshColumn, monoFont(this, -0.5));
-    if (const auto hardware = hardwareOf(design);
-        hardware.ok() && static_cast<double>(plan.memory.peak) > hardware.value().memoryBytes()) {
-        item->setForeground(MemoryColumn, theme.error);
-        item->setToolTip(MemoryColumn, tr("more than a device has"));
+    if (const auto hardware = hardwareOf(design); hardware.ok()) {
+        const Fit fit = fitOf(plan.memory, static_cast<std::int64_t>(hardware.value().memoryBytes()));
+        if (fit != Fit::Fits) {
+            item->setForeground(MemoryColumn, fit == Fit::Tight ? theme.attention : theme.error);
+            item->setToolTip(MemoryColumn,
+                             fit == Fit::Tight ? tr("tight: it depends on the allocator") : tr("more than a device has"));
+        }
     }
     QString differs = QStringLiteral("–");
     if (variant >= 0) {

@@ -63,7 +63,7 @@ FindingPlace placeOf(const Document& document, const Finding& finding)
     }
     if (finding.kind == "unknown-pins")
         return { Kind::Pin, 0 };
-    if (finding.kind == "over-memory")
+    if (finding.kind == "over-memory" || finding.kind == "tight-memory")
         return { Kind::Memory };
     if (const FindingPlace place = placeNamed(document, finding.where); place.kind != Kind::None)
         return place;

@@ -193,17 +193,21 @@ void MemoryView::showVerdict()
     const Theme& theme = Theme::of(this);
     const MemoryByCause& memory = document()->evaluation()->plan.memory;
     const auto limit = static_cast<std::int64_t>(limitBytes());
-    const bool fits = memory.peak <= limit;
+    const Fit fit = fitOf(memory, limit);
     m_verdict->setText(memory.peak == 0 ? tr("Nothing to add up")
-                           : fits       ? tr("✓ Fits, %1 to spare").arg(bytesText(limit - memory.peak))
-                                        : tr("✗ Does not fit: %1 too much").arg(bytesText(memory.peak - limit)));
-    setTextColor(m_verdict, fits ? theme.text : theme.error);
-    m_fit->setVisible(!fits);
+                           : fit == Fit::Tight
+                           ? tr("≈ Tight: %1 to %2 of %3").arg(bytesText(memory.least), bytesText(memory.most), bytesText(limit))
+                           : fit == Fit::Fits ? tr("✓ Fits, %1 to spare").arg(bytesText(limit - memory.peak))
+                                              : tr("✗ Does not fit: %1 too much").arg(bytesText(memory.peak - limit)));
+    setTextColor(m_verdict, fit != Fit::DoesNotFit ? theme.text : theme.error);
+    m_fit->setVisible(memory.peak > limit);
     QString summary = tr("The fullest device needs %1 of %2").arg(bytesText(memory.peak), bytesText(limit));
     if (!memory.peakAt.empty())
         summary += tr(", at %1").arg(qstr(memory.peakAt));
     m_summary->setText(summary + QLatin1Char('.'));
-    m_summary->setToolTip(tr("%1 of %2").arg(exactBytesText(memory.peak), exactBytesText(limit)));
+    m_summary->setToolTip(
+        tr("%1 of %2\n%3 with an allocator at its best, %4 at its worst")
+            .arg(exactBytesText(memory.peak), exactBytesText(limit), bytesText(memory.least), bytesText(memory.most)));
 }
 
 /// The stages of a pipeline, each with its peak; the fullest one is chosen as long as nobody chooses another.

@@ -274,9 +274,15 @@ void SummaryBar::refresh()
     // A model that is open as weights of unknown shape has nothing to add up.
     m_memory->setText(
         QStringLiteral("%1 / %2 GiB").arg(used > 0 ? digitsText(used / kGib) : QStringLiteral("–"), digitsText(limit / kGib)));
-    m_memory->setToolTip(tr("%1 on the fullest device, of %2")
-                             .arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit))));
-    setTextColor(m_memory, limit > 0 && used > limit ? theme.error : theme.text);
+    const Fit fit = limit > 0 ? fitOf(plan.memory, static_cast<std::int64_t>(limit)) : Fit::Fits;
+    tip = tr("%1 on the fullest device, of %2")
+              .arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit)));
+    if (fit == Fit::Tight)
+        tip += tr("\ntight: %1 to %2, as the allocator does").arg(bytesText(plan.memory.least), bytesText(plan.memory.most));
+    else if (fit == Fit::DoesNotFit)
+        tip += tr("\ndoes not fit");
+    m_memory->setToolTip(tip);
+    setTextColor(m_memory, fit == Fit::DoesNotFit ? theme.error : fit == Fit::Tight ? theme.attention : theme.text);
     const double weights = static_cast<double>(std::min(plan.memory.weights, plan.memory.peak));
     if (limit > 0)
         m_memoryBar->setShares(weights / limit, (used - weights) / limit);

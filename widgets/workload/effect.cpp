@@ -14,7 +14,8 @@ DesignCost costOf(const Design& design, const Evaluation& evaluation)
 {
     const auto hardware = hardwareOf(design);
     return { design.model.hasGraph() ? evaluation.plan.seconds() : 0, evaluation.plan.memory.peak,
-             hardware.ok() ? static_cast<std::int64_t>(hardware.value().memoryBytes()) : 0 };
+             hardware.ok() ? static_cast<std::int64_t>(hardware.value().memoryBytes()) : 0, evaluation.plan.memory.least,
+             evaluation.plan.memory.most };
 }
 
 SettingEffect effectOf(const Design& edited, const DesignCost& now, const Evaluation& before)
@@ -35,7 +36,7 @@ QString fitText(const DesignCost& cost)
     if (cost.limitBytes <= 0 || cost.peakBytes <= 0)
         return {};
     if (cost.fits())
-        return QObject::tr("fits");
+        return cost.fit() == Fit::Tight ? QObject::tr("tight") : QObject::tr("fits");
     return QObject::tr("does not fit: needs %1× the %2 of a device")
         .arg(digitsText(static_cast<double>(cost.peakBytes) / static_cast<double>(cost.limitBytes)), bytesText(cost.limitBytes));
 }
@@ -73,6 +74,8 @@ QString shortEffectText(const SettingEffect& effect)
                         bytesDeltaText(effect.now.peakBytes, effect.then.peakBytes) };
     if (!effect.then.fits())
         parts << QObject::tr("does not fit");
+    else if (effect.then.fit() == Fit::Tight)
+        parts << QObject::tr("tight");
     parts.removeAll(QString());
     return parts.join(QStringLiteral(" · "));
 }

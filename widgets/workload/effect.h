@@ -15,7 +15,10 @@ struct DesignCost {
     double seconds = 0; ///< of a step; 0 where no operations are known
     std::int64_t peakBytes = 0; ///< on the fullest device
     std::int64_t limitBytes = 0; ///< of a device; 0: unknown
-    bool fits() const { return limitBytes <= 0 || peakBytes <= limitBytes; }
+    std::int64_t leastBytes = 0; ///< the peak with the allocator at its best
+    std::int64_t mostBytes = 0; ///< and at its worst
+    Fit fit() const { return limitBytes <= 0 ? Fit::Fits : fitOf(leastBytes, mostBytes, limitBytes); }
+    bool fits() const { return fit() != Fit::DoesNotFit; } ///< perhaps tightly
     friend bool operator==(const DesignCost&, const DesignCost&) = default;
 };
 DesignCost costOf(const Design& design, const Evaluation& evaluation);
@@ -35,7 +38,7 @@ QString stepEffectText(const SettingEffect& effect);
 QString memoryEffectText(const SettingEffect& effect);
 /// Both, or the refusal, in one line: `+6.9 % step time · +7.1 GiB · does not fit`.
 QString shortEffectText(const SettingEffect& effect);
-/// `fits` or `does not fit: needs 1.31× the 74.5 GiB of a device`; empty where the limit is unknown.
+/// `fits`, `tight`, or `does not fit: needs 1.31× the 74.5 GiB of a device`; empty where the limit is unknown.
 QString fitText(const DesignCost& cost);
 
 } // namespace shardboard

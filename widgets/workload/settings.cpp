@@ -189,6 +189,61 @@ SettingGroup workloadGroup()
     return out;
 }
 
+/// The type that a kind of data is held in.
+Setting heldIn(const PrecisionMember& member)
+{
+    std::vector<Setting::Option> types { { QStringLiteral("usual"), tr("usual"), tr("As the type above and the framework say") } };
+    for (const DType type : member.types)
+        types.push_back({ qstr(dtypeName(type)), qstr(dtypeName(type)), tr("%1 bits each").arg(bitsOf(type)) });
+    QString label = qstr(member.name);
+    label[0] = label[0].toUpper();
+    Setting out = choiceField(
+        QStringLiteral("precision.") + QLatin1String(member.key), label, tr("The type in which %1 are held").arg(qstr(member.name)),
+        std::move(types),
+        [at = member.type](const Design& design) {
+            const auto& type = design.workload.precision.*at;
+            return type ? qstr(dtypeName(*type)) : QStringLiteral("usual");
+        },
+        [at = member.type](Design& design, const QString& name) {
+            design.workload.precision.*at = dtypeFromName(name.toStdString());
+        });
+    return member.training ? onlyInTraining(std::move(out), tr("Only training has gradients and an optimizer.")) : out;
+}
+
+Setting fp8Recipe()
+{
+    std::vector<Setting::Option> recipes;
+    for (const Fp8RecipeFacts& facts : fp8Recipes())
+        recipes.push_back({ QLatin1String(facts.name), QLatin1String(facts.name),
+                            tr("%1 bytes an element with its scales, in %2")
+                                .arg(digitsText(facts.bytes), facts.twoCopies ? tr("two copies") : tr("one copy")) });
+    return choiceField(
+        QStringLiteral("fp8.recipe"), tr("fp8 recipe"), tr("How values are scaled for products in 8 or 4 bits"), std::move(recipes),
+        [](const Design& design) { return QString::fromLatin1(fp8RecipeName(design.workload.fp8.recipe)); },
+        [](Design& design, const QString& name) {
+            design.workload.fp8.recipe = fp8RecipeFromName(name.toStdString()).value_or(design.workload.fp8.recipe);
+        });
+}
+
+Setting fp8Gather()
+{
+    return choiceField(
+        QStringLiteral("fp8.gather"), tr("Gathered weights"), tr("The type in which weights of the layers' products are gathered"),
+        { { QStringLiteral("bf16"), tr("16 bits"), tr("They are cast after they are gathered") },
+          { QStringLiteral("fp8"), tr("fp8"), tr("They are cast before: half the bytes move and stay") } },
+        [](const Design& design) { return design.workload.fp8.gather ? QStringLiteral("fp8") : QStringLiteral("bf16"); },
+        [](Design& design, const QString& value) { design.workload.fp8.gather = value == QLatin1String("fp8"); });
+}
+
+Setting onlyInFp8(Setting setting)
+{
+    setting.whyNot = [](const Design& design) {
+        return isTraining(design) && design.workload.dtype == DType::F8E4M3 ? QString()
+                                                                            : tr("Only training in f8e4m3 casts values.");
+    };
+    return setting;
+}
+
 SettingGroup precisionGroup()
 {
     std::vector<Setting::Option> types;
@@ -204,6 +259,10 @@ SettingGroup precisionGroup()
         [](Design& design, const QString& name) {
             design.workload.dtype = dtypeFromName(name.toStdString()).value_or(design.workload.dtype);
         }));
+    for (const PrecisionMember& member : precisionMembers())
+        out.settings.push_back(heldIn(member));
+    out.settings.push_back(onlyInFp8(fp8Recipe()));
+    out.settings.push_back(onlyInFp8(fp8Gather()));
     return out;
 }
 
@@ -336,6 +395,8 @@ SettingGroup recomputeGroup(const Design& design)
         { QStringLiteral("none"), tr("none"), tr("Every activation that the backward pass needs is saved") },
         { QStringLiteral("selective"), tr("selective"),
           tr("Activations that are cheap to compute and large to save are recomputed") },
+        { QStringLiteral("by-op"), tr("by operation"),
+          tr("Attention and every second matrix product are saved, as TorchTitan does") },
         { QStringLiteral("full"), tr("full"), tr("Only the input of a layer is saved; the layer is recomputed") }
     };
     const QString now = qstr(recomputeName(design.workload.recompute));
@@ -526,6 +587,31 @@ SettingGroup optimizerGroup(const Design& design)
 SettingGroup memoryGroup()
 {
     SettingGroup out { tr("Memory"), {} };
+    std::vector<Setting::Option> names;
+    for (const FrameworkFacts& facts : frameworks())
+        names.push_back({ QLatin1String(facts.name), tr(facts.title), tr(facts.holds) });
+    out.settings.push_back(choiceField(
+        QStringLiteral("memory.framework"), tr("Framework"), tr("Whose memory it is: what it holds beside what the layouts need"),
+        std::move(names), [](const Design& design) { return QString::fromLatin1(frameworkName(design.memory.framework)); },
+        [](Design& design, const QString& name) {
+            design.memory.choose(frameworkFromName(name.toStdString()).value_or(design.memory.framework));
+        }));
+    out.settings.push_back(onlyInTraining(
+        choiceField(
+            QStringLiteral("memory.reshardAfterForward"), tr("Gathered weights of a layer"),
+            tr("Whether they are given back after its forward pass (reshard_after_forward)"),
+            { { QStringLiteral("usual"), tr("as the framework does"), tr("Given back, but by TorchTitan in a pipeline") },
+              { QStringLiteral("always"), tr("given back"), tr("And gathered again for the backward pass") },
+              { QStringLiteral("never"), tr("kept"), tr("Until the backward pass has used them") } },
+            [](const Design& design) {
+                const auto& reshards = design.memory.reshardAfterForward;
+                return !reshards ? QStringLiteral("usual") : *reshards ? QStringLiteral("always") : QStringLiteral("never");
+            },
+            [](Design& design, const QString& value) {
+                design.memory.reshardAfterForward =
+                    value == QLatin1String("usual") ? std::nullopt : std::optional(value == QLatin1String("always"));
+            }),
+        tr("Only a training step has a backward pass.")));
     Setting layers =
         countField("memory.prefetchedLayers", tr("Layers gathered ahead"), tr("layers"),
                    tr("Layers whose weights are whole in addition to those of the current layer; FSDP2 gathers one ahead"), 0,

@@ -213,7 +213,7 @@ void WorkloadView::showTotals()
     if (cost.peakBytes > 0)
         parts << (cost.limitBytes > 0 ? tr("memory %1 of %2").arg(bytesText(cost.peakBytes), bytesText(cost.limitBytes))
                                       : tr("memory %1").arg(bytesText(cost.peakBytes)));
-    if (!cost.fits())
+    if (cost.fit() != Fit::Fits)
         parts << fitText(cost);
     m_totals->setText(parts.join(QStringLiteral(" · ")));
     m_totals->setToolTip(tr("As the design is: a step, and what the fullest device holds of its memory"));

@@ -121,6 +121,17 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
             return usageError("--dtype", "there is no dtype '" + arguments.text("--dtype") + "'", "use bf16, f16, f32 or f8e4m3");
         workload.dtype = *dtype;
     }
+    for (const char* option : { "--fp8", "--fp8-gather" })
+        if (arguments.has(option) && (*kind != WorkloadKind::Train || workload.dtype != DType::F8E4M3))
+            return usageError(option, "it is of training in fp8", "add --workload train --dtype f8e4m3");
+    if (arguments.has("--fp8")) {
+        const auto recipe = fp8RecipeFromName(arguments.text("--fp8"));
+        if (!recipe)
+            return usageError("--fp8", "there is no recipe '" + arguments.text("--fp8") + "'",
+                              "use delayed, tensorwise, rowwise, blockwise, mxfp8 or nvfp4");
+        workload.fp8.recipe = *recipe;
+    }
+    workload.fp8.gather = arguments.has("--fp8-gather");
     if (arguments.has("--precision"))
         if (auto status = readPrecision(arguments.text("--precision"), workload.precision, "--precision"); !status.ok())
             return status.error();

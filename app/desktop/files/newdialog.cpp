@@ -101,7 +101,7 @@ NewDialog::NewDialog(QWidget* parent)
     m_microBatches->setToolTip(tr("The batch is split into this many parts; their gradients are summed"));
     nameWidget(m_recompute, "new.recompute", {},
                tr("Activations that are recomputed for the backward pass instead of being saved"));
-    for (const Recompute what : { Recompute::None, Recompute::Selective, Recompute::Full })
+    for (const Recompute what : { Recompute::None, Recompute::Selective, Recompute::ByOp, Recompute::Full })
         m_recompute->addItem(qstr(recomputeName(what)), qstr(recomputeName(what)));
     nameWidget(m_attention, "new.attention", {},
                tr("flash: one kernel whose scores never reach memory; unfused: scores are written, read and kept"));

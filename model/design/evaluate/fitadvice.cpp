@@ -160,11 +160,13 @@ public:
             return now.error();
         m_out.limitBytes = static_cast<std::int64_t>(hardware.value().memoryBytes());
         m_out.peakBytes = now.value()->plan.memory.peak;
+        m_out.leastBytes = now.value()->plan.memory.least;
+        m_out.mostBytes = now.value()->plan.memory.most;
         m_out.seconds = now.value()->plan.seconds();
         m_out.devices = m_design.mesh.deviceCount();
         m_weights = now.value()->plan.memory.weights;
         m_inUse = axesInUse(m_design, *now.value());
-        if (m_out.fits() || !m_design.model.hasGraph())
+        if (m_out.missing() <= 0 || !m_design.model.hasGraph())
             return std::move(m_out);
         std::vector<Change> changes;
         if (m_design.workload.kind == WorkloadKind::Train) {
@@ -286,9 +288,12 @@ Result<FitAdvice> fitAdvice(const Design& design, const std::function<bool()>& s
 std::string fitText(const FitAdvice& advice, std::size_t most)
 {
     const std::string sizes = bytesText(advice.peakBytes) + " of " + bytesText(advice.limitBytes);
-    if (advice.fits())
+    if (advice.fit() == Fit::Fits)
         return "fits: " + sizes + " of a device, " + bytesText(-advice.missing()) + " left";
-    std::string out = "does not fit: " + sizes + " of a device, " + bytesText(advice.missing()) + " too much";
+    std::string out = advice.fit() == Fit::Tight
+        ? "tight: " + bytesText(advice.leastBytes) + " to " + bytesText(advice.mostBytes) + " of " + bytesText(advice.limitBytes)
+            + " of a device, as the allocator does; " + bytesText(advice.peakBytes) + " expected"
+        : "does not fit: " + sizes + " of a device, " + bytesText(advice.missing()) + " too much";
     for (std::size_t i = 0; i < std::min(most, advice.fixes.size()); ++i)
         out += (i == 0 ? "; would fit with " : "; or with ") + optionText(advice.fixes[i]);
     if (!advice.nearest.empty())
@@ -299,7 +304,8 @@ std::string fitText(const FitAdvice& advice, std::size_t most)
 
 void addFitRepair(const Design& design, std::vector<DesignFinding>& findings)
 {
-    const auto found = std::ranges::find_if(findings, [](const DesignFinding& f) { return f.kind == "over-memory"; });
+    const auto found =
+        std::ranges::find_if(findings, [](const DesignFinding& f) { return f.kind == "over-memory" || f.kind == "tight-memory"; });
     if (found == findings.end())
         return;
     const auto advice = fitAdvice(design);

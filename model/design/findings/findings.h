@@ -23,12 +23,12 @@ enum class CostKind {
 /// none, but for no-rule, which may be of a dim alone, and reshard, which tells what MAX would.
 ///   Held   the errors of entries and rules that cannot be applied (unknown-axis, axis-twice, dim-out-of-range, indivisible,
 ///   overflow,
-///          structure, partial, not-planned, unreadable: bytes that the mended entry would save), over-memory (what is missing),
-///          silently-replicated (an axis was asked for and lost, or nothing says anything about a large weight: bytes that the
-///          repair saves), replicated (an entry for it leaves a large weight whole: the same), indivisible and overflow of a rule's
-///          cut, which JAX refuses, and uneven (beyond an even share), no-rule (a logical name that no rule knows: what the rule
-///          that was meant frees, else beyond an even share), unused-axis (of the peak what its repair saves, without one the
-///          weights beyond an even share), uneven-stages (layers of the fullest stage beyond an even share)
+///          structure, partial, not-planned, unreadable: bytes that the mended entry would save), over-memory and tight-memory
+///          (what is missing), silently-replicated (an axis was asked for and lost, or nothing says anything about a large weight:
+///          bytes that the repair saves), replicated (an entry for it leaves a large weight whole: the same), indivisible and
+///          overflow of a rule's cut, which JAX refuses, and uneven (beyond an even share), no-rule (a logical name that no rule
+///          knows: what the rule that was meant frees, else beyond an even share), unused-axis (of the peak what its repair saves,
+///          without one the weights beyond an even share), uneven-stages (layers of the fullest stage beyond an even share)
 ///   Moved  heads-split (heads on two devices), greedy-moves-activation, reshard (by MAX's on_reshard)
 ///   None   not-understood, quant-block-split, dead-rule, outside-mesh (axes of rules that the mesh lacks), unused-entry, dead-pin,
 ///          pin-unmet, unknown-pins (a profile of MAX with pins), cut-over-stages, refused-pick (the picker cannot run an

@@ -22,6 +22,14 @@ inline auto jsonWords(AttentionBias) { return JsonWords { attentionBiasName, att
 inline auto jsonWords(WorkloadKind) { return JsonWords { workloadName, workloadFromName, "prefill, decode or train" }; }
 inline auto jsonWords(Recompute) { return JsonWords { recomputeName, recomputeFromName, kRecomputeWords }; }
 inline auto jsonWords(AttentionKernel) { return JsonWords { attentionKernelName, attentionKernelFromName, "flash or unfused" }; }
+inline auto jsonWords(Framework)
+{
+    return JsonWords { frameworkName, frameworkFromName, "none, torchtitan, megatron, maxtext or deepspeed" };
+}
+inline auto jsonWords(Fp8Recipe)
+{
+    return JsonWords { fp8RecipeName, fp8RecipeFromName, "usual, delayed, tensorwise, rowwise, blockwise, mxfp8 or nvfp4" };
+}
 inline auto jsonWords(Overlap) { return JsonWords { overlapName, overlapFromName, kOverlapWords }; }
 inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromName, "fused, compiled or eager" }; }
 inline auto jsonWords(Dispatch) { return JsonWords { dispatchName, dispatchFromName, "per-expert or per-node" }; }
@@ -104,6 +112,13 @@ void jsonMembers(Each& each, Types& precision)
         each.value(member.key, precision.*(member.type));
 }
 
+template <class Each, MembersOf<Fp8Settings> Fp8>
+void jsonMembers(Each& each, Fp8& fp8)
+{
+    each.usual("recipe", fp8.recipe);
+    each.usual("gather", fp8.gather);
+}
+
 template <class Each, MembersOf<Workload> Work>
 void jsonMembers(Each& each, Work& workload)
 {
@@ -128,6 +143,7 @@ void jsonMembers(Each& each, Work& workload)
     each.value("sequence", workload.sequence, { 1, kLargestInDesign });
     each.value("dtype", workload.dtype);
     each.unless("precision", workload.precision, Precision {});
+    each.unless("fp8", workload.fp8, Fp8Settings {});
 }
 
 template <class Each, MembersOf<PipelineSpec> Pipeline>
@@ -145,6 +161,10 @@ template <class Each, MembersOf<MemorySettings> Memory>
 void jsonMembers(Each& each, Memory& memory)
 {
     constexpr std::int64_t kMostBytes = std::int64_t { 1 } << 40;
+    each.unless("framework", memory.framework, Framework::None);
+    if constexpr (Each::kReads)
+        memory.reserveShare = factsOf(memory.framework).allocator.usual;
+    each.value("reshard_after_forward", memory.reshardAfterForward);
     each.usual("prefetched_layers", memory.prefetchedLayers, { 0, kLargestInDesign });
     each.usual("reserve_share", memory.reserveShare, { 0, 1 });
     each.usual("logits_in_f32", memory.logitsInF32);

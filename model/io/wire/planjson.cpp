@@ -28,7 +28,11 @@ json memoryJson(const MemoryByCause& memory)
     for (const MemoryCause& cause : memoryCauses())
         causes[cause.key] = memory.*cause.bytes;
     causes["kept_activations"] = memory.kept; // part of the activations
-    return { { "peak_bytes_per_device", memory.peak }, { "peak_at", memory.peakAt }, { "by_cause", causes } };
+    return { { "peak_bytes_per_device", memory.peak },
+             { "least_bytes_per_device", memory.least },
+             { "most_bytes_per_device", memory.most },
+             { "peak_at", memory.peakAt },
+             { "by_cause", causes } };
 }
 
 using PlanWriter = PlanMembers<JsonMembersWriter, const Graph, const Plan>;

@@ -158,7 +158,7 @@ public:
         layout(each, "from", collective.step.before, collective.tensor);
         layout(each, "to", collective.step.after, collective.tensor);
         each.value("bytes", collective.bytes, { 0 });
-        each.value("count", collective.count, { 1 });
+        each.value("count", collective.count, { 0 });
         each.value("seconds", collective.seconds);
         each.usual("algorithm", collective.algorithm);
         each.usual("link", collective.link);

@@ -54,7 +54,7 @@ public:
             m_names.add(graph, *forward);
         for (const Kept& kept : forward != nullptr ? forward->kept : planned.kept) {
             auto& size = m_kept[m_names.of(kept.tensor)];
-            size = std::max(size, shardBytes(graph, plan.mesh, kept.tensor, kept.layout));
+            size = std::max(size, scaledBytes(shardBytes(graph, plan.mesh, kept.tensor, kept.layout), kept.share));
         }
         for (std::size_t i = 0; i < planned.ops.size(); ++i)
             for (const OperandUse& use : planned.ops[i].operands)
@@ -82,8 +82,10 @@ public:
                 (causeOf(tensor) == Logits ? m_out.keptLogits : m_out.keptActivations) += bytes;
         }
         m_out.reduced = m_reduced;
-        for (const auto& [tensor, bytes] : m_gathered)
+        for (const auto& [tensor, bytes] : m_gathered) {
             m_out.gathered += bytes;
+            m_out.gatheredOf.emplace_back(tensor, bytes);
+        }
         return std::move(m_out);
     }
 
@@ -101,6 +103,9 @@ private:
         if (op.kind == OpKind::ReduceGrad) {
             const std::int64_t elements = largestShard(m_graph.tensor(op.result).shape, planned.result, m_plan.mesh);
             m_reduced += bytesOf(elements, m_plan.held.gradients);
+            const OperandUse& whole = planned.operands.front();
+            m_out.reducedWhole +=
+                bytesOf(largestShard(m_graph.tensor(whole.tensor).shape, whole.before, m_plan.mesh), m_plan.held.gradients);
         } else if (m_planned.phase != Phase::Update && m_names.of(op.result) == op.result) {
             // A cache that was appended to is counted with those of all layers.
             hold(op.result, definitionOf(op.kind).appends ? 0 : shardBytes(m_graph, m_plan.mesh, op.result, planned.result));
@@ -119,23 +124,25 @@ private:
     {
         for (const PlannedOp& op : m_planned.ops)
             if (m_graph.op(op.op).kind == OpKind::LogitGrad)
-                m_lossCopies = inF32(op.operands.front());
+                m_lossCopies = inF32(op.operands.front(), false);
     }
 
     void loss(const Op& op, const PlannedOp& planned)
     {
         if (op.kind == OpKind::LogitMax)
-            m_lossCopies = inF32(planned.operands.front());
+            m_lossCopies = inF32(planned.operands.front(), false);
         if (op.kind == OpKind::LogitGrad)
-            m_lossCopies *= 2;
+            m_lossCopies = inF32(planned.operands.front(), true);
     }
 
-    std::int64_t inF32(const OperandUse& logits) const
+    std::int64_t inF32(const OperandUse& logits, bool gradient) const
     {
         const TensorSpec& spec = m_graph.tensor(logits.tensor);
-        return m_plan.memorySettings.logitsInF32 && spec.dtype != DType::F32
-            ? bytesOf(largestShard(spec.shape, logits.layout, m_plan.mesh), DType::F32)
-            : 0;
+        if (!m_plan.memorySettings.logitsInF32 || spec.dtype == DType::F32)
+            return 0;
+        const FrameworkFacts& facts = factsOf(m_plan.memorySettings.framework);
+        const std::int64_t bytes = logits.layout.dims.back().empty() ? facts.lossBytes : facts.lossBytesCut;
+        return largestShard(spec.shape, logits.layout, m_plan.mesh) * (gradient ? bytes : bitsOf(DType::F32) / 8);
     }
 
     Cause causeOf(TensorId id) const
@@ -179,8 +186,10 @@ private:
         if (m_graph.tensor(use.tensor).role == TensorRole::Weight) {
             if (moves(use) || m_plan.held.weights != m_plan.held.gathered) {
                 auto& size = m_gathered[use.tensor];
+                const bool fp8 = m_plan.fp8.gather && m_plan.fp8Weights.contains(use.tensor);
+                const std::int64_t elements = largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh);
                 size = std::max(
-                    size, bytesOf(largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh), m_plan.held.gathered));
+                    size, fp8 ? scaledBytes(elements, factsOf(m_plan.fp8.recipe).bytes) : bytesOf(elements, m_plan.held.gathered));
             }
             return 0;
         }

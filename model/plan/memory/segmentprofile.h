@@ -5,6 +5,7 @@
 #include "model/plan/plan.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace shardboard {
@@ -24,6 +25,8 @@ struct SegmentProfile {
     std::int64_t keptActivations = 0; ///< that a layer leaves for its backward pass; of a forward segment
     std::int64_t keptLogits = 0;
     std::int64_t reduced = 0; ///< gradients of a layer's weights when it is done; of a backward segment
+    std::int64_t reducedWhole = 0; ///< the same before they are reduced
+    std::vector<std::pair<TensorId, std::int64_t>> gatheredOf; ///< by weight
     std::int64_t gathered = 0; ///< weights of a layer that are gathered for their use, all at once as FSDP2 does
     PlannedSegmentId keptFor {}; ///< of a backward segment: the planned segment whose kept activations it reads
 };

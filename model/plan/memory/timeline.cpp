@@ -47,6 +47,15 @@ std::int64_t runtimeBytes(const Plan& plan)
         + static_cast<std::int64_t>(sets.size()) * plan.memorySettings.communicatorBytes;
 }
 
+/// What the allocator holds its reserve on top of.
+double allocated(const AllocatorShare& allocator, const MemoryBytes& bytes)
+{
+    const auto sum = [](auto... parts) { return (static_cast<double>(parts) + ...); };
+    const double comesAndGoes = sum(bytes.activations, bytes.logits, bytes.gathered, bytes.reshard);
+    return allocator.ofAll ? sum(bytes.weights, bytes.masterWeights, bytes.optimizer, bytes.gradients, bytes.kvCache) + comesAndGoes
+                           : comesAndGoes;
+}
+
 /// One stage, over a step.
 class StageWalk {
 public:
@@ -55,12 +64,17 @@ public:
         : m_graph(graph)
         , m_plan(plan)
         , m_profiles(profiles)
+        , m_facts(factsOf(plan.memorySettings.framework))
         , m_parts(stageParts(graph, plan, stage))
     {
         m_steady.runtime = runtime;
         m_trains = std::ranges::any_of(plan.segments, [](const PlannedSegment& s) { return s.phase == Phase::Update; });
         for (const StagePart& part : m_parts)
             addSteady(part);
+        if (m_trains) {
+            addStageBuffers(stage);
+            m_steady.gradients += bytesOf(m_facts.bucketElements, plan.held.reductions);
+        }
         // Micro-batches in flight beside the one that is worked on.
         const double others = std::max(0.0, microBatchesHeld(plan, stage) - 1);
         for (const StagePart& part : m_parts)
@@ -108,7 +122,35 @@ private:
     std::int64_t storedBytes(TensorId weight) const
     {
         const Layout& layout = m_plan.layouts[static_cast<std::size_t>(weight)];
-        return bytesOf(largestShard(m_graph.tensor(weight).shape, layout, m_plan.mesh), m_plan.held.weights);
+        const std::int64_t elements = largestShard(m_graph.tensor(weight).shape, layout, m_plan.mesh);
+        const std::int64_t stored = bytesOf(elements, m_plan.held.weights);
+        if (!m_facts.savesInFp8 || m_plan.fp8.recipe == Fp8Recipe::Usual || !m_plan.fp8Weights.contains(weight))
+            return stored;
+        // Rows and columns are cast (Hopper's products take one order of the elements alone), and kept from micro-batch to
+        // micro-batch; where the weights are gathered in fp8 these are what is stored.
+        const std::int64_t casts = scaledBytes(elements, 2 * factsOf(m_plan.fp8.recipe).bytes);
+        if (m_plan.fp8.gather)
+            return casts;
+        return stored + (m_plan.microBatches > 1 ? casts : 0);
+    }
+
+    /// Of a stage of a pipeline, its outputs in flight, and gradients of all.
+    void addStageBuffers(std::int64_t stage)
+    {
+        if (!m_plan.pipeline || !m_facts.stageBuffers)
+            return;
+        const std::int64_t buffers = m_plan.microBatches + static_cast<std::int64_t>(microBatchesHeld(m_plan, stage));
+        for (const StagePart& part : m_parts)
+            if (const TensorId out = segment(part).carryOut; segment(part).isLayer && planned(part).phase == Phase::Forward) {
+                const Layout& layout = m_plan.layouts[static_cast<std::size_t>(out)];
+                m_steady.activations += buffers * shardBytes(m_graph, m_plan.mesh, out, layout);
+                return;
+            }
+    }
+
+    bool staysGathered(const StagePart& part) const
+    {
+        return m_plan.keepsGathered || (m_trains && m_facts.onlyOnce && !segment(part).isLayer);
     }
 
     /// What stays all the time.
@@ -122,10 +164,16 @@ private:
                     if (m_graph.tensor(use.tensor).role == TensorRole::Weight
                         && (segment(part).isLayer ? inLayer : m_atEnds).insert(use.tensor).second)
                         m_steady.weights += part.layers * storedBytes(use.tensor);
+            if (staysGathered(part))
+                for (const auto& [weight, bytes] : profile(part).gatheredOf)
+                    if (segment(part).isLayer || m_gatheredEnds.insert(weight).second)
+                        m_steady.gathered += part.layers * bytes;
             if (!m_trains)
                 m_steady.kvCache += part.layers * cachedBytes(m_graph, m_plan, what);
         } else if (what.phase == Phase::Backward && m_plan.microBatches > 1) {
-            m_steady.gradients += part.layers * profile(part).reduced; // what micro-batches are added up in
+            m_steady.gradients += part.layers
+                * (m_plan.wholeGradients ? profile(part).reducedWhole
+                                         : profile(part).reduced); // what micro-batches are added up in
         } else if (what.phase == Phase::Update) {
             for (const PlannedOp& op : what.ops) {
                 if (m_graph.op(op.op).kind != OpKind::AdamStep)
@@ -147,18 +195,19 @@ private:
         const Phase phase = planned(part).phase;
         const std::int64_t layers = phase == Phase::Forward ? done : phase == Phase::Backward ? -(done + 1) : 0;
         bytes.kept = m_keptActivations + layers * forward.keptActivations;
-        bytes.activations = bytes.kept + moment.activations;
+        bytes.activations += bytes.kept + moment.activations;
         bytes.logits = m_keptLogits + layers * forward.keptLogits + moment.logits;
         bytes.gradients += moment.waiting;
         if (m_plan.microBatches == 1)
             bytes.gradients += m_reduced + (phase == Phase::Backward ? done * profile(part).reduced + moment.reduced : 0);
-        bytes.gathered = profile(part).gathered + ahead(index, done);
+        bytes.gathered += gathers(part) + ahead(index, done);
         bytes.reshard = moment.reshard;
-        const auto comesAndGoes = static_cast<double>(bytes.activations) + static_cast<double>(bytes.logits)
-            + static_cast<double>(bytes.gathered) + static_cast<double>(bytes.reshard);
-        bytes.reserve = static_cast<std::int64_t>(m_plan.memorySettings.reserveShare * comesAndGoes);
+        bytes.reserve = static_cast<std::int64_t>(m_plan.memorySettings.reserveShare * allocated(m_facts.allocator, bytes));
         return bytes;
     }
+
+    /// Weights that an operation of the layer finds gathered beside those that stay so.
+    std::int64_t gathers(const StagePart& part) const { return staysGathered(part) ? 0 : profile(part).gathered; }
 
     /// Weights gathered for the layers that come next.
     std::int64_t ahead(std::size_t index, std::int64_t done) const
@@ -168,13 +217,13 @@ private:
         if (planned(part).phase == Phase::Update)
             return 0;
         if (done + 1 < part.layers)
-            return std::min(layers, part.layers - 1 - done) * profile(part).gathered;
+            return std::min(layers, part.layers - 1 - done) * gathers(part);
         if (layers == 0 || index + 1 == m_parts.size() || planned(m_parts[index + 1]).phase == Phase::Update)
             return 0;
         // The backward pass of what has just run finds it gathered.
         const StagePart& next = m_parts[index + 1];
         const bool same = profile(next).keptFor == part.plannedSegment;
-        return same && !segment(next).isLayer ? 0 : std::min(layers, next.layers) * profile(next).gathered;
+        return same && !segment(next).isLayer ? 0 : std::min(layers, next.layers) * gathers(next);
     }
 
     void finish(const StagePart& part)
@@ -190,9 +239,11 @@ private:
     const Graph& m_graph;
     const Plan& m_plan;
     const std::vector<SegmentProfile>& m_profiles;
+    const FrameworkFacts& m_facts;
     std::vector<StagePart> m_parts;
     bool m_trains = false;
     std::set<TensorId> m_atEnds; ///< weights outside of layers
+    std::set<TensorId> m_gatheredEnds; ///< those that stay gathered
     MemoryBytes m_steady;
     std::int64_t m_keptActivations = 0;
     std::int64_t m_keptLogits = 0;
@@ -259,6 +310,11 @@ std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
                     return;
                 static_cast<MemoryBytes&>(peak) = bytes;
                 peak.peak = total;
+                const AllocatorShare& allocator = factsOf(plan.memorySettings.framework).allocator;
+                const double base = allocated(allocator, bytes);
+                const double share = plan.memorySettings.reserveShare;
+                peak.least = total - bytes.reserve + static_cast<std::int64_t>(std::min(share, allocator.least) * base);
+                peak.most = total - bytes.reserve + static_cast<std::int64_t>(std::max(share, allocator.most) * base);
                 segment = &plan.segment(part.plannedSegment);
                 op = segment->ops[index].op;
             });

@@ -2,6 +2,7 @@
 #include "model/plan/planner/buildplan.h"
 
 #include "model/cost/kerneltime.h"
+#include "model/ops/differentiate.h"
 #include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
 #include "model/plan/collectiveprice.h"
@@ -44,8 +45,10 @@ public:
         , m_pipeline(request.pipeline)
         , m_optimizer(effective(request.workload).optimizer)
         , m_microBatches(effective(request.workload).microBatches)
-        , m_kernels { heldTypes(effective(request.workload)), request.workload.software, request.workload.graphs,
-                      storageType(request.workload) != request.workload.dtype }
+        , m_trains(request.workload.kind == WorkloadKind::Train)
+        , m_framework(factsOf(m_trains ? request.memory.framework : Framework::None))
+        , m_kernels { heldTypes(effective(request.workload), m_framework.types), request.workload.software, request.workload.graphs,
+                      storageType(request.workload) != request.workload.dtype, effective(request.workload).fp8 }
         , m_dispatch(request.workload.dispatch)
         , m_options(request.picker)
         , m_hardware(request.hardware)
@@ -53,12 +56,20 @@ public:
         , m_linkPrice(linkPrice(m_resharding))
         , m_pinning(request.graph, request.mesh, request.pins, request.picker.profile)
         , m_neededBackward(neededBackward(request.graph))
+        , m_readBackward(readBackward(request.graph, m_neededBackward))
         , m_made(request.graph.tensors.size())
         , m_variants(request.graph.segments.size())
     {
         m_plan.mesh = request.mesh;
         m_plan.microBatches = m_microBatches;
         m_plan.held = m_kernels.held;
+        if (m_kernels.fp8Products)
+            chooseFp8();
+        const bool whole = m_pipeline.present() && m_framework.wholeInPipelines;
+        m_plan.keepsGathered = m_trains && !request.memory.reshardAfterForward.value_or(!whole);
+        m_plan.wholeGradients = whole && m_microBatches > 1;
+        m_keepsProducts = m_framework.keepsProducts && request.workload.software == Software::Eager
+            && request.workload.recompute == Recompute::ByOp;
         m_plan.cacheType = request.workload.precision.cache;
         m_plan.memorySettings = request.memory;
         m_plan.overlap = request.workload.overlap;
@@ -136,6 +147,34 @@ private:
         return needed;
     }
 
+    struct Readers {
+        bool products = false; ///< for the gradients of their weights
+        bool others = false;
+    };
+    static std::vector<std::map<TensorId, Readers>> readBackward(const Graph& graph,
+                                                                 const std::vector<std::vector<TensorId>>& needed)
+    {
+        std::vector<std::map<TensorId, Readers>> out(needed.size());
+        for (std::size_t i = 0; i < needed.size(); ++i)
+            for (const TensorId tensor : needed[i])
+                out[i][tensor];
+        std::set<TensorId> attended; // attention's own gradient takes what it gave, too
+        for (const Segment& segment : graph.segments)
+            for (const OpId id : segment.phase == Phase::Forward ? segment.ops : std::vector<OpId> {})
+                if (const OpDefinition& definition = definitionOf(graph.op(id).kind);
+                    definition.statistics != nullptr || (definition.view && attended.contains(graph.op(id).operands.front())))
+                    attended.insert(graph.op(id).result);
+        for (auto& readers : out)
+            for (auto& [tensor, read] : readers)
+                read.others = attended.contains(tensor);
+        for (const Segment& segment : graph.segments)
+            for (const OpId id : segment.phase == Phase::Backward ? segment.ops : std::vector<OpId> {})
+                for (const TensorId tensor : graph.op(id).operands)
+                    if (const auto found = out[segment.of].find(tensor); found != out[segment.of].end())
+                        (definitionOf(graph.op(id).kind).sumsRows ? found->second.products : found->second.others) = true;
+        return out;
+    }
+
     Status plan(SegmentId index)
     {
         const Segment& segment = m_graph.segment(index);
@@ -207,7 +246,8 @@ private:
             const TensorSpec& spec = m_graph.tensor(tensor);
             const Layout& made = m_made[tensor];
             const bool grown = largestShard(spec.shape, layout(tensor), m_mesh) > largestShard(spec.shape, made, m_mesh);
-            planned.kept.push_back({ tensor, grown ? made : layout(tensor) });
+            planned.kept.push_back(
+                { tensor, grown && !m_framework.keepsGatheredInputs ? made : layout(tensor), keptShare(index, tensor) });
         }
         for (const PlannedOp& op : planned.ops) {
             const TensorId result = m_graph.op(op.op).result;
@@ -217,7 +257,26 @@ private:
                     statistics(m_graph.op(op.op).attributes, largestShape(m_graph.tensor(result).shape, op.result, m_mesh),
                                m_graph.tensor(m_graph.op(op.op).operands[1]).shape[1], m_graph.tensor(result).dtype);
         }
+        if (m_keepsProducts && m_graph.segment(index).isLayer)
+            for (const OpId id : savedByOp(m_graph, m_graph.segment(index).ops))
+                if (const TensorId result = m_graph.op(id).result; !contains(m_neededBackward[index], result))
+                    planned.statistics +=
+                        bytesOf(largestShard(m_graph.tensor(result).shape, m_made[result], m_mesh), m_graph.tensor(result).dtype);
         m_variants[static_cast<std::size_t>(index)].push_back({ planned.firstLayer, planned.count, planned.kept });
+    }
+
+    /// Products in fp8 keep the cast of their input for the gradient of the weight: in place of the value, or beside it where
+    /// others need that.
+    double keptShare(SegmentId index, TensorId tensor) const
+    {
+        const Fp8RecipeFacts& recipe = factsOf(m_plan.fp8.recipe);
+        const TensorSpec& spec = m_graph.tensor(tensor);
+        if (recipe.recipe == Fp8Recipe::Usual || !m_framework.savesInFp8 || !m_graph.segment(index).isLayer
+            || bitsOf(spec.dtype) != 16)
+            return 1;
+        const auto [cast, value] = m_readBackward[index].at(tensor);
+        const double share = recipe.bytes / (bitsOf(spec.dtype) / 8.0);
+        return cast ? share + (value ? 1 : 0) : 1;
     }
 
     /// Layers that are alike, and micro-batches, multiply what happens in a segment.
@@ -229,6 +288,37 @@ private:
             op.count = times;
         for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i)
             m_plan.collectives[i].count = times;
+        if (m_trains && segment.phase != Phase::Update)
+            countOnce(segment, firstCollective, count);
+    }
+
+    /// Weights that stay gathered are not gathered again, and what stays to the last micro-batch moves once a step.
+    void countOnce(const PlannedSegment& segment, std::size_t firstCollective, std::int64_t layers)
+    {
+        const bool isLayer = m_graph.segment(segment.segment).isLayer;
+        for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i) {
+            Collective& collective = m_plan.collectives[i];
+            const bool weight = m_graph.tensor(collective.tensor).role == TensorRole::Weight;
+            if (weight && (isLayer ? m_plan.keepsGathered : m_plan.keepsGathered || m_framework.onlyOnce)) {
+                const bool before = segment.phase == Phase::Backward || (!isLayer && gatheredBefore(segment, collective));
+                if (before)
+                    collective.count = 0;
+                else if (m_plan.wholeGradients)
+                    collective.count = layers;
+                if (before)
+                    collective.reason += "; it is there already: the weight stays gathered from its first use to its gradient";
+            } else if (m_plan.wholeGradients && m_graph.op(collective.op).kind == OpKind::ReduceGrad) {
+                collective.count = layers;
+                collective.reason += "; once a step, for gradients are added up whole";
+            }
+        }
+    }
+
+    /// Of weights outside of the layers, a table that embedding and head share: whether another segment gathered it.
+    bool gatheredBefore(const PlannedSegment& segment, const Collective& collective)
+    {
+        const auto [place, first] = m_atEnds.try_emplace(collective.tensor, segment.segment);
+        return !first && place->second != segment.segment;
     }
 
     /// Layers of one segment that are laid out differently carry their numbers in the name.
@@ -364,6 +454,18 @@ private:
         return finish(segment, std::move(planned), { whole, whole });
     }
 
+    /// Embedding and head are not computed in fp8.
+    void chooseFp8()
+    {
+        m_plan.fp8 = m_kernels.fp8;
+        for (const Segment& segment : m_graph.segments)
+            for (const OpId id : segment.isLayer&& segment.phase == Phase::Forward ? segment.ops : std::vector<OpId> {})
+                if (definitionOf(m_graph.op(id).kind).gemm != nullptr)
+                    for (const TensorId operand : m_graph.op(id).operands)
+                        if (m_graph.tensor(operand).role == TensorRole::Weight)
+                            m_plan.fp8Weights.insert(operand);
+    }
+
     Status chooseOptimizerAxes()
     {
         for (const std::string& name : m_optimizer.axes) {
@@ -489,7 +591,9 @@ private:
         const TensorSpec& spec = m_graph.tensor(tensor);
         const bool updated = op.kind == OpKind::Output && m_plan.segments.back().phase == Phase::Update;
         if (spec.role == TensorRole::Weight || updated)
-            return m_kernels.held.gathered;
+            return m_plan.fp8.gather && m_plan.fp8Weights.contains(updated ? m_graph.op(m_producer[tensor]).operands[0] : tensor)
+                ? DType::F8E4M3
+                : m_kernels.held.gathered;
         const bool gradient = op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep;
         return gradient ? m_kernels.held.reductions : spec.dtype;
     }
@@ -568,6 +672,10 @@ private:
     const PipelineSpec& m_pipeline;
     const OptimizerSharding m_optimizer;
     const std::int64_t m_microBatches;
+    const bool m_trains;
+    const FrameworkFacts& m_framework;
+    bool m_keepsProducts = false; ///< that no gradient reads
+    std::map<TensorId, SegmentId> m_atEnds; ///< weights outside of the layers that are gathered, and by which segment first
     const KernelSettings m_kernels;
     std::vector<int> m_optimizerAxes;
     const Dispatch m_dispatch;
@@ -580,6 +688,7 @@ private:
     PickMemo m_picks;
     std::vector<AxisPin> m_decided; ///< pins that decided how the operation at hand runs
     std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
+    std::vector<std::map<TensorId, Readers>> m_readBackward; ///< the same: who reads it
     std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs
     std::map<TensorId, OpId> m_lastUse; ///< of weights, in the segment that is being planned
     std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made

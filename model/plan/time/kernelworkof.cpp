@@ -23,11 +23,11 @@ double optimizerBytes(double elements, const HeldTypes& held)
     return elements * (bitsOf(held.gradients) / 8.0 + read + 2 * (held.momentBytes() + held.masterBytes()) + weight);
 }
 
-/// The attention core of arXiv 2205.05198: forward product, softmax, dropout, product; backward four products, of which each
-/// of the three gradients gets its share. All over the whole square of scores, where fused attention's FLOPs are those of the
-/// causal half, with five products backward since it makes the scores again. Of a score of e bytes forward write e, the
-/// softmax reads and writes e, the dropout as well with a mask of one byte, and the product reads e; backward the products
-/// move 4 e, the dropout 2 e + 1 and the softmax 3 e.
+/// The attention core of arXiv 2205.05198: forward product, softmax, dropout (where there is one), product; backward four products,
+/// of which each of the three gradients gets its share. All over the whole square of scores, where fused attention's FLOPs are
+/// those of the causal half, with five products backward since it makes the scores again. Of a score of e bytes forward write e,
+/// the softmax reads and writes e, the dropout as well with a mask of one byte, and the product reads e; backward the products move
+/// 4 e, the dropout 2 e + 1 and the softmax 3 e.
 void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
 {
     const bool backward = definitionOf(op.kind).statistics == nullptr;
@@ -37,29 +37,39 @@ void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
     const Shape& wholeKeys = (*local.globalOperands)[q + 1];
     const double scores = volume(queries) / static_cast<double>(queries.back()) * static_cast<double>(wholeKeys[1]);
     const double e = bitsOf(work.dtype) / 8.0;
+    // One way; the other one has its mask to read, too. What is written forward is e + 1, what is read e.
+    const double dropout = op.attributes.dropout ? 2 * e + 1 : 0;
     work.kernel = KernelClass::UnfusedAttention;
     work.flops *= (wholeKeys[1] == wholeQueries[1] ? 2.0 : 1.0) * (backward ? 4.0 / 5.0 : 1.0);
-    work.launches = backward ? 2 : 4;
+    work.launches = backward ? 2 : op.attributes.dropout ? 4 : 3;
     work.bytes += (backward ? 4.0 / 3.0 : 2.0) * e * scores;
-    work.between = (backward ? (5 * e + 1) / 3 : 4 * e + 1) * scores;
+    work.between = (backward ? (3 * e + dropout) / 3 : 2 * e + dropout) * scores;
     if (op.attributes.scoresAgain && definitionOf(op.kind).makesScoresAgain) {
         // Once for the three gradients: the first product, softmax and dropout.
         work.flops += 2 * scores * static_cast<double>(queries.back());
-        work.launches += 3;
+        work.launches += op.attributes.dropout ? 3 : 2;
         work.bytes += e * scores;
-        work.between += (4 * e + 1) * scores;
+        work.between += (2 * e + dropout) * scores;
     }
 }
 
 /// `elements` of both operands are cast from 16 bits.
-void castToFp8(KernelWork& work, double elements, bool fused)
+void castToFp8(KernelWork& work, double elements, double weights, const KernelSettings& settings)
 {
+    const Fp8RecipeFacts& recipe = factsOf(settings.fp8.recipe);
+    const bool fused = settings.software == Software::Fused;
+    const bool said = recipe.recipe != Fp8Recipe::Usual;
+    const double cast = elements - (settings.fp8.gather ? weights : 0);
     work.dtype = DType::F8E4M3;
-    if (fused)
-        return;
-    work.bytes -= elements;
-    work.between += 5 * elements;
-    work.launches += 4;
+    if (!fused) {
+        work.bytes -= elements;
+        work.between += 3 * cast;
+        work.launches += 2;
+    }
+    if (!fused || said) {
+        work.between += 2 * recipe.passes * cast + (recipe.twoCopies ? cast : 0);
+        work.launches += 2 * recipe.passes;
+    }
 }
 
 } // namespace
@@ -83,6 +93,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         return work;
     }
     double elements = 0; // of the operands
+    double weights = 0; // of weights among them
     double least = densityOf(op.result); // rows without data are not worked on
     work.bytes = bytesOfShape(local.result, out.dtype) * least;
     for (std::size_t i = 0; i < planned.operands.size(); ++i) {
@@ -91,6 +102,8 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         shapes.push_back(spec.shape);
         local.operands.push_back(largestShape(spec.shape, use.layout, mesh));
         elements += volume(local.operands.back()) * densityOf(use.tensor);
+        if (spec.role == TensorRole::Weight)
+            weights += volume(local.operands.back());
         const auto sameAs = [&](const OperandUse& other) { return other.tensor == use.tensor && other.layout == use.layout; };
         if (work.kernel == KernelClass::Attention
             && std::any_of(planned.operands.begin(), planned.operands.begin() + static_cast<std::ptrdiff_t>(i), sameAs))
@@ -117,7 +130,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         work.launches = eager.launches;
     }
     if (settings.fp8Products && work.kernel == KernelClass::Gemm && bitsOf(out.dtype) == 16)
-        castToFp8(work, elements, settings.software == Software::Fused);
+        castToFp8(work, elements, weights, settings);
     if (definition.gemm != nullptr) {
         work.gemm = definition.gemm(local);
         (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;

@@ -14,6 +14,7 @@ struct KernelSettings {
     Software software = Software::Fused;
     bool inGraph = false; ///< kernels are launched with a recorded CUDA graph
     bool fp8Products = false; ///< products of 16-bit values are computed in f8e4m3
+    Fp8Settings fp8 {}; ///< how they are scaled
 };
 
 /// FLOPs and bytes of the largest shards (uneven cuts: the device that has the most). Activations of experts count by the share
@@ -21,8 +22,9 @@ struct KernelSettings {
 /// A KV cache is appended to in place; a latent one, which is keys and values at once, is read once.
 /// Products in fp8: with fused kernels whoever writes an operand casts it in passing (delayed scaling), so that it is written and
 /// read in one byte more and one less; else, with dynamic scaling, a kernel reads it for its largest value (2 bytes), another casts
-/// it (2 + 1), and the product reads one byte (torchao float8_linear.py, tensorwise). `planned` needs its operands' layouts and its
-/// result's.
+/// it (2 + 1), and the product reads one byte (torchao float8_linear.py, tensorwise). A recipe says how often values are read
+/// before they can be cast, also with fused kernels, and whether a second copy is written; weights that were gathered in fp8 are
+/// cast already. `planned` needs its operands' layouts and its result's.
 KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings);
 
 } // namespace shardboard

@@ -28,6 +28,8 @@ void setReserved(Plan& plan, const Hardware& hardware)
     const auto add = [more](MemoryByCause& memory) {
         memory.runtime += more;
         memory.peak = memory.total();
+        memory.least += more;
+        memory.most += more;
     };
     add(plan.memory);
     if (plan.pipeline)

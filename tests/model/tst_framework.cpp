@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// What frameworks hold: bytes by hand from their sources (model/plan/framework.cpp names them).
+#include "model/plan/framework.h"
+#include "model/plan/memory/timeline.h"
+#include "tests/support/designs.h"
+#include "tests/support/runner.h"
+
+#include <QtTest>
+
+using namespace shardboard;
+
+namespace {
+
+constexpr std::int64_t kParameters = 8'030'261'248; // Llama 3 8B
+constexpr std::int64_t kLayer = 218'112'000;
+constexpr std::int64_t kTable = 128'256 * 4'096; // embedding; the head is as large
+
+Design training(const char* mesh, const char* preset, Recompute recompute = Recompute::Full, std::int64_t microBatches = 1)
+{
+    return designOn(mesh, llama3Model(), { WorkloadKind::Train, 16, 8192, DType::BF16, microBatches, recompute }, preset);
+}
+
+std::shared_ptr<const Evaluation> by(Framework framework, Design design)
+{
+    design.memory.choose(framework);
+    return evaluated(design);
+}
+
+/// How often weights that fit are gathered in a step.
+std::int64_t gathers(const Evaluation& evaluation, const char* name)
+{
+    std::int64_t sum = 0;
+    for (const Collective& collective : evaluation.plan.collectives)
+        if (collective.kind == CollectiveKind::AllGather && evaluation.graph.tensor(collective.tensor).name.ends_with(name))
+            sum += collective.count;
+    return sum;
+}
+
+} // namespace
+
+class TestFramework : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void namesAreTheirs()
+    {
+        for (const FrameworkFacts& facts : frameworks()) {
+            QVERIFY(frameworkFromName(facts.name) == facts.framework);
+            QCOMPARE(&factsOf(facts.framework), &facts);
+        }
+        QVERIFY(!frameworkFromName("fairscale"));
+    }
+
+    /// The reserve goes with the framework unless somebody has set it.
+    void theReserveGoesWithIt()
+    {
+        MemorySettings settings;
+        settings.choose(Framework::TorchTitan);
+        QCOMPARE(settings.reserveShare, 0.176);
+        settings.choose(Framework::None);
+        QVERIFY(settings == MemorySettings {});
+        settings.reserveShare = 0.1;
+        settings.choose(Framework::Megatron);
+        QCOMPARE(settings.reserveShare, 0.1);
+    }
+
+    /// FSDP2: 4 bytes of weight, 8 of moments; embedding, norm and head are gathered once and stay, a layer's weights twice.
+    void torchTitanOnFsdp()
+    {
+        const auto plain = evaluated(training("fsdp=8", "fsdp"));
+        const auto titan = by(Framework::TorchTitan, training("fsdp=8", "fsdp"));
+        const MemoryByCause& memory = titan->plan.memory;
+        QCOMPARE(memory.weights, kParameters / 8 * 4);
+        QCOMPARE(memory.masterWeights, 0);
+        QCOMPARE(memory.optimizer, kParameters / 8 * 8);
+        QCOMPARE(gathers(*plain, "lm_head.weight"), 2);
+        QCOMPARE(gathers(*titan, "lm_head.weight"), 1);
+        QCOMPARE(gathers(*titan, "embed_tokens.weight"), 1);
+        QCOMPARE(gathers(*titan, "q_proj.weight"), 64);
+        // At the loss the root is gathered, and the next layer is gathered ahead.
+        QVERIFY(memory.gathered >= (2 * kTable + 4096) * 2);
+        QVERIFY(memory.gathered <= (2 * kTable + 4096) * 2 + 2 * kLayer * 2);
+        // Logits, their gradient, and 8 bytes of f32 beside: 12 for each of 2 x 8192 tokens.
+        QCOMPARE(memory.logits, std::int64_t { 12 } * 2 * 8192 * 128'256);
+        QVERIFY(memory.least < memory.peak && memory.peak < memory.most);
+    }
+
+    /// What the layers keep by operation: input, q, v, attention and its log-sum-exp, gate.
+    void keptByOperation()
+    {
+        const auto titan = by(Framework::TorchTitan, training("fsdp=8", "fsdp", Recompute::ByOp));
+        const std::int64_t tokens = std::int64_t { 2 } * 8192;
+        const std::int64_t token = 2 * (4096 + 4096 + 1024 + 4096 + 14336) + 4 * 32;
+        QCOMPARE(titan->plan.memory.kept, 32 * tokens * token);
+        // Without a compiler what the down projection gave stays, too.
+        Design eager = training("fsdp=8", "fsdp", Recompute::ByOp);
+        eager.workload.software = Software::Eager;
+        QCOMPARE(by(Framework::TorchTitan, eager)->plan.memory.kept, 32 * tokens * (token + 2 * 4096));
+    }
+
+    void weightsThatStay()
+    {
+        Design design = training("fsdp=8", "fsdp");
+        design.memory.reshardAfterForward = false;
+        const auto kept = evaluated(design);
+        QCOMPARE(gathers(*kept, "q_proj.weight"), 32);
+        QCOMPARE(kept->plan.memory.gathered, kParameters * 2);
+        design.memory.reshardAfterForward = true;
+        const auto given = evaluated(design);
+        QCOMPARE(gathers(*given, "q_proj.weight"), 64);
+        QVERIFY(given->plan.seconds() > kept->plan.seconds());
+        QVERIFY(given->plan.memory.peak < kept->plan.memory.peak);
+    }
+
+    /// In a pipeline a stage's bf16 weights and f32 gradients are whole, and both move once a step.
+    void torchTitanInPipelines()
+    {
+        Design design = training("stage=2,fsdp=4", "fsdp", Recompute::Full, 4);
+        design.pipeline.axis = "stage";
+        const auto titan = by(Framework::TorchTitan, design);
+        const std::int64_t stage = 16 * kLayer + kTable;
+        const std::int64_t waiting = 14336 * 4096 * 2; // bf16, of one product
+        QCOMPARE(titan->plan.pipeline->memory.front().gradients, stage * 4 + waiting);
+        QVERIFY(titan->plan.pipeline->memory.front().gathered >= stage * 2);
+        QCOMPARE(gathers(*titan, "q_proj.weight"), 32);
+        std::int64_t reduced = 0;
+        for (const Collective& collective : titan->plan.collectives)
+            if (collective.kind == CollectiveKind::ReduceScatter
+                && titan->graph.tensor(collective.tensor).name.find("q_proj") != std::string::npos)
+                reduced += collective.count;
+        QCOMPARE(reduced, 32);
+    }
+
+    /// 2 bytes of weight, 4 of gradient, 12 of states that the distributed optimizer cuts.
+    void megatron()
+    {
+        Design design = training("data=8", "replicate", Recompute::Full, 2);
+        design.workload.optimizer.axes = { "data" };
+        const MemoryByCause memory = by(Framework::Megatron, design)->plan.memory;
+        QCOMPARE(memory.weights, kParameters * 2);
+        QCOMPARE(memory.gradients, kParameters * 4);
+        QCOMPARE(memory.optimizer + memory.masterWeights, kParameters / 8 * 12);
+    }
+
+    /// Transformer Engine keeps the cast of what products take: of norms' outputs and the product in the MLP alone, of attention's
+    /// result beside the value, which attention's gradient takes.
+    void savedInFp8()
+    {
+        Design design = training("data=8", "replicate", Recompute::None);
+        design.workload.dtype = DType::F8E4M3;
+        const auto usual = by(Framework::Megatron, design);
+        design.workload.fp8.recipe = Fp8Recipe::Tensorwise;
+        const auto cast = by(Framework::Megatron, design);
+        const std::int64_t tokens = std::int64_t { 2 } * 8192;
+        QCOMPARE(usual->plan.memory.kept - cast->plan.memory.kept, 32 * tokens * (2 * 4096 + 14336 - 4096));
+        const auto hp = by(Framework::TorchTitan, design); // torchao keeps the values
+        QCOMPARE(hp->plan.memory.kept, usual->plan.memory.kept);
+    }
+
+    /// Half the bytes of the layers' weights, and no cast of them behind.
+    void gatheredInFp8()
+    {
+        Design design = training("fsdp=8", "fsdp");
+        design.workload.dtype = DType::F8E4M3;
+        design.workload.software = Software::Compiled;
+        design.workload.fp8.recipe = Fp8Recipe::Tensorwise;
+        const auto wide = by(Framework::TorchTitan, design);
+        design.workload.fp8.gather = true;
+        const auto narrow = by(Framework::TorchTitan, design);
+        const auto bytes = [](const Evaluation& evaluation) {
+            std::int64_t sum = 0;
+            for (const Collective& collective : evaluation.plan.collectives)
+                if (collective.kind == CollectiveKind::AllGather)
+                    sum += collective.bytes * collective.count;
+            return sum;
+        };
+        const std::int64_t products = 32 * (kLayer - 2 * 4096);
+        QCOMPARE(bytes(*wide) - bytes(*narrow), 2 * products); // forward and backward, a byte less of each
+        QVERIFY(narrow->plan.computeSeconds < wide->plan.computeSeconds);
+    }
+
+    /// Scores of Llama pass no dropout: 2 bytes each. GPT's do: with a mask and a result, 5.
+    void dropoutOfGptAlone()
+    {
+        Design design = designOn("model=8", llama3Model(), { WorkloadKind::Train, 4, 2048, DType::BF16 }, "megatron-tp");
+        const std::int64_t flash = evaluated(design)->plan.memory.kept;
+        design.workload.attention = AttentionKernel::Unfused;
+        const std::int64_t rows = std::int64_t { 4 } * 2048 * 32 / 8;
+        QCOMPARE(evaluated(design)->plan.memory.kept - flash, 32 * rows * (2 * 2048 - 4));
+    }
+
+    void verdicts()
+    {
+        QVERIFY(fitOf(70, 80, 80) == Fit::Fits);
+        QVERIFY(fitOf(70, 81, 80) == Fit::Tight);
+        QVERIFY(fitOf(80, 90, 80) == Fit::Tight);
+        QVERIFY(fitOf(81, 90, 80) == Fit::DoesNotFit);
+        Design design = training("fsdp=8", "fsdp");
+        for (const Framework framework : { Framework::None, Framework::TorchTitan, Framework::MaxText }) {
+            const MemoryByCause memory = by(framework, design)->plan.memory;
+            QVERIFY(memory.least == memory.peak - memory.reserve);
+            QVERIFY(memory.most > memory.peak);
+        }
+    }
+};
+
+SHARDBOARD_TEST(TestFramework)
+#include "tst_framework.moc"
