@@ -4,7 +4,6 @@
 
 Ends with 0 when all are, 1 when one is not, 77 where Python has no JAX (SHARDBOARD_JAX_PYTHON names another Python).
 """
-import importlib.util
 import itertools
 import json
 import os
@@ -83,13 +82,6 @@ EDITED = [
 ]
 
 
-def module_of(folder):
-    spec = importlib.util.spec_from_file_location("export", os.path.join(folder, "export.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 class Arrays:
     """What devices really hold: of each dim alone, as an array that says its own indices."""
 
@@ -126,7 +118,7 @@ def differing(module, proof):
 def check_export(shardctl, folder, path):
     export = run(shardctl, "export", path, "--to", "jax", "-o", folder)
     assert export.returncode == 0, export.stderr
-    module = module_of(folder)
+    module = samples.module(folder, "export")
     proof_path = os.path.join(folder, "shards.json")
     with open(proof_path, encoding="utf-8") as file:
         proof = json.load(file)
@@ -421,7 +413,7 @@ def check_loose(shardctl, folder, shape, mesh, spec, **options):
     refused = samples.export(shardctl, samples.loose(folder, shape, mesh, spec, **options), "jax", folder)
     if refused:
         return refused
-    export, proof = module_of(folder), samples.shards(folder)
+    export, proof = samples.module(folder, "export"), samples.shards(folder)
     weights = numbered(proof)
     array = jax.device_put(weights["w"], NamedSharding(export.mesh(), export.spec_of("w")))
     got = {shard.device.id: np.asarray(shard.data).tolist() for shard in array.addressable_shards}
