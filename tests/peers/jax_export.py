@@ -506,6 +506,26 @@ def main():
         check_that_breaks_are_found(module, proof, folder)
         return total
     report.sample("layouts that are broken are found", broken)
+
+    def many(folder):
+        """More devices than are simulated, in another order: the check asks JAX about their numbers, and still finds what is wrong."""
+        def edit(document):
+            document["workload"]["batch"] = 512
+            document["mesh"]["device_ids"] = [(i * 5 + 3) % 4096 for i in range(1024)]
+        path = samples.designed(shardctl, folder, "llama3-8b", "pod=4,fsdp=32,tensor=8", "tp+fsdp")
+        assert samples.export(shardctl, samples.changed(path, edit), "jax", folder) is None
+        total = samples.own_check(folder, "export.py")
+        script = os.path.join(folder, "export.py")
+        with open(script, encoding="utf-8") as file:
+            text = file.read()
+        for before, after in (('q_proj.weight": P("tensor", "fsdp")', 'q_proj.weight": P("fsdp", "tensor")'), ("ORDER = [\n    3, 8,", "ORDER = [\n    8, 3,")):
+            assert before in text, before
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(text.replace(before, after, 1))
+            broken = run(sys.executable, script)
+            assert broken.returncode == 1, f"{after} is not found: {broken.stdout[-300:]}"
+        return total
+    report.sample("1,024 devices", many)
     for model, mesh, preset, more, why in REFUSED:
         def refused(folder, model=model, mesh=mesh, preset=preset, more=more, why=why):
             answer = samples.export(shardctl, samples.designed(shardctl, folder, model, mesh, preset, more), "jax", folder)

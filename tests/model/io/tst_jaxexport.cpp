@@ -103,6 +103,38 @@ private Q_SLOTS:
             QVERIFY2(hasLine(table, line.toLatin1().constData()), (line.toStdString() + "\n" + table).c_str());
     }
 
+    /// Tokens go to the experts and back by an all-to-all, and their gradients the same way around; also where the values that are
+    /// sent are partial sums, which is told as if they were summed before.
+    void tokensGoToExpertsAndBack_data()
+    {
+        QTest::addColumn<QString>("preset");
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<QString>("atTokens");
+        QTest::addColumn<QString>("atExperts");
+        QTest::newRow("ep") << "ep"
+                            << "data=2,expert=4"
+                            << "P(None, ('data', 'expert'))"
+                            << "P('expert', 'data')";
+        QTest::newRow("ep+tp") << "ep+tp"
+                               << "expert=4,tensor=2"
+                               << "P(None, 'expert')"
+                               << "P('expert')";
+    }
+    void tokensGoToExpertsAndBack()
+    {
+        QFETCH(QString, preset);
+        QFETCH(QString, mesh);
+        QFETCH(QString, atTokens);
+        QFETCH(QString, atExperts);
+        const std::string table = tableIn(
+            jaxModule(trainingOf("mixtral-8x7b", mesh.toLatin1().constData(), preset.toLatin1().constData())), "ACTIVATIONS");
+        const QString dims = QStringLiteral("': (('experts', 'batch', 'sequence', 'hidden'), [%1, %2], [%2, %1]),");
+        const QString sent = QStringLiteral("'dispatched") + dims.arg(atTokens, atExperts);
+        const QString back = QStringLiteral("'expert out") + dims.arg(atExperts, atTokens);
+        for (const QString& line : { sent, back })
+            QVERIFY2(hasLine(table, line.toLatin1().constData()), (line.toStdString() + "\n" + table).c_str());
+    }
+
     /// Weights of FSDP are gathered over its axis alone, and their gradients end as the weights lie.
     void weightsAreGatheredAtUse()
     {
