@@ -8,7 +8,6 @@ below, which the table names, or the script ends with 1. 77 where Python has no 
 """
 import collections
 import dataclasses
-import importlib.util
 import json
 import os
 import sys
@@ -30,8 +29,8 @@ try:
     import numpy as np
     from jax.experimental import topologies
 
-    import hlo_program
-    import jax_llama
+    import hloprogram
+    import jaxllama
 except ImportError as problem:
     print(f"skipped: this Python has no JAX ({problem}); SHARDBOARD_JAX_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
@@ -44,18 +43,31 @@ SAMPLES = [
     ("tp+fsdp", "fsdp=2,tensor=4", "fsdp=4,tensor=4"),
     ("cp-all-gather", "context=4,fsdp=2", "context=4,fsdp=4"),
 ]
+# Model, preset, meshes, options of the design: what is made again in the backward pass, experts, all-to-alls of attention, ZeRO.
+MORE = [
+    ("llama3-8b", "megatron-tp", "data=2,model=4", "data=4,model=4", ("--recompute", "full")),
+    ("llama3-8b", "tp-sp", "data=2,model=4", "data=4,model=4", ("--recompute", "full")),
+    ("llama3-8b", "tp-sp", "data=2,model=4", "data=4,model=4", ("--recompute", "selective")),
+    ("llama3-8b", "fsdp", "fsdp=8", "fsdp=16", ("--recompute", "full")),
+    ("llama3-8b", "cp-ulysses", "context=4,fsdp=2", "context=4,fsdp=4", ()),
+    ("llama3-8b", "megatron-tp", "data=2,model=4", "data=4,model=4", ("--shard-optimizer", "data")),
+    ("llama3-8b", "replicate", "data=8", "data=16", ("--shard-optimizer", "data")),
+    ("llama3-8b", "replicate", "data=8", "data=16", ("--shard-optimizer", "data", "--shard-gradients")),
+    ("mixtral-8x7b", "ep", "data=2,expert=4", "data=4,expert=4", ()),
+    ("mixtral-8x7b", "ep+tp", "expert=4,tensor=2", "expert=4,tensor=4", ()),
+]
 # What somebody else would write: name, sizes, writing.
 VARIATIONS = [
-    ("4 layers", jax_llama.Sizes(layers=4), jax_llama.Writing()),
-    ("other sizes", jax_llama.Sizes(layers=3, hidden=512, intermediate=1536, heads=16, kv_heads=8, vocabulary=2048, batch=32, sequence=64),
-     jax_llama.Writing()),
-    ("as many KV heads", jax_llama.Sizes(heads=16, kv_heads=16, head_dim=16, batch=8, sequence=256), jax_llama.Writing()),
-    ("Flax names", jax_llama.Sizes(), jax_llama.Writing(flax=True)),
-    ("scanned", jax_llama.Sizes(layers=4), jax_llama.Writing(scanned=True)),
-    ("heads first", jax_llama.Sizes(), jax_llama.Writing(heads_first=True)),
-    ("adamw of optax", jax_llama.Sizes(), jax_llama.Writing(optax=True)),
-    ("loss of optax", jax_llama.Sizes(), jax_llama.Writing(library_loss=True)),
-    ("all at once", jax_llama.Sizes(layers=4), jax_llama.Writing(flax=True, scanned=True, heads_first=True, optax=True, library_loss=True)),
+    ("4 layers", jaxllama.Sizes(layers=4), jaxllama.Writing()),
+    ("other sizes", jaxllama.Sizes(layers=3, hidden=512, intermediate=1536, heads=16, kv_heads=8, vocabulary=2048, batch=32, sequence=64),
+     jaxllama.Writing()),
+    ("as many KV heads", jaxllama.Sizes(heads=16, kv_heads=16, head_dim=16, batch=8, sequence=256), jaxllama.Writing()),
+    ("Flax names", jaxllama.Sizes(), jaxllama.Writing(flax=True)),
+    ("scanned", jaxllama.Sizes(layers=4), jaxllama.Writing(scanned=True)),
+    ("heads first", jaxllama.Sizes(), jaxllama.Writing(heads_first=True)),
+    ("adamw of optax", jaxllama.Sizes(), jaxllama.Writing(optax=True)),
+    ("loss of optax", jaxllama.Sizes(), jaxllama.Writing(library_loss=True)),
+    ("all at once", jaxllama.Sizes(layers=4), jaxllama.Writing(flax=True, scanned=True, heads_first=True, optax=True, library_loss=True)),
 ]
 
 
@@ -97,6 +109,19 @@ def explained(want, found, sizes, platform):
     def sliced(over):
         return lambda collective: collective.sliced() == parts(over)
 
+    # Partial sums that the plan sends to where they are summed: XLA sums first, and a product alone.
+    early = set()
+    for key in sorted(found.left):
+        kind, over, size = key
+        later = max((k for k in want if k[:2] == (kind, over) and k[2] < size and size % k[2] == 0 and want[k]), default=None, key=lambda k: k[2])
+        if kind != "all-reduce" or want[key] or later is None:
+            continue
+        added = found.take(key, found.count(key) // 2 * 2, lambda c: c.sent_on() and c.added_to_another())
+        times = min(want[later], added // 2 + found.take(key, len(found.left[key]), lambda c: c.sent_on()))
+        want[later] -= times
+        say("XLA sums partial values where they are made; the plan sends them by an all-to-all first", later, times)
+        say("each product's sum is reduced before they are added; the plan adds first", key, added // 2)
+        early |= set(over) if times else set()
     # Which of them are too many cannot be said later, when some have been taken.
     for key in sorted(summed):
         more = found.count(key) - want[key] - want["reduce-scatter", *key[1:]]
@@ -133,6 +158,10 @@ def explained(want, found, sizes, platform):
             times = found.take(("all-reduce", over, size), want[key], lambda c, n=parts(over): (c.sliced() or 1) % n == 0 and c.sliced())
             want[key] -= times
             say(f"all-reduce and a slice of the last token alone: XLA makes no reduce-scatter of it {place}", key, times)
+            for more in sorted(k for k in found.left if k[:2] == ("all-reduce", over) and k[2] > size and k[2] % size == 0):
+                times = found.take(more, want[key], lambda c, n=more[2] // size: n in c.added_up())
+                want[key] -= times
+                say("the program repeats keys and values for its heads, and XLA sums over devices before over repeats", key, times)
     for key in sorted(want):  # a sum that is cut by another mesh axis later
         if key[0] == "all-reduce":
             times = found.take(key, want[key])
@@ -143,6 +172,11 @@ def explained(want, found, sizes, platform):
             times = found.take(("all-reduce", over, size), want[key], lambda c: c.comes_from("dynamic-update-slice"))
             want[key] -= times
             say("a TPU gathers shards smaller than a tile by an all-reduce of what it has padded with zeros", key, times)
+        rest = tuple(axis for axis in over if axis not in early)
+        if kind == "all-reduce" and rest not in ((), over):
+            times = found.take((kind, rest, size), want[key])
+            want[key] -= times
+            say(f"what it is made of has been summed over {'+'.join(early)} already, where the plan still has partial values", key, times)
         if kind == "all-reduce" and len(over) > 1:
             each = [("all-reduce", (axis,), size) for axis in over]
             times = min([want[key]] + [found.count(one) for one in each])
@@ -171,13 +205,13 @@ def exported(shardctl, folder, case, sizes):
         document["model"].update(num_hidden_layers=sizes.layers, hidden_size=sizes.hidden, intermediate_size=sizes.intermediate,
                                  num_attention_heads=sizes.heads, num_key_value_heads=sizes.kv_heads, head_dim=sizes.head_dim,
                                  vocab_size=sizes.vocabulary)
+        if sizes.experts:
+            document["model"].update(num_experts=sizes.experts, moe_intermediate_size=sizes.intermediate)
         document["workload"].update(batch=sizes.batch, sequence=sizes.sequence)
     samples.changed(path, small)
     refused = samples.export(shardctl, path, "jax", folder)
     assert refused is None, refused
-    spec = importlib.util.spec_from_file_location("export", os.path.join(folder, "export.py"))
-    export = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(export)
+    export = samples.module(folder, "export")
     want = collections.Counter()
     for collective in json.loads(samples.run(shardctl, "plan", path, "--json").stdout)["collectives"]:
         if collective["kind"] != "local-slice":
@@ -190,8 +224,8 @@ def run(shardctl, folder, case):
     export, want = exported(shardctl, folder, case, case.sizes)
     devices = jax.devices() if case.platform == "cpu" else topologies.get_topology_desc(
         platform="tpu", topology_name={8: "v5e:2x4", 16: "v5e:4x4"}[len(export.ORDER)]).devices
-    model = jax_llama.Llama(export, case.sizes, case.writing)
-    collectives = hlo_program.collectives_in(jax_llama.compiled(model, case.training, devices), export.AXES)
+    model = jaxllama.Llama(export, case.sizes, case.writing)
+    collectives = hloprogram.collectives_in(jaxllama.compiled(model, case.training, devices), export.AXES)
     counts = collections.Counter()
     for collective in collectives:
         counts[collective.key] += collective.times
@@ -216,8 +250,8 @@ class Case:
     mesh: str
     training: bool
     platform: str = "cpu"
-    sizes: jax_llama.Sizes = jax_llama.Sizes()
-    writing: jax_llama.Writing = jax_llama.Writing()
+    sizes: jaxllama.Sizes = jaxllama.Sizes()
+    writing: jaxllama.Writing = jaxllama.Writing()
     said: str = ""
     model: str = "llama3-8b"
     options: tuple = ()
@@ -235,6 +269,12 @@ def cases(platforms, devices):
             for preset, *meshes in SAMPLES:
                 for training in (False, True):
                     yield Case(preset, meshes[0 if count == "8" else 1], training, platform)
+            for model, preset, *meshes, more in MORE:
+                sizes = jaxllama.Sizes(experts=8) if model.startswith("mixtral") else jaxllama.Sizes()
+                for training in (False, True):
+                    if training or not more:
+                        yield Case(preset, meshes[0 if count == "8" else 1], training, platform, sizes, model=model, options=more,
+                                   said=" ".join((model, *more)))
     if "cpu" in platforms and "8" in devices:
         for said, sizes, writing in VARIATIONS:
             for preset, mesh, _ in SAMPLES:

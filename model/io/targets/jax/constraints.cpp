@@ -57,10 +57,27 @@ public:
     }
 
 private:
+    /// Layouts to which a value goes, and all of them as they would be if it were summed at once.
+    struct Chain {
+        std::vector<Layout> said;
+        std::vector<Layout> whole;
+
+        void goTo(const Layout& layout)
+        {
+            shardboard::goTo(said, layout);
+            shardboard::goTo(whole, summed(layout));
+        }
+
+        /// Partial sums that are sent on before they are added up have no other way to be told where they go.
+        std::vector<Layout> layouts() const { return said.empty() && whole.size() > 1 ? whole : said; }
+    };
+
     struct Seen {
         std::string segment;
         TensorId tensor = kNoTensor;
         ActivationConstraint constraint;
+        Chain forward;
+        Chain gradient;
     };
 
     bool isGradient(TensorId tensor) const
@@ -70,11 +87,11 @@ private:
     }
 
     /// As goTo, of an activation: notes where the plan cuts it elsewhere than XLA.
-    void lead(std::vector<Layout>& chain, const Layout& layout, TensorId tensor)
+    void lead(Chain& chain, const Layout& layout, TensorId tensor)
     {
         if (layout.partial.empty() && !cutAsXla(m_graph.tensor(tensor), layout, m_plan.mesh))
             m_elsewhere.insert(tensor);
-        goTo(chain, layout);
+        chain.goTo(layout);
     }
 
     void forward(const PlannedSegment& segment)
@@ -82,28 +99,32 @@ private:
         const Segment& of = m_graph.segment(segment.segment);
         m_out.segments.push_back({ segment.name, of.isLayer ? segment.firstLayer : -1, segment.count });
         std::vector<Seen> seen;
-        const auto find = [&](TensorId tensor) -> ActivationConstraint& {
+        const auto find = [&](TensorId tensor) -> Seen& {
             const auto known = std::ranges::find(seen, tensor, &Seen::tensor);
             if (known != seen.end())
-                return known->constraint;
+                return *known;
             const TensorSpec& spec = m_graph.tensor(tensor);
-            seen.push_back({ segment.name, tensor, { spec.name, spec.dimLabels, {}, {}, {} } });
-            return seen.back().constraint;
+            seen.push_back({ segment.name, tensor, { spec.name, spec.dimLabels, {}, {}, {} }, {}, {} });
+            return seen.back();
         };
         for (const PlannedOp& op : segment.ops) {
             const Op& graphOp = m_graph.op(op.op);
             for (const OperandUse& use : op.operands) {
                 if (m_graph.tensor(use.tensor).role != TensorRole::Activation)
                     continue;
-                ActivationConstraint& value = find(use.tensor);
-                lead(value.forward, use.before, use.tensor);
+                Chain& chain = find(use.tensor).forward;
+                lead(chain, use.before, use.tensor);
                 if (use.replaces)
-                    lead(value.forward, use.layout, use.tensor);
+                    lead(chain, use.layout, use.tensor);
             }
-            ActivationConstraint& value = find(graphOp.result);
+            Seen& value = find(graphOp.result);
             // A lookup that gives partial sums is told where the sum lies, or compilers gather the table instead.
             lead(value.forward, graphOp.kind == OpKind::Embedding ? summed(op.result) : op.result, graphOp.result);
-            gradientOf(segment, graphOp, value);
+            gradientOf(segment, graphOp, value.gradient);
+        }
+        for (Seen& value : seen) {
+            value.constraint.forward = value.forward.layouts();
+            value.constraint.gradient = value.gradient.layouts();
         }
         for (const Kept& kept : segment.kept)
             if (const auto known = std::ranges::find(seen, kept.tensor, &Seen::tensor); known != seen.end())
@@ -125,13 +146,17 @@ private:
     }
 
     /// Where the gradient of an operation's result is made, and where the gradients of its operands take it.
-    void gradientOf(const PlannedSegment& segment, const Op& op, ActivationConstraint& value)
+    void gradientOf(const PlannedSegment& segment, const Op& op, Chain& chain)
     {
         for (const PlannedSegment& other : m_plan.segments) // of what leaves a segment it is made in the next one
             if (other.phase == Phase::Backward)
                 for (const PlannedOp& planned : other.ops)
-                    if (m_graph.entry(m_graph.op(planned.op).result).gradientOf == op.result)
-                        lead(value.gradient, planned.result, op.result);
+                    if (m_graph.entry(m_graph.op(planned.op).result).gradientOf == op.result) {
+                        // Of several parts none is the whole gradient.
+                        if (planned.operands.size() == 1 && m_graph.entry(planned.operands[0].tensor).addendOf == op.result)
+                            lead(chain, planned.operands[0].before, op.result);
+                        lead(chain, planned.result, op.result);
+                    }
         const PlannedSegment* backward = backwardOf(segment);
         if (backward == nullptr)
             return;
@@ -142,10 +167,10 @@ private:
             const OperandUse& dy = planned.operands.front();
             if (!isGradient(dy.tensor))
                 continue;
-            if (value.gradient.empty())
-                lead(value.gradient, dy.before, op.result);
+            if (chain.said.empty())
+                lead(chain, dy.before, op.result);
             if (dy.replaces)
-                lead(value.gradient, dy.layout, op.result);
+                lead(chain, dy.layout, op.result);
         }
     }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives of a compiled program, read from XLA's HLO text: kind, mesh axes, bytes, how often they run, and what becomes of them."""
 import collections
+import functools
 import itertools
 import re
 
@@ -70,6 +71,8 @@ class Program:
                 for name in one.called:
                     self.callers[name].append(one)
         self.known_times = {}
+        self.parameters = {(one.computation, int(re.search(r"parameter\((\d+)\)", one.line)[1])): one
+                           for instructions in self.computations.values() for one in instructions.values() if one.kind == "parameter"}
 
     @staticmethod
     def read(computation, line):
@@ -102,17 +105,11 @@ class Program:
             self.known_times[computation] = total
         return self.known_times[computation]
 
-    def parameter(self, computation, number):
-        for one in self.computations.get(computation, {}).values():
-            if one.kind == "parameter" and re.search(rf"parameter\({number}\)", one.line):
-                return one
-        return None
-
     def uses(self, one):
         """(instruction, which operand) that take a value, into and out of fusions and calls."""
         for user, i in self.users[one.computation, one.name]:
             if user.kind in ("fusion", "call") and user.called:
-                inner = self.parameter(user.called[0], i)
+                inner = self.parameters.get((user.called[0], i))
                 if inner is not None:
                     yield from self.uses(inner)
             else:
@@ -177,9 +174,42 @@ class Collective:
         name = re.search(r'op_name="([^"]*)"', instruction.line)
         self.source = name[1] if name else instruction.computation
 
+    @functools.cache
     def sliced(self):
         return self.program.slices(self.instruction)
 
+    def added_up(self):
+        """How many elements are summed up into one by the device itself, after what it has received."""
+        out, seen, waiting = set(), set(), [self.instruction]
+        while waiting:
+            value = waiting.pop()
+            if (value.computation, value.name) in seen:
+                continue
+            seen.add((value.computation, value.name))
+            for user, i in self.program.uses(value):
+                if user.kind == "reduce" and i == 0:
+                    out.add(value.size() / user.size())
+                elif user.kind in SAME | ELEMENTWISE | {"dynamic-slice", "slice"}:
+                    waiting.append(user)
+        return out
+
+    @functools.cache
+    def sent_on(self):
+        """Whether an all-to-all takes what it has summed, all of it."""
+        seen, waiting = set(), [self.instruction]
+        while waiting:
+            value = waiting.pop()
+            if (value.computation, value.name) in seen:
+                continue
+            seen.add((value.computation, value.name))
+            for user, _ in self.program.uses(value):
+                if user.kind.startswith("all-to-all"):
+                    return True
+                if user.kind in SAME | ELEMENTWISE | {"slice"}:
+                    waiting.append(user)
+        return False
+
+    @functools.cache
     def added_to_another(self):
         """Whether what it has summed is added to what another collective has summed."""
         seen, waiting = set(), [self.instruction]

@@ -22,6 +22,7 @@ class Sizes:
     batch: int = 16
     sequence: int = 128
     dtype: str = "f32"
+    experts: int = 0  # Mixtral's, two for a token; 0: a dense model
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,12 +65,20 @@ class Llama:
 
         def scale(name="scale"):
             return {name if self.writing.flax else "weight": (s.hidden,)}
+        def experts(out, into):
+            return {"weight": (s.experts, out, into)}
+        if s.experts:
+            mlp = {"block_sparse_moe": {"gate": linear(s.experts, s.hidden),
+                                        "experts": {"w1": experts(s.intermediate, s.hidden), "w3": experts(s.intermediate, s.hidden),
+                                                    "w2": experts(s.hidden, s.intermediate)}}}
+        else:
+            mlp = {"mlp": {"gate_proj": linear(s.intermediate, s.hidden), "up_proj": linear(s.intermediate, s.hidden),
+                           "down_proj": linear(s.hidden, s.intermediate)}}
         layer = {
             "input_layernorm": scale("weight"), "post_attention_layernorm": scale("weight"),
             "self_attn": {"q_proj": linear(s.heads * s.head_dim, s.hidden), "k_proj": linear(s.kv_heads * s.head_dim, s.hidden),
                           "v_proj": linear(s.kv_heads * s.head_dim, s.hidden), "o_proj": linear(s.hidden, s.heads * s.head_dim)},
-            "mlp": {"gate_proj": linear(s.intermediate, s.hidden), "up_proj": linear(s.intermediate, s.hidden),
-                    "down_proj": linear(s.hidden, s.intermediate)},
+            **mlp,
         }
         is_shape = {"is_leaf": lambda x: isinstance(x, tuple)}
         layers = (jax.tree.map(lambda shape: (s.layers, *shape), layer, **is_shape) if self.writing.scanned
@@ -117,6 +126,24 @@ class Llama:
         gate, up = c("mlp gate", self.linear(h, w["mlp"]["gate_proj"])), c("mlp up", self.linear(h, w["mlp"]["up_proj"]))
         return self.linear(c("mlp hidden", c("mlp gate active", jax.nn.silu(gate)) * up), w["mlp"]["down_proj"])
 
+    def experts(self, h, w):
+        """Each token of a sequence goes to two experts, which take equally many of it; those that come too late are left out."""
+        c, s = self.constrain, self.sizes
+        w = w["block_sparse_moe"]
+        gates = jax.nn.softmax(c("router logits", self.linear(h, w["gate"])), axis=-1)
+        first = jax.nn.one_hot(jnp.argmax(gates, axis=-1), s.experts, dtype=h.dtype)
+        second = jax.nn.one_hot(jnp.argmax(jnp.where(first > 0, -1, gates), axis=-1), s.experts, dtype=h.dtype)
+        gates = c("gates", gates * (first + second))
+        taken = gates > 0
+        place = jnp.cumsum(taken, axis=1) - 1
+        slots = jax.nn.one_hot(jnp.where(taken, place, -1), h.shape[1] * 2 // s.experts, dtype=h.dtype)  # [batch, sequence, experts, slot]
+        x = c("dispatched", jnp.einsum("bsec,bsh->ebch", slots, h))
+        gate = c("expert gate", jnp.einsum("ebch,eih->ebci", x, w["experts"]["w1"]["weight"]))
+        up = c("expert up", jnp.einsum("ebch,eih->ebci", x, w["experts"]["w3"]["weight"]))
+        x = c("expert hidden", c("expert gate active", jax.nn.silu(gate)) * up)
+        x = c("expert out", jnp.einsum("ebci,ehi->ebch", x, w["experts"]["w2"]["weight"]))
+        return c("routed out", jnp.einsum("bsec,ebch->bsh", slots * gates[..., None], x))
+
     def layer(self, x, weights):
         c, s = self.constrain, self.sizes
         w = self.use(weights)
@@ -129,7 +156,8 @@ class Llama:
         out = c("attention heads", self.attention(c("q rotated", self.rotated(q)), c("k rotated", self.rotated(k)), v))
         out = c("attention values", out.reshape(*out.shape[:2], s.heads * s.head_dim))
         x = c("residual", x + c("attention out", self.linear(out, w["self_attn"]["o_proj"])))
-        return c("layer out", x + c("mlp out", self.mlp(c("mlp in", self.norm(x, w["post_attention_layernorm"])), w)))
+        h = c("mlp in", self.norm(x, w["post_attention_layernorm"]))
+        return c("layer out", x + (self.experts(h, w) if s.experts else c("mlp out", self.mlp(h, w))))
 
     def head(self, x, weights):
         w = self.use(weights)
