@@ -12,6 +12,7 @@
 #include "model/io/targets/sglang/sglangtarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
 #include "model/io/targets/torch/torchtarget.h"
+#include "model/io/targets/trtllm/trtllmtarget.h"
 #include "model/io/targets/vllm/vllmtarget.h"
 #include "model/text/text.h"
 
@@ -22,8 +23,8 @@ namespace shardboard {
 const std::vector<ExportTarget>& exportTargets()
 {
     static const std::vector<ExportTarget> kTargets {
-        jaxTarget(), maxtextTarget(),   torchTarget(), hfTarget(),     maxTarget(),      shardyTarget(),
-        hloTarget(), deepspeedTarget(), vllmTarget(),  sglangTarget(), megatronTarget(),
+        jaxTarget(), maxtextTarget(),   torchTarget(), hfTarget(),     maxTarget(),    shardyTarget(),
+        hloTarget(), deepspeedTarget(), vllmTarget(),  sglangTarget(), trtllmTarget(), megatronTarget(),
     };
     return kTargets;
 }

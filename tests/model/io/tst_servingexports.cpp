@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exports to frameworks that are told styles or sizes (Hugging Face, vLLM, SGLang, DeepSpeed, Megatron): files against tables
-// that were written by hand and against the layouts of the plan, what is refused, and names that would like to be code.
+// The exports to frameworks that are told styles or sizes (Hugging Face, vLLM, SGLang, TensorRT-LLM, DeepSpeed, Megatron): files
+// against tables that were written by hand and against the layouts of the plan, what is refused, and names that would like to be
+// code.
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/exports/pythontext.h"
 #include "tests/support/datarow.h"
@@ -23,7 +24,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kServing[] = { "hf", "vllm", "sglang", "deepspeed", "megatron" };
+constexpr const char* kServing[] = { "hf", "vllm", "sglang", "trtllm", "deepspeed", "megatron" };
 
 Workload servedWorkload(bool train)
 {
@@ -192,6 +193,16 @@ std::string servedReason(const std::string& target, const std::string& model, co
         if (preset != "pp-1f1b" || model == "qwen2.5-7b" || model == "deepseek2-16b")
             return {};
         return model == "gemma2-9b" ? "pipeline: SGLang has no stages for gemma2" : "lm_head.weight: SGLang has it on every stage";
+    }
+    if (target == "trtllm") {
+        if (train)
+            return "workload: TensorRT-LLM serves models, and this design trains one";
+        if (preset.ends_with("fsdp"))
+            return "mesh: mesh axis 'fsdp' cuts weights and the batch";
+        if (model == "gemma2-9b" || model == "deepseek2-16b")
+            return "model: TensorRT-LLM cuts the weights of each family by code of its own";
+        return model == "mixtral-8x7b" && preset != "ep" ? "embed_tokens.weight: dim 0 on rank 0 is 0:8000, in TensorRT-LLM 0:32000"
+                                                         : "";
     }
     if (target == "megatron")
         return preset.ends_with("fsdp") ? "mesh: mesh axis 'fsdp' cuts weights and the batch" : "";

@@ -49,6 +49,8 @@ RankRule ruleOf(const Design& design, const Servers& servers)
 /// The layers of stages where SGLang, which gives the last ones those that are left over, would deal them otherwise; else empty.
 std::string partitionOf(const ServingSizes& sizes, std::int64_t layers)
 {
+    if (static_cast<std::int64_t>(sizes.layers.size()) != sizes.stages)
+        return {}; // refused
     std::string text;
     bool own = true;
     for (std::int64_t stage = 0; stage < sizes.stages; ++stage) {
