@@ -41,6 +41,14 @@ def front_loaded(row, match):
     return ["--stage-layers", ",".join(str(n) for n in counts + [0] * (runs - len(counts)))]
 
 
+def fp8(row, match):
+    """The recipe that a remark names: one scale for a tensor (current scaling, TorchTitan's float8) unless it says another."""
+    remark = match.string.lower()
+    names = [("mxfp8", "mxfp8"), ("nvfp4", "nvfp4"), ("block", "blockwise"), ("rowwise", "rowwise"), ("delayed", "delayed")]
+    gathers = re.search(r"gather", remark) is not None
+    return ["--fp8", next((name for word, name in names if word in remark), "tensorwise")] + (["--fp8-gather"] if gathers else [])
+
+
 GAPS = [
     (r"virtual stages", PARTS),
     (r"PP with .* preset", PARTS),
@@ -52,17 +60,28 @@ GAPS = [
     (r"zero.?bubble|ZB-?H1", ["--schedule", "zero-bubble"]),
     (r"dual.?pipe", ["--schedule", "dualpipe"]),
     (r"\b(GB300|GB200|B300|TPU v\w+) preset|torus shapes|hardware file", HARDWARE),
-    (r"fp8 recipe|float8|MXFP8|NVFP4|fp8 (parameter|param|all-)", None),
-    (r"selective AC by op|every second matri|recompute of|remat policy|selective recompute|offload", None),
-    (r"reshard_after_forward", None),
-    (r"async TP|TP overlap|user buffers|overlap of", None),
-    (r"CUDA graphs?|launches|host-bound", None),
-    (r"HybridEP|DeepEP|dispatcher", None),
+    (r"fp8 recipe|float8|MXFP8|NVFP4|fp8 (parameter|param|all-)", fp8),
+    (r"selective AC by op|every second matri", ["--recompute", "by-op"]),
+    (r"full recompute of (\d+)", lambda row, match: ["--recompute", "full", "--recompute-layers", match.group(1)]),
+    (r"(?:selective )?recompute of modules \(([^)]*)\)", lambda row, match: ["--recompute", re.sub(r"[\s;]+", "", match.group(1))]),
+    (r"remat policy by name .*taken as full", ["--recompute", "full"]),
+    (r"remat policy by name \((\w+)", lambda row, match: ["--recompute", match.group(1)] if row.get("recompute") == "selective" else []),
+    (r"offload", None),
+    (r"reshard_after_forward ?= ?False", ["--reshard-after-forward", "never"]),
+    (r"overlap of (the )?expert|expert all-to-all", ["--overlap", "weights,experts"]),
+    (r"async TP|TP overlap|user buffers", ["--overlap", "weights,tensor"]),
+    (r"CUDA graphs?", ["--graphs"]),
+    (r"host-bound|small launches", None),
+    (r"HybridEP|DeepEP|dispatcher", ["--dispatch", "per-node"]),
     (r"multi-token|MTP", None),
     (r"load balance|SDPA in two parts", None),
-    (r"capacity factor|dropless|padding", None),
+    (r"capacity factor (?:of )?([\d.]+)", lambda row, match: ["--capacity-factor", match.group(1)]),
+    (r"dropless", []),
     (r"optimizer|Muon|Adam|ZeRO", None),
 ]
+
+# Whose memory a group of rows is of: by words of its name.
+FRAMEWORKS = [(r"titan", "torchtitan"), (r"megatron|nemo|bridge", "megatron"), (r"maxtext", "maxtext"), (r"deepspeed|zero", "deepspeed")]
 
 # --- From a row to options ------------------------------------------------------------------------------------------------------
 STAGE = {"stage", "pp", "pipe", "pipeline", "stages"}
@@ -133,12 +152,22 @@ def read_gaps(row):
     return options, not_expressed, not_understood
 
 
-def without_doubles(options):
-    """An option that two remarks ask for is given once; layers by hand leave nothing to count."""
-    given = dict(zip(options[::2], options[1::2]))
+def together(options):
+    """An option that is given twice counts as said last, such as by a remark; layers by hand leave nothing to count."""
+    given = {}
+    for word in options:
+        if word.startswith("--"):
+            option, given[word] = word, []
+        else:
+            given[option].append(word)
     if "--stage-layers" in given:
         given.pop("--count-as-layers", None)
-    return [word for pair in given.items() for word in pair]
+    return [word for option, values in given.items() for word in (option, *values)]
+
+
+def framework_of(row):
+    named = next((name for words, name in FRAMEWORKS if re.search(words, row.get("group") or "", re.IGNORECASE)), None)
+    return ["--framework", named] if named else []
 
 
 def beside(folder, name, kinds):
@@ -156,6 +185,7 @@ def new_options(row, folder):
                "--sequence", str(row["sequence"]), "--micro-batches", str(value["micro_batches"]), "--recompute", value["recompute"],
                "--overlap", value["overlap"], "--attention", value["attention"], "--software", value["software"], "--dtype",
                value["dtype"], "--loss", value["loss"]]
+    options += framework_of(row)
     if row.get("zero1"):
         options += ["--shard-optimizer", row["zero1"]]
     if (row.get("chunks") or 0) > 1:
@@ -193,16 +223,17 @@ def measure(row, folder, program):
     out = {key: row.get(key) for key in ("id", "group", "title")}
     out.update(not_expressed=not_expressed, not_understood=not_understood)
     plain = new_options(row, folder)
-    out["options"] = plain + without_doubles([word for words, _ in extra for word in words])
     try:
-        try:
-            plan = planned(program, out["options"])
-        except RuntimeError as refusal:  # what a remark asks for may not go with this mesh: then it is told, not taken
-            if not extra:
-                raise
-            out["options"] = plain
-            out["not_expressed"] = not_expressed + [f"{remark} ({refusal})" for _, remark in extra]
-            plan = planned(program, plain)
+        plan = None
+        while plan is None:
+            out["options"] = together(plain + [word for words, _ in extra for word in words])
+            try:
+                plan = planned(program, out["options"])
+            except RuntimeError as refusal:  # what a remark asks for may not go with this mesh: then it is told, not taken
+                if not extra:
+                    raise
+                out["not_expressed"].append(f"{extra[-1][1]} ({refusal})")
+                extra = extra[:-1]
     except (RuntimeError, OSError, ValueError) as failure:
         return {**out, "failed": str(failure)}
     totals = plan["totals"]
