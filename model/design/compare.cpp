@@ -307,7 +307,7 @@ private:
                 { "collectives/" + name, name, CostUnit::Seconds, Better::Lower, seconds[name].first, seconds[name].second, true });
     }
 
-    static double occurrences(const Plan& plan)
+    static double calls(const Plan& plan)
     {
         double sum = 0;
         for (const Collective& collective : plan.collectives)
@@ -343,7 +343,7 @@ private:
         line({ "collective_bytes", "bytes in collectives", CostUnit::Bytes, Better::Lower,
                static_cast<double>(collectiveBytesOfDevice(m_old.graph, a)),
                static_cast<double>(collectiveBytesOfDevice(m_new.graph, b)) });
-        line({ "collective_count", "collectives a step", CostUnit::Count, Better::Neither, occurrences(a), occurrences(b) });
+        line({ "collective_count", "collective calls", CostUnit::Count, Better::Neither, calls(a), calls(b) });
         line({ "findings", "findings", CostUnit::Count, Better::Lower, static_cast<double>(m_old.findings.size()),
                static_cast<double>(m_new.findings.size()) });
     }

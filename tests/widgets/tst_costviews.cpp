@@ -10,6 +10,7 @@
 #include "widgets/cost/costview.h"
 #include "widgets/look/format.h"
 #include "widgets/look/swatch.h"
+#include "widgets/look/theme.h"
 #include "widgets/memory/devicebars.h"
 #include "widgets/memory/fitadvisor.h"
 #include "widgets/memory/fitlist.h"
@@ -64,6 +65,7 @@ private Q_SLOTS:
     void tableHasEveryPartAndPhase();
     void operationsAreSelectedEverywhere();
     void tableFitsItsPanel();
+    void rowsAreAsHighAsInAllTables();
     void memoryOverTheStep();
     void pointingTellsTheMoment();
     void stagesOfAPipeline();
@@ -179,6 +181,24 @@ void TestCostViews::tableFitsItsPanel()
             qPrintable(
                 QStringLiteral("%1 in %2, at %3").arg(widths.join(QLatin1Char(' '))).arg(tree->viewport()->width()).arg(width)));
     }
+}
+
+/// Also where the view had no room for its columns when it got its rows, as in a mode that is not shown.
+void TestCostViews::rowsAreAsHighAsInAllTables()
+{
+    Document document;
+    QVERIFY(document.setDesign(trainingDesign()).ok());
+    CostView view(&document);
+    view.resize(120, 90);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    auto* tree = view.findChild<QTreeWidget*>();
+    document.selection()->setWeight(weightNamed(document, "lm_head"));
+    view.resize(900, 400);
+    QCoreApplication::processEvents();
+    for (int i = 0; i < tree->topLevelItemCount(); ++i)
+        QVERIFY2(tree->visualItemRect(tree->topLevelItem(i)).height() >= kRowHeight,
+                 qPrintable(QString::number(tree->visualItemRect(tree->topLevelItem(i)).height())));
 }
 
 void TestCostViews::memoryOverTheStep()

@@ -41,7 +41,11 @@ private Q_SLOTS:
     void nodesAreFoldedByIds_data();
     void nodesAreFoldedByIds();
     void tiersOfMeshes();
-    void devicesOutOfOrderAreNotFolded();
+    void idsAlongAxes();
+    void swappedDevicesLieInTheirNodes();
+    void smallDevicesAreAsHighAsThereIsRoom();
+    void longInnerAxesAreWrapped_data();
+    void longInnerAxesAreWrapped();
     void everyDeviceHasItsOwnCell_data();
     void everyDeviceHasItsOwnCell();
     void unitsAreBlocks_data() { nodesAreFoldedByIds_data(); }
@@ -149,23 +153,142 @@ void TestMeshLayout::tiersOfMeshes()
     QCOMPARE(foldedMesh(cut, meshHardware(QStringLiteral("dgx-h100"))).coordinates(0, 17, cut), std::string("data 4–5"));
 }
 
-void TestMeshLayout::devicesOutOfOrderAreNotFolded()
+void TestMeshLayout::idsAlongAxes()
 {
-    const Design design = withDevicesSwapped(knownDesign("data=8,model=8", "replicate"), 1, 60).value();
-    QVERIFY(!idStrides(design.mesh));
-    QVERIFY(foldedMesh(design.mesh, meshHardware(QStringLiteral("dgx-h100"))).tiers.empty());
     const Mesh mesh = Mesh::parse("data=4,model=4").value();
     QVERIFY(idStrides(mesh) == (std::vector<std::int64_t> { 4, 1 }));
     const Mesh along = Mesh::make(mesh.axes(), deviceOrderAlong(mesh, 0)).value();
     QVERIFY(idStrides(along) == (std::vector<std::int64_t> { 1, 4 }));
+    QVERIFY(!idStrides(withDevicesSwapped(knownDesign("data=8,model=8", "replicate"), 1, 60).value().mesh));
+}
+
+/// Nodes stay blocks when devices change their places: each lies in the node that its id says. Those that did not move lie where
+/// they lay before, and the moved ones in each other's places.
+void TestMeshLayout::swappedDevicesLieInTheirNodes()
+{
+    const Hardware dgx = meshHardware(QStringLiteral("dgx-h100"));
+    const MeshRoom room { { 560, 300 }, 1, 92 };
+    for (const int along : { -1, 0 }) {
+        Design design = knownDesign("data=8,model=8", "replicate");
+        if (along >= 0)
+            design = withDevicesAlong(design, along).value();
+        const MeshGrid before(design.mesh, dgx, room);
+        design = withDevicesSwapped(design, 1, 60).value();
+        design = withDevicesSwapped(design, 9, 22).value();
+        const MeshGrid grid(design.mesh, dgx, room);
+        QCOMPARE(grid.tierCount(), 1);
+        std::map<std::int64_t, QRectF> hulls;
+        std::set<std::pair<std::int64_t, std::int64_t>> places;
+        for (std::int64_t position = 0; position < 64; ++position) {
+            const std::int64_t home = position == 1 ? 60 : position == 60 ? 1 : position == 9 ? 22 : position == 22 ? 9 : position;
+            QCOMPARE(grid.cell(position), before.cell(home));
+            QCOMPARE(grid.isElsewhere(position), home != position);
+            QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
+            QCOMPARE(grid.positionOf(grid.columnOf(position), grid.rowOf(position)), position);
+            QCOMPARE(grid.tiers().unitOf(0, position), design.mesh.deviceId(position) / 8);
+            hulls[design.mesh.deviceId(position) / 8] |= grid.cell(position);
+            places.emplace(grid.columnOf(position), grid.rowOf(position));
+        }
+        QCOMPARE(places.size(), std::size_t { 64 });
+        for (std::int64_t position = 0; position < 64; ++position)
+            QCOMPARE(grid.unit(0, position), hulls[design.mesh.deviceId(position) / 8]);
+        QCOMPARE(grid.moved(grid.positionOf(0, 0), 1, 0), grid.positionOf(1, 0));
+    }
+    // Without order no axis can be labelled along the picture, but nodes are blocks all the same.
+    std::vector<std::int64_t> mixed;
+    for (std::int64_t position = 0; position < 64; ++position)
+        mixed.push_back(position * 37 % 64 ^ 5);
+    const Mesh mesh = Mesh::make(knownDesign("data=8,model=8", "replicate").mesh.axes(), mixed).value();
+    const MeshGrid grid(mesh, dgx, room);
+    QCOMPARE(grid.tierCount(), 1);
+    for (std::int64_t position = 0; position < 64; ++position) {
+        QCOMPARE(grid.tiers().unitOf(0, position), mesh.deviceId(position) / 8);
+        QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
+        QVERIFY(!grid.isElsewhere(position));
+    }
+    for (const auto* levels : { &grid.across(), &grid.down() })
+        for (const MeshGrid::Level& level : *levels)
+            QVERIFY(!level.whole);
+    // Where there are no nodes, everyone stands at its mesh position.
+    const MeshGrid plain(mesh, {}, room);
+    for (std::int64_t position = 0; position < 64; ++position)
+        QCOMPARE(plain.cell(position), MeshGrid(Mesh::parse("data=8,model=8").value(), {}, room).cell(position));
+}
+
+/// What powers of two leave of the room below them, devices take that are too small for ids; larger ones are squares.
+void TestMeshLayout::smallDevicesAreAsHighAsThereIsRoom()
+{
+    const QSizeF panel(700, 430);
+    const MeshGrid grid = gridIn("pod=4,data=8,fsdp=64,model=8", "dgx-h100", panel);
+    const QSizeF bars = roomForBars(grid, 1);
+    const double cell = fittedCell(grid, panel);
+    const double used = cell * grid.world().height() / (panel.height() - bars.height());
+    QVERIFY2(grid.cellHeight() > 1.3 && used > 0.75, qPrintable(QStringLiteral("%1, %2").arg(grid.cellHeight()).arg(used)));
+    QVERIFY(cell * grid.world().width() > 0.95 * (panel.width() - bars.width()));
+    for (const std::int64_t position : { 0, 7, 511, 512, 5000, 16383 }) {
+        const QRectF rect = grid.cell(position);
+        QCOMPARE(rect.size(), QSizeF(1, grid.cellHeight()));
+        for (const QPointF& at : { rect.center(), rect.topLeft() + QPointF(0.01, 0.01), rect.bottomRight() - QPointF(0.01, 0.01) })
+            QCOMPARE(grid.positionAt(at), position);
+    }
+    QCOMPARE(gridIn("data=8,model=8", "dgx-h100", panel).cellHeight(), 1.0);
+    QCOMPARE(gridIn("data=16,model=8", "", QSizeF(300, 900)).cellHeight(), 1.0);
+}
+
+/// A plane whose inner axis is long is wrapped, though no number divides it; its planes stay apart.
+void TestMeshLayout::longInnerAxesAreWrapped_data()
+{
+    QTest::addColumn<QString>("mesh");
+    QTest::addColumn<double>("least"); // pixels of a device in 560 x 300
+    QTest::newRow("prime") << "data=4,model=127" << 12.0; // one line of it: 4.2
+    QTest::newRow("large prime") << "data=2,model=8191" << 2.0; // 0.06
+    QTest::newRow("in three") << "pod=2,data=3,model=127" << 9.0;
+    QTest::newRow("power of two") << "data=4,model=128" << 12.0;
+}
+
+void TestMeshLayout::longInnerAxesAreWrapped()
+{
+    QFETCH(QString, mesh);
+    QFETCH(double, least);
+    const Mesh parsed = Mesh::parse(mesh.toStdString()).value();
+    const QSizeF room(560, 300);
+    const MeshGrid grid(parsed, {}, { room, 1, 92 });
+    const double cell = fittedCell(grid, room);
+    QVERIFY2(cell >= least, qPrintable(QString::number(cell)));
+    const int inner = parsed.axisCount() - 1;
+    const std::int64_t size = parsed.axis(inner).size;
+    std::set<std::pair<std::int64_t, std::int64_t>> places;
+    std::map<std::int64_t, QRectF> planes;
+    for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
+        QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
+        QCOMPARE(grid.positionOf(grid.columnOf(position), grid.rowOf(position)), position);
+        QCOMPARE(grid.unitNear(MeshGrid::kDevices, grid.cell(position).center()), position);
+        places.emplace(grid.columnOf(position), grid.rowOf(position));
+        planes[position / size] |= grid.cell(position);
+    }
+    QCOMPARE(static_cast<std::int64_t>(places.size()), parsed.deviceCount());
+    for (const auto& [a, one] : planes)
+        for (const auto& [b, other] : planes)
+            QVERIFY(a == b || !one.adjusted(-1 / cell, -1 / cell, 1 / cell, 1 / cell).intersects(other));
+    // By keys one gets over the places that no device has, from plane to plane.
+    std::set<std::int64_t> reached { 0 };
+    for (std::vector<std::int64_t> open { 0 }; !open.empty();) {
+        const std::int64_t at = open.back();
+        open.pop_back();
+        for (const auto& [dx, dy] : { std::pair(1, 0), std::pair(-1, 0), std::pair(0, 1), std::pair(0, -1) })
+            if (const std::int64_t to = grid.moved(at, dx, dy); reached.insert(to).second)
+                open.push_back(to);
+    }
+    QCOMPARE(static_cast<std::int64_t>(reached.size()), parsed.deviceCount());
 }
 
 void TestMeshLayout::everyDeviceHasItsOwnCell_data()
 {
     QTest::addColumn<QString>("mesh");
     QTest::addColumn<QString>("hardware");
-    for (const char* mesh : { "model=1", "model=8", "x=1000", "x=997", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3",
-                              "pod=4,data=8,fsdp=16,model=4", "data=512,model=4", "data=96,model=1", "a=3,b=1,c=40,d=2" })
+    for (const char* mesh :
+         { "model=1", "model=8", "x=1000", "x=997", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3", "data=3,model=127",
+           "pod=2,model=67,one=1", "pod=4,data=8,fsdp=16,model=4", "data=512,model=4", "data=96,model=1", "a=3,b=1,c=40,d=2" })
         for (const char* hardware : { "", "dgx-h100", "gb200-nvl72", "tpu-v5e-4x4" })
             QTest::newRow(qPrintable(QStringLiteral("%1 %2").arg(QLatin1String(mesh), QLatin1String(hardware))))
                 << QString::fromLatin1(mesh) << QString::fromLatin1(hardware);
@@ -182,7 +305,7 @@ void TestMeshLayout::everyDeviceHasItsOwnCell()
         for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
             QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
             QCOMPARE(grid.unitNear(MeshGrid::kDevices, grid.cell(position).center()), position);
-            QVERIFY(grid.world().contains(grid.cell(position)));
+            QVERIFY(grid.world().adjusted(-1e-9, -1e-9, 1e-9, 1e-9).contains(grid.cell(position)));
             QCOMPARE(grid.positionOf(grid.columnOf(position), grid.rowOf(position)), position);
             places.emplace(grid.columnOf(position), grid.rowOf(position));
         }
@@ -302,7 +425,7 @@ void TestMeshLayout::pixelsHaveTheColorsOfTheirDevices_data()
 {
     QTest::addColumn<QString>("mesh");
     QTest::addColumn<double>("zoom");
-    for (const char* mesh : { "pod=4,data=8,fsdp=64,model=8", "data=2048,model=8", "x=1000" })
+    for (const char* mesh : { "pod=4,data=8,fsdp=64,model=8", "data=2048,model=8", "x=1000", "data=8,model=127" })
         for (const double zoom : { 1.0, 2.0, 5.0 })
             QTest::newRow(qPrintable(QStringLiteral("%1 %2").arg(QLatin1String(mesh)).arg(zoom)))
                 << QString::fromLatin1(mesh) << zoom;

@@ -13,6 +13,8 @@
 
 #include <QApplication>
 #include <QHelpEvent>
+#include <QLabel>
+#include <QTextDocument>
 #include <QToolTip>
 
 using namespace shardboard;
@@ -53,6 +55,8 @@ private Q_SLOTS:
     void threeClicksFindADevice();
     void whatIsReadableIsTakenAtOnce();
     void backStepByStep();
+    void backByTheHeader_data();
+    void backByTheHeader();
     void keysDoTheSame();
     void toolTipsNameUnits();
     void groupsOfTheSelectedAreSeenFromAfar();
@@ -99,7 +103,7 @@ void TestMeshPath::whatIsReadableIsTakenAtOnce()
     QCOMPARE(shown.canvas()->takenTier(), MeshGrid::kDevices);
     shown.click(37);
     QCOMPARE(shown.document.selection()->device(), std::int64_t { 37 });
-    QVERIFY(shown.canvas()->currentView().isFitted() && shown.canvas()->placeText().isEmpty());
+    QVERIFY(shown.canvas()->currentView().isFitted() && shown.canvas()->placeSteps().isEmpty());
 }
 
 void TestMeshPath::backStepByStep()
@@ -109,21 +113,84 @@ void TestMeshPath::backStepByStep()
     MeshCanvas* canvas = shown.canvas();
     const int device = 5 * 512 + 77; // of pod 0, data 5, node 329
     shown.click(device);
-    QCOMPARE(canvas->placeText(), QStringLiteral("pod 0, data 5"));
+    QCOMPARE(canvas->placeSteps(), QStringList { QStringLiteral("pod 0, data 5") });
     canvas->goInto(0, device);
-    QCOMPARE(canvas->placeText(), QStringLiteral("pod 0, data 5 › node 329"));
+    QCOMPARE(canvas->placeSteps(), (QStringList { QStringLiteral("pod 0, data 5"), QStringLiteral("node 329") }));
     shown.click(device);
     QCOMPARE(shown.document.selection()->device(), std::int64_t { device });
     QTest::keyClick(canvas, Qt::Key_Escape);
-    QCOMPARE(canvas->placeText(), QStringLiteral("pod 0, data 5"));
+    QCOMPARE(canvas->placeSteps(), QStringList { QStringLiteral("pod 0, data 5") });
     QTest::keyClick(canvas, Qt::Key_Escape);
-    QVERIFY(canvas->placeText().isEmpty() && canvas->currentView().isFitted());
+    QVERIFY(canvas->placeSteps().isEmpty() && canvas->currentView().isFitted());
     QCOMPARE(shown.document.selection()->device(), std::int64_t { device });
     QTest::keyClick(canvas, Qt::Key_Escape);
     QCOMPARE(shown.document.selection()->device(), std::int64_t { -1 });
     shown.click(device);
     QTest::mouseClick(canvas, Qt::LeftButton, {}, QPoint(3, canvas->height() - 4)); // beside the grid
     QVERIFY(canvas->currentView().isFitted());
+}
+
+void TestMeshPath::backByTheHeader_data()
+{
+    QTest::addColumn<bool>("keys");
+    QTest::newRow("mouse") << false;
+    QTest::newRow("keys") << true;
+}
+
+/// The units that one is in are links in the header: a click, or Tab and Enter, goes back to one.
+void TestMeshPath::backByTheHeader()
+{
+    QFETCH(bool, keys);
+    const ShownPath shown(kLargeMesh, { 700, 400 });
+    QVERIFY(shown.ready);
+    MeshCanvas* canvas = shown.canvas();
+    auto* detail = shown.view->findChild<QLabel*>(QStringLiteral("headerDetail"));
+    QVERIFY(detail->focusPolicy() == Qt::NoFocus); // nothing to go back to
+    const auto shownText = [&] {
+        QTextDocument read;
+        read.setHtml(detail->text());
+        return read.toPlainText();
+    };
+    /// The step of the path with this text, at the place where it is painted.
+    const auto choose = [&](const QString& step) {
+        if (keys) {
+            detail->setFocus(Qt::TabFocusReason);
+            const qsizetype links = shownText().left(shownText().indexOf(step)).count(QStringLiteral(" › "));
+            for (qsizetype i = 0; i <= links; ++i)
+                QTest::keyClick(detail, Qt::Key_Tab); // the first one enters the label
+            QTest::keyClick(detail, Qt::Key_Return);
+        } else {
+            const QFontMetrics metrics(detail->font());
+            const QString text = shownText();
+            const int at = metrics.horizontalAdvance(text.left(text.indexOf(step))) + metrics.horizontalAdvance(step) / 2;
+            QTest::mouseClick(detail, Qt::LeftButton, {}, QPoint(at, detail->height() / 2));
+        }
+    };
+    const auto inNode = [&] {
+        canvas->goInto(1, 5 * 512 + 77);
+        canvas->goInto(0, 5 * 512 + 77);
+        return canvas->placeSteps().size() == 2;
+    };
+    QVERIFY(inNode());
+    QCOMPARE(shownText(), QStringLiteral("16,384 devices › pod 0, data 5 › node 329"));
+    choose(QStringLiteral("pod 0, data 5"));
+    QCOMPARE(canvas->placeSteps(), QStringList { QStringLiteral("pod 0, data 5") });
+    QVERIFY(inNode());
+    choose(QStringLiteral("16,384 devices"));
+    QVERIFY(canvas->placeSteps().isEmpty() && canvas->currentView().isFitted());
+    QVERIFY(inNode());
+    QTest::mouseClick(detail, Qt::LeftButton, {}, QPoint(detail->width() - 2, detail->height() / 2)); // where one is
+    QCOMPARE(canvas->placeSteps().size(), qsizetype { 2 });
+    // In little room the outermost steps give way; the last one stays, and one can still go back.
+    shown.view->resize(300, 400);
+    QCoreApplication::processEvents();
+    QVERIFY(inNode());
+    QVERIFY2(shownText().startsWith(QStringLiteral("… › ")) && shownText().endsWith(QStringLiteral("node 329")),
+             qPrintable(QStringLiteral("%1 in %2").arg(shownText()).arg(detail->width())));
+    QVERIFY(QFontMetrics(detail->font()).horizontalAdvance(shownText()) <= detail->width());
+    QVERIFY(detail->toolTip().contains(QStringLiteral("pod 0, data 5")));
+    choose(QStringLiteral("…"));
+    QVERIFY(canvas->placeSteps().size() == 1);
 }
 
 void TestMeshPath::keysDoTheSame()
@@ -141,7 +208,7 @@ void TestMeshPath::keysDoTheSame()
     const std::int64_t next = selection->device();
     QVERIFY(next > 0 && next % canvas->grid().tiers().tiers[static_cast<std::size_t>(tier)].devices == 0);
     QTest::keyClick(canvas, Qt::Key_Return);
-    QVERIFY(!canvas->placeText().isEmpty());
+    QVERIFY(!canvas->placeSteps().isEmpty());
     QVERIFY(canvas->currentView().view().contains(canvas->deviceRect(next)));
     QTest::keyClick(canvas, Qt::Key_Return);
     QCOMPARE(canvas->takenTier(), MeshGrid::kDevices);

@@ -9,6 +9,7 @@
 #include "widgets/tables/notedelegate.h"
 
 #include <QApplication>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -59,6 +60,7 @@ private Q_SLOTS:
     void initTestCase() { applyTheme(*qApp, Theme::light()); }
     void saysWhatEachPinIs();
     void deadAndUnmetPinsAreTold();
+    void narrowRowsSayItAll();
     void removingSeveralIsOneStep();
     void deleteRemovesTheCurrentOne();
     void addsWhatIsWritten();
@@ -100,6 +102,28 @@ void TestPinsView::deadAndUnmetPinsAreTold()
     // All of it is read: the row is as high as its lines.
     shown.view->resize(520, 260);
     QTRY_VERIFY(shown.list()->visualItemRect(shown.list()->topLevelItem(shown.rowOf("*:sequense=fsdp"))).height() > kRowHeight);
+}
+
+void TestPinsView::narrowRowsSayItAll()
+{
+    ShownPins shown(pinnedDesign());
+    QVERIFY(shown.ready);
+    shown.view->resize(280, 500);
+    QCoreApplication::processEvents();
+    QVERIFY(shown.list()->isColumnHidden(Says) && shown.list()->isColumnHidden(State) && !shown.list()->isColumnHidden(Names));
+    QVERIFY(shown.list()->header()->length() <= shown.list()->viewport()->width()); // nothing beside it
+    const int dead = shown.rowOf("*:sequense=fsdp");
+    const QString text = shown.list()->topLevelItem(dead)->data(Names, NoteDelegate::TextRole).toString();
+    QVERIFY2(text.contains(QStringLiteral("sequense over fsdp")) && text.contains(shown.state(dead)), qPrintable(text));
+    QVERIFY(shown.list()
+                ->topLevelItem(0)
+                ->data(Names, NoteDelegate::TextRole)
+                .toString()
+                .endsWith(QStringLiteral("by preset tp+fsdp")));
+    QVERIFY(shown.list()->visualItemRect(shown.list()->topLevelItem(dead)).height() > 2 * kRowHeight);
+    shown.view->resize(940, 260);
+    QCoreApplication::processEvents();
+    QVERIFY(!shown.list()->isColumnHidden(Says) && shown.list()->columnWidth(Says) > 100);
 }
 
 void TestPinsView::removingSeveralIsOneStep()

@@ -3,7 +3,9 @@
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
 
+#include "widgets/look/theme.h"
 #include "widgets/strategy/strategylist.h"
+#include "widgets/tables/notedelegate.h"
 
 #include <QTreeWidget>
 #include <QUndoStack>
@@ -14,7 +16,42 @@ class TestStrategyList : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void keysDeleteOneAfterTheOther();
+    void narrowRowsHaveTwoLines();
 };
+
+/// In a narrow panel a row says in two lines what it names and what it does, dim and axes too, instead of two cut texts.
+void TestStrategyList::narrowRowsHaveTwoLines()
+{
+    ShownView<StrategyList> shown(knownDesign(), { 280, 400 });
+    QVERIFY(shown.ready);
+    auto* list = shown.child<QTreeWidget>("strategyList");
+    const auto shownColumns = [&] {
+        int out = 0;
+        for (int column = 0; column < list->columnCount(); ++column)
+            out += list->isColumnHidden(column) ? 0 : 1;
+        return out;
+    };
+    QCOMPARE(shownColumns(), 2); // the number and the rest
+    int cut = 0;
+    for (int row = 0; row < list->topLevelItemCount(); ++row) {
+        const QTreeWidgetItem* item = list->topLevelItem(row);
+        const QString says = item->data(1, NoteDelegate::TextRole).toString();
+        QVERIFY(!item->data(1, NoteDelegate::TitleRole).toString().isEmpty() && says == item->text(2));
+        cut += says.contains(QStringLiteral("(dim ")) && says.contains(QStringLiteral(" over ")) ? 1 : 0;
+        QVERIFY(list->visualItemRect(item).height() > kRowHeight);
+        QVERIFY(list->columnWidth(1) >= 200);
+    }
+    QVERIFY(cut >= 4);
+    const int narrow = list->visualItemRect(list->topLevelItem(0)).height();
+    shown.view->resize(600, 400);
+    QCoreApplication::processEvents();
+    QCOMPARE(shownColumns(), 4);
+    QVERIFY(list->visualItemRect(list->topLevelItem(0)).height() < narrow);
+    shown.view->resize(280, 400);
+    QCoreApplication::processEvents();
+    QCOMPARE(shownColumns(), 2);
+    QCOMPARE(list->visualItemRect(list->topLevelItem(0)).height(), narrow);
+}
 
 void TestStrategyList::keysDeleteOneAfterTheOther()
 {

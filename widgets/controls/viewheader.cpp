@@ -14,6 +14,12 @@
 
 namespace shardboard {
 
+namespace {
+
+const QString kBetween = QStringLiteral(" › ");
+
+}
+
 ViewHeader::ViewHeader(const QString& title, QWidget* parent)
     : QWidget(parent)
     , m_title(new QLabel(this))
@@ -27,6 +33,7 @@ ViewHeader::ViewHeader(const QString& title, QWidget* parent)
     m_detail->setObjectName(QStringLiteral("headerDetail"));
     m_title->setTextFormat(Qt::PlainText);
     m_detail->setTextFormat(Qt::PlainText);
+    connect(m_detail, &QLabel::linkActivated, this, [this](const QString& step) { Q_EMIT stepChosen(step.toInt()); });
     m_detail->setMinimumWidth(0);
     m_title->setMinimumWidth(1); // it is elided before it makes the view wider
     m_detail->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -51,6 +58,14 @@ void ViewHeader::setDetailAtRight() { m_detail->setAlignment(Qt::AlignRight | Qt
 void ViewHeader::setDetail(const QString& detail)
 {
     m_detailText = detail;
+    m_path.clear();
+    elide();
+}
+
+void ViewHeader::setPath(const QStringList& steps)
+{
+    m_detailText = steps.join(kBetween);
+    m_path = steps;
     elide();
 }
 
@@ -111,8 +126,42 @@ void ViewHeader::elide()
     m_title->setText(shown == wanted || shown.size() >= kReadable ? shown : QString());
     m_title->setToolTip(m_title->text() == m_titleText ? QString() : m_titleText);
     layout()->activate(); // the title has just got another width
-    m_detail->setText(QFontMetrics(m_detail->font()).elidedText(m_detailText, Qt::ElideRight, m_detail->width()));
-    m_detail->setToolTip(m_detail->text() == m_detailText ? QString() : m_detailText);
+    showDetail();
+}
+
+void ViewHeader::showDetail()
+{
+    const QString shown = QFontMetrics(m_detail->font()).elidedText(m_detailText, Qt::ElideRight, m_detail->width());
+    m_detail->setToolTip(shown == m_detailText ? QString() : m_detailText);
+    const bool linked = m_path.size() > 1;
+    m_detail->setTextFormat(linked ? Qt::RichText : Qt::PlainText);
+    m_detail->setTextInteractionFlags(linked ? Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard : Qt::NoTextInteraction);
+    m_detail->setFocusPolicy(linked ? Qt::TabFocus : Qt::NoFocus);
+    m_detail->setAccessibleName(linked ? m_detailText : QString());
+    m_detail->setText(linked ? pathIn(m_detail->width()) : shown);
+}
+
+QString ViewHeader::pathIn(int room) const
+{
+    const QFontMetrics metrics(m_detail->font());
+    qsizetype from = 0;
+    const auto words = [&] { return (from > 0 ? QStringList { QStringLiteral("…") } : QStringList()) + m_path.sliced(from); };
+    const auto wide = [&] { return metrics.horizontalAdvance(words().join(kBetween)) + 2; };
+    while (from + 1 < m_path.size() && wide() > room)
+        ++from;
+    QStringList shown = words();
+    if (const int over = wide() - room; over > 0)
+        shown.last() = metrics.elidedText(shown.last(), Qt::ElideRight, metrics.horizontalAdvance(shown.last()) - over);
+    const QString color = Theme::of(this).accent.name();
+    QString out;
+    for (qsizetype i = 0; i < shown.size(); ++i) {
+        const QString text = shown[i].toHtmlEscaped();
+        const qsizetype step = m_path.size() - shown.size() + i;
+        out += i + 1 == shown.size()
+            ? text
+            : QStringLiteral("<a href=\"%1\" style=\"color:%2;text-decoration:none\">%3</a>").arg(step).arg(color, text) + kBetween;
+    }
+    return out;
 }
 
 } // namespace shardboard

@@ -190,9 +190,9 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
         { QT_TR_NOOP("mesh axis"), QT_TR_NOOP("Mesh axes that the group spans") },
         { QT_TR_NOOP("group"), QT_TR_NOOP("Devices in each device group"), true },
         { QT_TR_NOOP("tensor"), QT_TR_NOOP("The tensor that is moved") },
-        { QT_TR_NOOP("bytes S"), QT_TR_NOOP("The large side of one collective on one device"), true },
-        { QT_TR_NOOP("× step"), QT_TR_NOOP("How often in a step of the workload, all layers"), true },
-        { QT_TR_NOOP("time"), QT_TR_NOOP("Predicted, all occurrences of a step, hidden behind computing or not"), true },
+        { QT_TR_NOOP("bytes S"), QT_TR_NOOP("The large side of one call on one device"), true },
+        { QT_TR_NOOP("× step"), QT_TR_NOOP("Calls in a step of the workload: of all layers and micro-batches"), true },
+        { QT_TR_NOOP("time"), QT_TR_NOOP("Predicted, all calls of a step, hidden behind computing or not"), true },
         { QT_TR_NOOP("caused by"), QT_TR_NOOP("The operation that wanted it, and why") },
     };
     return headingData(columns, section, orientation, role, [](const char* text) { return tr(text); });

@@ -7,6 +7,7 @@
 #include "widgets/look/legend.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/rowdelegate.h"
 #include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
 
@@ -14,7 +15,6 @@
 #include <QLabel>
 #include <QPainter>
 #include <QScrollBar>
-#include <QStyledItemDelegate>
 #include <QTreeWidget>
 
 #include <algorithm>
@@ -47,10 +47,10 @@ void paintWaiting(QPainter& painter, const QRectF& rect, const Theme& theme)
 }
 
 /// Rows that have nothing of what the legend shows alone are quiet.
-class PartDelegate : public QStyledItemDelegate {
+class PartDelegate : public RowDelegate {
 public:
     PartDelegate(const QString& shown, QObject* parent)
-        : QStyledItemDelegate(parent)
+        : RowDelegate(parent)
         , m_shown(shown)
     {
     }
@@ -58,7 +58,7 @@ public:
 protected:
     void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override
     {
-        QStyledItemDelegate::initStyleOption(option, index);
+        RowDelegate::initStyleOption(option, index);
         const QModelIndex share = index.siblingAtColumn(ShareColumn);
         if ((shows("waits") || share.data(kComputeShare).toDouble() > 0)
             && (shows("computes") || share.data(kExposedShare).toDouble() > 0))
@@ -80,7 +80,7 @@ public:
     using PartDelegate::PartDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
-        QStyledItemDelegate::paint(painter, option, index);
+        RowDelegate::paint(painter, option, index);
         const Theme& theme = Theme::of(option.widget);
         const QRect track = option.rect.adjusted(8, 0, -8, 0);
         const double compute = index.data(kComputeShare).toDouble();
@@ -280,7 +280,6 @@ void CostView::addPart(const PartCost& part, double step)
     item->setToolTip(KeptColumn, exactBytesText(bytesOnDevice(part.kept)));
     if (part.exposed * share > 0.1)
         item->setForeground(ExposedColumn, theme.attention);
-    item->setSizeHint(NameColumn, QSize(20, rowHeight(this)));
     for (const int column : kMonoColumns) {
         item->setFont(column, monoFont(this, -0.5));
         item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
@@ -295,7 +294,6 @@ void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const
     const auto evaluation = document()->evaluation();
     const Theme& theme = Theme::of(this);
     auto* item = new QTreeWidgetItem(parent);
-    item->setSizeHint(NameColumn, QSize(20, rowHeight(this)));
     const std::string& name = evaluation->graph.op(operation.op).name;
     item->setText(NameColumn, qstr(name));
     item->setToolTip(NameColumn, qstr(name));

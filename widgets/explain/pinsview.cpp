@@ -11,6 +11,7 @@
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/narrowrows.h"
 #include "widgets/tables/notedelegate.h"
 #include "widgets/tables/tablecopy.h"
 
@@ -75,6 +76,8 @@ PinsView::PinsView(Document* document, QWidget* parent)
     m_list->setHeaderLabels({ QString(), tr("names"), tr("says"), tr("set by"), tr("state") });
     m_list->header()->setMinimumSectionSize(24);
     m_list->header()->setStretchLastSection(true);
+    constexpr int kNarrow = 480;
+    m_rows = new NarrowRows(m_list, NamesColumn, { SaysColumn, SourceColumn, StateColumn }, kNarrow);
     m_list->installEventFilter(this);
     makeCopyable(m_list);
     nameWidget(m_new, "pinsNew", tr("New pin"));
@@ -110,6 +113,7 @@ PinsView::PinsView(Document* document, QWidget* parent)
     connect(m_new, &QLineEdit::textChanged, this, [this] { showState(); });
     connect(m_remove, &QPushButton::clicked, this, [this] { removeSelected(); });
     connect(m_list, &QTreeWidget::itemSelectionChanged, this, [this] { showState(); });
+    connect(m_rows, &NarrowRows::changed, this, &PinsView::fitColumns);
     start();
 }
 
@@ -147,18 +151,30 @@ void PinsView::refresh()
             state = tr("ignored: profile %1 does not support pins").arg(qstr(profileName(profile)));
         item->setData(StateColumn, NoteDelegate::TextRole, state);
         item->setData(StateColumn, Qt::AccessibleTextRole, state);
+        item->setData(NamesColumn, NoteDelegate::TitleRole, item->text(NamesColumn));
+        item->setData(NamesColumn, NoteDelegate::TextRole,
+                      item->text(SaysColumn) + (pin.source.empty() ? QString() : tr(" · by %1").arg(item->text(SourceColumn)))
+                          + (state.isEmpty() ? QString() : QLatin1Char('\n') + state));
+        item->setData(NamesColumn, NoteDelegate::TextColorRole, item->data(StateColumn, NoteDelegate::TextColorRole));
         item->setSizeHint(NumberColumn, QSize(20, rowHeight(this)));
         for (int column = 0; column < ColumnCount; ++column)
             item->setToolTip(column, state.isEmpty() ? qstr(where) : qstr(where) + QLatin1Char('\n') + state);
     }
+    fitColumns();
+    setTextColor(m_empty, theme.quiet);
+    setTextColor(m_message, theme.error);
+    showState();
+}
+
+void PinsView::fitColumns()
+{
     for (int column = 0; column < StateColumn; ++column) {
+        if (m_rows->isNarrow() && column != NumberColumn)
+            continue;
         m_list->resizeColumnToContents(column);
         constexpr int kWidest = 320;
         m_list->setColumnWidth(column, std::min(kWidest, m_list->columnWidth(column) + 8));
     }
-    setTextColor(m_empty, theme.quiet);
-    setTextColor(m_message, theme.error);
-    showState();
 }
 
 void PinsView::showState()

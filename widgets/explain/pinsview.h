@@ -12,6 +12,8 @@ class QTreeWidget;
 
 namespace shardboard {
 
+class NarrowRows;
+
 class PinsView : public DocumentView {
     Q_OBJECT
 public:
@@ -28,8 +30,10 @@ protected:
 private:
     void add();
     void showState();
+    void fitColumns();
 
     QTreeWidget* m_list;
+    NarrowRows* m_rows;
     QLineEdit* m_new;
     QPushButton* m_add;
     QPushButton* m_remove;

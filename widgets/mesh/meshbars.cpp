@@ -48,7 +48,7 @@ void paintLabels(QPainter& painter, const MeshBar& bar, const Mesh& mesh, const 
         inside *= levels[i].size;
     const std::int64_t cells = bar.across ? grid.columns() : grid.rows();
     const auto beginOf = [&](std::int64_t cell) { return bar.across ? grid.columnLeft(cell) : grid.rowTop(cell); };
-    const double step = (beginOf(inside - 1) + 1) * viewport.scale();
+    const double step = (beginOf(inside - 1) + (bar.across ? 1 : grid.cellHeight())) * viewport.scale();
     const bool named = whole && metrics.horizontalAdvance(QStringLiteral("%1 %2").arg(name).arg(size - 1)) + 4 < step;
     const bool numbered = whole && metrics.horizontalAdvance(QString::number(size - 1)) + 4 < step;
     if (!named && !numbered) {

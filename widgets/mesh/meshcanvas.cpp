@@ -336,12 +336,12 @@ std::vector<MeshCanvas::Place> MeshCanvas::place() const
     return out;
 }
 
-QString MeshCanvas::placeText() const
+QStringList MeshCanvas::placeSteps() const
 {
     QStringList out;
     for (const Place& it : m_place)
         out << m_scene.unitText(it.tier, it.position);
-    return out.join(QStringLiteral(" › "));
+    return out;
 }
 
 double MeshCanvas::solidCell() const { return m_scene.hatched ? kHatchedCell : kSolidCell; }
@@ -374,13 +374,17 @@ void MeshCanvas::goInto(int tier, std::int64_t position)
     tellStatus(text);
 }
 
-void MeshCanvas::goUp()
+void MeshCanvas::goUp() { goBackTo(static_cast<int>(m_place.size()) - 1); }
+
+void MeshCanvas::goBackTo(int steps)
 {
     m_hoveredUnit.reset();
-    if (m_place.size() < 2)
+    if (steps < 1 || static_cast<std::size_t>(steps) > m_place.size()) {
         navigation()->fitAll();
-    else
-        goInto(m_place[m_place.size() - 2].tier, m_place[m_place.size() - 2].position);
+    } else {
+        const Place to = m_place[static_cast<std::size_t>(steps) - 1];
+        goInto(to.tier, to.position);
+    }
 }
 
 QString MeshCanvas::toolTipAt(const QPointF& point) const

@@ -49,13 +49,14 @@ public:
     const std::vector<Arrow>& arrows() const { return m_arrows; }
     QString transferText() const; ///< the words as they are shown, with the groups that are drawn
 
-    /// Units that fill the view, from the outside in: `pod 3, data 5 › node 92`. Empty while everything is in sight.
-    QString placeText() const;
+    /// Units that fill the view, from the outside in: `pod 3, data 5` and `node 92`. None while everything is in sight.
+    QStringList placeSteps() const;
     /// What a click takes at this zoom: devices (MeshGrid::kDevices), or the units of a tier.
     int takenTier() const;
     /// Shows the unit of a tier that a device is in.
     void goInto(int tier, std::int64_t position);
     void goUp(); ///< out of the innermost unit that fills the view
+    void goBackTo(int steps); ///< to where only so many of the units fill it
     const MeshGrid& grid() const { return m_scene.grid; }
 
     QSize sizeHint() const override;
@@ -75,7 +76,7 @@ public:
 
 Q_SIGNALS:
     void allWanted(); ///< Esc: what the legend quiets is to be seen again
-    void placeChanged(); ///< placeText() is another one
+    void placeChanged(); ///< placeSteps() are other ones
 
 protected:
     void layOut() override;

@@ -76,14 +76,14 @@ void MeshCanvas::paintCells(QPainter& painter)
     painter.setFont(m_idFont);
     for (std::int64_t row = 0; row < m_scene.grid.rows(); ++row) {
         const double top = m_scene.grid.rowTop(row);
-        if (top + 1 < visible.top() || top > visible.bottom())
+        if (top + m_scene.grid.cellHeight() < visible.top() || top > visible.bottom())
             continue;
         for (std::int64_t column = 0; column < m_scene.grid.columns(); ++column) {
             const double left = m_scene.grid.columnLeft(column);
             if (left + 1 < visible.left() || left > visible.right())
                 continue;
             if (const std::int64_t position = m_scene.grid.positionOf(column, row); position >= 0)
-                paintCell(painter, position, m_viewport.toScreen(QRectF(left, top, 1, 1)));
+                paintCell(painter, position, m_viewport.toScreen(QRectF(left, top, 1, m_scene.grid.cellHeight())));
         }
     }
     painter.setOpacity(1);
@@ -169,12 +169,23 @@ void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRect
 {
     const PartColor color = colorAt(position);
     painter.setOpacity(m_scene.isLoud(position) ? 1 : MeshScene::kQuiet);
+    const auto mark = [&](const QRectF& cell) {
+        if (!m_scene.grid.isElsewhere(position))
+            return;
+        const double side = std::clamp(cell.width() / 4, 5.0, 10.0);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(Theme::of(this).panel, 1));
+        painter.setBrush(Theme::of(this).attention);
+        painter.drawPolygon(QPolygonF { cell.topRight() - QPointF(side, 0), cell.topRight(), cell.topRight() + QPointF(0, side) });
+        painter.setRenderHint(QPainter::Antialiasing, false);
+    };
     if (m_viewport.scale() >= kCardCell) {
         const bool many =
             m_scene.coloring == MeshScene::Coloring::Shards && m_viewport.scale() >= kShardCell && m_scene.colors.parts().isRamp();
         m_cards.paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_scene.mesh.deviceId(position)), color,
                       m_scene.memory.fillAt(position), m_scene.memory.peakAt(position),
                       many ? m_scene.colorText(position) : QString());
+        mark(rect.adjusted(3, 3, -3, -3));
         return;
     }
     const double gap = m_viewport.scale() >= kSolidCell ? 1 : 0.5;
@@ -182,6 +193,7 @@ void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRect
     painter.fillRect(solid, color.fill);
     if (color.hatch != Qt::NoBrush)
         painter.fillRect(solid, QBrush(color.hatchColor, color.hatch));
+    mark(solid);
     if (m_viewport.scale() < kLabelCell)
         return;
     // All have their ids or none.

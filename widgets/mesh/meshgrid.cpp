@@ -13,6 +13,10 @@ using Levels = std::vector<MeshGrid::Level>;
 constexpr double kGap = 0.35; ///< between the steps of an axis that has another one inside it
 constexpr double kName = 12; ///< pixels of the name above a unit
 constexpr std::int64_t kLongestLine = 16; ///< that is not wrapped where no devices divide it
+constexpr std::int64_t kLong = 64; ///< an axis that may be wrapped although others go on around it
+
+/// Pixels between blocks whose devices have `cell` pixels each.
+double gapOf(double devices, double cell) { return std::clamp(std::sqrt(devices) * cell / 12, 1.5, 5.0); }
 
 std::int64_t cells(const Levels& levels, std::size_t count)
 {
@@ -22,9 +26,9 @@ std::int64_t cells(const Levels& levels, std::size_t count)
     return product;
 }
 
-double extentOf(const Levels& levels, std::size_t count)
+double extentOf(const Levels& levels, std::size_t count, double cell)
 {
-    double extent = 1;
+    double extent = cell;
     for (std::size_t i = 0; i < count; ++i)
         extent += static_cast<double>(levels[i].size - 1) * levels[i].pitch;
     return extent;
@@ -51,8 +55,20 @@ std::int64_t positionsOf(const Levels& levels, std::int64_t index)
     return position;
 }
 
+/// The other way round.
+std::int64_t indexOf(const Levels& levels, std::int64_t position)
+{
+    std::int64_t index = 0;
+    std::int64_t weight = 1;
+    for (const auto& level : levels) {
+        index += position % level.around / level.stride % level.size * weight;
+        weight *= level.size;
+    }
+    return index;
+}
+
 /// The number of the cell at a place of a direction, or -1 between blocks and outside. `nearest`: the one before it, or at the end.
-std::int64_t indexAt(const Levels& levels, double at, std::size_t inside, bool nearest)
+std::int64_t indexAt(const Levels& levels, double at, std::size_t inside, bool nearest, double cell)
 {
     if (at < 0 && !nearest)
         return -1;
@@ -68,11 +84,11 @@ std::int64_t indexAt(const Levels& levels, double at, std::size_t inside, bool n
         at -= static_cast<double>(step) * levels[i].pitch;
         index = index * levels[i].size + step;
     }
-    return nearest || at < 1 ? index * cells(levels, inside) : -1;
+    return nearest || at < cell ? index * cells(levels, inside) : -1;
 }
 
 /// Each axis has its bar along its largest part.
-void giveBars(Levels& across, Levels& down)
+void giveBars(Levels& across, Levels& down, bool numbered)
 {
     const auto each = [&](const auto& act) {
         for (Levels* levels : { &across, &down })
@@ -90,7 +106,7 @@ void giveBars(Levels& across, Levels& down)
         });
         int parts = 0;
         each([&](const MeshGrid::Level& other) { parts += other.axis == level.axis ? 1 : 0; });
-        level.whole = parts == 1;
+        level.whole = parts == 1 && numbered;
     });
 }
 
@@ -132,6 +148,8 @@ MeshGrid::MeshGrid(const Mesh& mesh, const Hardware& hardware, const MeshRoom& r
     const double plain = arrange(mesh, room, false);
     if (const MeshGrid unnamed = *this; !m_tiers.tiers.empty() && arrange(mesh, room, true) < kWorth * plain)
         *this = unnamed;
+    stretch(mesh, room);
+    m_cell = 1; // gaps are made
     m_columns = cells(m_across, m_across.size());
     m_rows = cells(m_down, m_down.size());
     m_top = m_gapsAbove.empty() ? 0 : m_gapsAbove.back();
@@ -142,7 +160,9 @@ double MeshGrid::arrange(const Mesh& mesh, const MeshRoom& room, bool named)
 {
     const double area = std::max(1.0, room.size.width()) * std::max(1.0, room.size.height());
     double cell = std::clamp(std::sqrt(area / static_cast<double>(m_count)) * 0.7, 0.2, room.largestCell);
-    for (int round = 0; round < (m_tiers.tiers.empty() ? 1 : 3); ++round) {
+    const bool blocks = !m_tiers.tiers.empty()
+        || std::any_of(m_tiers.factors.begin(), m_tiers.factors.end(), [](const MeshFactor& it) { return it.size >= kLong; });
+    for (int round = 0; round < (blocks ? 3 : 1); ++round) {
         setGaps(room, cell, named);
         take(mesh, bestColumns(mesh, room));
         cell = scaleIn(room);
@@ -211,7 +231,8 @@ std::vector<std::int64_t> MeshGrid::bestColumns(const Mesh& mesh, const MeshRoom
     return best;
 }
 
-/// Numbers of columns that a factor may have: all steps to the right, all downwards, or, of the last one in a unit, wrapped.
+/// Numbers of columns that a factor may have: all steps to the right, all downwards, or wrapped, of the last one in a unit and of a
+/// long one.
 std::vector<std::int64_t> MeshGrid::candidates(const Mesh& mesh, std::size_t factor) const
 {
     const std::int64_t size = m_tiers.factors[factor].size;
@@ -226,31 +247,39 @@ std::vector<std::int64_t> MeshGrid::candidates(const Mesh& mesh, std::size_t fac
     };
     const bool last = endsAt(m_tiers.factors.size())
         || std::any_of(m_tiers.tiers.begin(), m_tiers.tiers.end(), [&](const MeshTier& tier) { return endsAt(tier.factors); });
-    if (!last || size <= 2 || (mesh.axisCount() == 1 && size <= kLongestLine && m_tiers.tiers.empty()))
+    if (size <= 2 || (!last && size < kLong) || (mesh.axisCount() == 1 && size <= kLongestLine && m_tiers.tiers.empty()))
         return out;
-    for (std::int64_t part = 2; part < size; ++part)
+    for (std::int64_t part = 2; last && part < size; ++part)
         if (size % part == 0)
             out.push_back(part);
     constexpr std::size_t kFew = 4; // divisors
-    const bool outermost = m_tiers.factors[factor].stride * size == m_count; // so that no other axis counts on in a line not full
-    if (out.size() < 2 + kFew && size > kLongestLine && outermost)
-        for (const double shape : { 0.5, 1.0, 1.5, 2.0, 3.0, 5.0 })
-            out.push_back(
-                std::clamp<std::int64_t>(std::llround(std::ceil(std::sqrt(static_cast<double>(size) * shape))), 2, size - 1));
+    if (last && (out.size() >= 2 + kFew || size <= kLongestLine))
+        return out;
+    for (const double shape : { 0.5, 1.0, 1.5, 2.0, 3.0, 5.0 }) {
+        auto wide = std::clamp<std::int64_t>(std::llround(std::ceil(std::sqrt(static_cast<double>(size) * shape))), 2, size - 1);
+        for (std::int64_t near = wide; !last && near * 4 < wide * 5 && near < size; ++near)
+            if (size % near == 0) { // then every line is full
+                wide = near;
+                break;
+            }
+        out.push_back(wide);
+    }
     return out;
 }
 
 /// Gaps grow with what they part, so that they are seen from afar: some pixels where a device has `cell`.
 void MeshGrid::setGaps(const MeshRoom& room, double cell, bool named)
 {
+    m_cell = cell;
     m_gaps.clear();
     m_gapsAbove.clear();
     double side = 0;
     double above = 0;
     for (std::size_t i = 0; i < m_tiers.tiers.size(); ++i) {
         const bool inner = i == 0 && m_tiers.tiers[i].kind != MeshTier::Kind::Group;
-        const double unit = std::sqrt(static_cast<double>(m_tiers.tiers[i].devices)) * cell; // pixels
-        side = std::max(kGap, side + (inner ? std::min(1.0, unit / 8) : std::clamp(unit / 12, 1.5, 5.0)) / cell);
+        const auto devices = static_cast<double>(m_tiers.tiers[i].devices);
+        const double unit = std::sqrt(devices) * cell; // pixels
+        side = std::max(kGap, side + (inner ? std::min(1.0, unit / 8) : gapOf(devices, cell)) / cell);
         const bool hasName = named && unit >= 2.5 * kName * room.text;
         above = std::max(kGap, hasName ? above + kName * room.text / cell : std::max(side, above));
         m_gaps.push_back(side);
@@ -258,16 +287,37 @@ void MeshGrid::setGaps(const MeshRoom& room, double cell, bool named)
     }
 }
 
+/// Whole numbers of devices rarely have the shape of the room. Below the size of ids, where devices are no pictures of their own,
+/// they take what is left below them.
+void MeshGrid::stretch(const Mesh& mesh, const MeshRoom& room)
+{
+    constexpr double kSmall = 14; // pixels
+    constexpr double kHighest = 1.75;
+    const double scale = scaleIn(room);
+    if (m_tiers.tiers.empty() || scale >= kSmall)
+        return;
+    const double above = kBarAbove + kBar * (std::max(1.0, static_cast<double>(barsOf(m_across).size())) - 1);
+    const double top = m_gapsAbove.empty() ? 0 : m_gapsAbove.back();
+    const double left = (room.size.height() - above * room.text) / scale - extentOf(m_down, m_down.size(), 1) - top;
+    constexpr double kExact = 64; // sums of such parts are exact
+    m_high = std::floor(std::clamp(1 + left / static_cast<double>(cells(m_down, m_down.size())), 1.0, kHighest) * kExact) / kExact;
+    take(mesh, std::vector<std::int64_t>(m_wide));
+}
+
 void MeshGrid::take(const Mesh& mesh, const std::vector<std::int64_t>& columns)
 {
+    m_wide = columns;
     m_across.clear();
     m_down.clear();
     m_acrossIn.clear();
     m_downIn.clear();
+    m_ragged.clear();
+    double blockGap = 0; // around an axis that is wrapped
+    std::int64_t devices = 1;
     const auto push = [&](Levels& levels, const Level& level, const std::vector<std::size_t>& inside,
                           const std::vector<double>& gaps) {
-        const double extent = extentOf(levels, levels.size());
-        double gap = levels.empty() || levels.back().axis == level.axis ? 0 : kGap;
+        const double extent = extentOf(levels, levels.size(), &levels == &m_down ? m_high : 1);
+        double gap = levels.empty() || levels.back().axis == level.axis ? 0 : std::max(kGap, blockGap);
         if (!inside.empty()) // of the outermost unit that has ended; an axis around another one has a little more
             gap = std::max(
                 gap, gaps[inside.size() - 1] * (inside.back() == levels.size() || levels.back().axis == level.axis ? 1 : 1.4));
@@ -280,21 +330,28 @@ void MeshGrid::take(const Mesh& mesh, const std::vector<std::int64_t>& columns)
         for (; tier < m_tiers.tiers.size() && m_tiers.tiers[tier].factors == i; ++tier) {
             m_acrossIn.push_back(m_across.size());
             m_downIn.push_back(m_down.size());
+            blockGap = 0; // its own gap parts it
         }
         const MeshFactor& factor = factors[i];
         if (factor.size < 2) { // it moves nothing, but has a bar
-            const Level level { factor.axis, 1, factor.stride, 1, true, true };
+            const Level level { factor.axis, 1, factor.stride, factor.stride, 1, true, true };
             push(i == 0 && mesh.axisCount() == 1 ? m_across : m_down, level, {}, {});
             continue;
         }
         const std::int64_t wide = columns[i];
         const std::int64_t high = (factor.size + wide - 1) / wide;
+        const std::int64_t around = factor.stride * factor.size;
+        if (wide * high > factor.size)
+            m_ragged.push_back({ factor.size, wide, high, cells(m_across, m_across.size()), cells(m_down, m_down.size()) });
         if (wide > 1)
-            push(m_across, { factor.axis, wide, factor.stride, 1, true, true }, m_acrossIn, m_gaps);
+            push(m_across, { factor.axis, wide, factor.stride, around, 1, true, true }, m_acrossIn, m_gaps);
         if (high > 1)
-            push(m_down, { factor.axis, high, factor.stride * wide, 1, true, true }, m_downIn, m_gapsAbove);
+            push(m_down, { factor.axis, high, factor.stride * wide, around, 1, true, true }, m_downIn, m_gapsAbove);
+        devices *= factor.size;
+        if (wide > 1 && high > 1)
+            blockGap = gapOf(static_cast<double>(devices), m_cell) / m_cell;
     }
-    giveBars(m_across, m_down);
+    giveBars(m_across, m_down, m_tiers.followsAxes);
 }
 
 double MeshGrid::scaleIn(const MeshRoom& room) const
@@ -304,9 +361,9 @@ double MeshGrid::scaleIn(const MeshRoom& room) const
     const double wide = room.size.width() - kBar * room.text * bars(m_down);
     const double high = room.size.height() - above * room.text;
     const double top = m_gapsAbove.empty() ? 0 : m_gapsAbove.back();
-    return std::max(
-        1e-6,
-        std::min({ wide / extentOf(m_across, m_across.size()), high / (extentOf(m_down, m_down.size()) + top), room.largestCell }));
+    return std::max(1e-6,
+                    std::min({ wide / extentOf(m_across, m_across.size(), 1),
+                               high / (extentOf(m_down, m_down.size(), m_high) + top), room.largestCell }));
 }
 
 /// Units are gone into: they fill the room best in its own shape.
@@ -327,44 +384,30 @@ double MeshGrid::rowTop(std::int64_t row) const { return beginOf(m_down, row); }
 
 QRectF MeshGrid::world() const
 {
-    return { 0, -m_top, extentOf(m_across, m_across.size()), extentOf(m_down, m_down.size()) + m_top };
+    return { 0, -m_top, extentOf(m_across, m_across.size(), 1), extentOf(m_down, m_down.size(), m_high) + m_top };
 }
 
-std::int64_t MeshGrid::columnOf(std::int64_t position) const
-{
-    // A wrapped axis counts on in the next line, so that its steps to the right are what its steps downwards leave.
-    std::int64_t index = 0;
-    std::int64_t weight = 1;
-    for (const Level& level : m_across) {
-        index += position / level.stride % level.size * weight;
-        weight *= level.size;
-    }
-    return index;
-}
-
-std::int64_t MeshGrid::rowOf(std::int64_t position) const
-{
-    std::int64_t index = 0;
-    std::int64_t weight = 1;
-    for (const Level& level : m_down) {
-        index += position / level.stride % level.size * weight;
-        weight *= level.size;
-    }
-    return index;
-}
+/// A wrapped axis counts on in the next line, so that its steps to the right are what its steps downwards leave.
+std::int64_t MeshGrid::columnOf(std::int64_t position) const { return indexOf(m_across, m_tiers.slotOf(position)); }
+std::int64_t MeshGrid::rowOf(std::int64_t position) const { return indexOf(m_down, m_tiers.slotOf(position)); }
 
 std::int64_t MeshGrid::positionOf(std::int64_t column, std::int64_t row) const
 {
-    const std::int64_t position = positionsOf(m_across, column) + positionsOf(m_down, row);
-    return position < m_count ? position : -1; // only the outermost axis has lines that are not full
+    for (const Ragged& it : m_ragged)
+        if (column / it.columns % it.wide + row / it.rows % it.high * it.wide >= it.size)
+            return -1;
+    return m_tiers.positionIn(positionsOf(m_across, column) + positionsOf(m_down, row));
 }
 
-QRectF MeshGrid::cell(std::int64_t position) const { return QRectF(columnLeft(columnOf(position)), rowTop(rowOf(position)), 1, 1); }
+QRectF MeshGrid::cell(std::int64_t position) const
+{
+    return QRectF(columnLeft(columnOf(position)), rowTop(rowOf(position)), 1, m_high);
+}
 
 std::int64_t MeshGrid::positionAt(const QPointF& world) const
 {
-    const std::int64_t column = indexAt(m_across, world.x(), 0, false);
-    const std::int64_t row = indexAt(m_down, world.y(), 0, false);
+    const std::int64_t column = indexAt(m_across, world.x(), 0, false, 1);
+    const std::int64_t row = indexAt(m_down, world.y(), 0, false, m_high);
     return column < 0 || row < 0 ? -1 : positionOf(column, row);
 }
 
@@ -377,9 +420,9 @@ std::int64_t MeshGrid::unitRows(int tier) const { return tier < 0 ? 1 : cells(m_
 QSizeF MeshGrid::unitSize(int tier) const
 {
     if (tier < 0)
-        return { 1, 1 };
+        return { 1, m_high };
     const auto at = static_cast<std::size_t>(tier);
-    return { extentOf(m_across, m_acrossIn[at]), extentOf(m_down, m_downIn[at]) };
+    return { extentOf(m_across, m_acrossIn[at], 1), extentOf(m_down, m_downIn[at], m_high) };
 }
 
 QSizeF MeshGrid::gapAfter(int tier) const
@@ -398,8 +441,8 @@ QRectF MeshGrid::unit(int tier, std::int64_t position) const
 std::int64_t MeshGrid::unitNear(int tier, const QPointF& world) const
 {
     const auto at = static_cast<std::size_t>(std::max(tier, 0));
-    const std::int64_t column = indexAt(m_across, world.x(), tier < 0 ? 0 : m_acrossIn[at], true);
-    std::int64_t row = indexAt(m_down, world.y(), tier < 0 ? 0 : m_downIn[at], true);
+    const std::int64_t column = indexAt(m_across, world.x(), tier < 0 ? 0 : m_acrossIn[at], true, 1);
+    std::int64_t row = indexAt(m_down, world.y(), tier < 0 ? 0 : m_downIn[at], true, m_high);
     std::int64_t out = positionOf(column, row);
     while (out < 0 && row > 0) // below the last line
         out = positionOf(column, --row);
@@ -408,10 +451,17 @@ std::int64_t MeshGrid::unitNear(int tier, const QPointF& world) const
 
 std::int64_t MeshGrid::moved(std::int64_t position, int dx, int dy, int tier) const
 {
-    const std::int64_t column = columnOf(position) + dx * unitColumns(tier);
-    const std::int64_t row = rowOf(position) + dy * unitRows(tier);
-    const std::int64_t to = column < 0 || row < 0 || column >= m_columns || row >= m_rows ? -1 : positionOf(column, row);
-    return to < 0 ? position : to;
+    std::int64_t column = columnOf(position);
+    std::int64_t row = rowOf(position);
+    std::int64_t to = -1;
+    while (to < 0) { // over places without a device
+        column += dx * unitColumns(tier);
+        row += dy * unitRows(tier);
+        if ((dx == 0 && dy == 0) || column < 0 || row < 0 || column >= m_columns || row >= m_rows)
+            return position;
+        to = positionOf(column, row);
+    }
+    return to;
 }
 
 } // namespace shardboard

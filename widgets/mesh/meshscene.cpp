@@ -97,6 +97,15 @@ void MeshScene::drawImage()
 {
     image = QImage(static_cast<int>(grid.columns()), static_cast<int>(grid.rows()), QImage::Format_ARGB32_Premultiplied);
     image.fill(Qt::transparent);
+    if (!grid.isSum()) {
+        for (std::int64_t row = 0; row < grid.rows(); ++row) {
+            auto* line = reinterpret_cast<QRgb*>(image.scanLine(static_cast<int>(row)));
+            for (std::int64_t column = 0; column < grid.columns(); ++column)
+                if (const std::int64_t position = grid.positionOf(column, row); position >= 0)
+                    line[column] = m_pixels[static_cast<std::size_t>(position)];
+        }
+        return;
+    }
     std::vector<std::int64_t> across; // what a column adds to the position
     for (std::int64_t column = 0; column < grid.columns(); ++column)
         across.push_back(grid.positionOf(column, 0));
@@ -104,8 +113,7 @@ void MeshScene::drawImage()
         auto* line = reinterpret_cast<QRgb*>(image.scanLine(static_cast<int>(row)));
         const std::int64_t down = grid.positionOf(0, row);
         for (std::size_t column = 0; column < across.size(); ++column)
-            if (const auto position = static_cast<std::size_t>(down + across[column]); position < m_pixels.size())
-                line[column] = m_pixels[position];
+            line[column] = m_pixels[static_cast<std::size_t>(down + across[column])];
     }
 }
 
@@ -128,6 +136,8 @@ QString MeshScene::deviceText(std::int64_t position, const WeightLayout* weight)
     QString out = tr("device %1").arg(mesh.deviceId(position));
     if (!coordinates.isEmpty())
         out += QStringLiteral(" · ") + coordinates.join(QStringLiteral(", "));
+    if (grid.isElsewhere(position))
+        out += tr("\nshown where its number belongs, not at its coordinates: device numbers are out of order");
     if (weight) {
         const Shard shard = weight->shards.shardAt(position);
         out +=

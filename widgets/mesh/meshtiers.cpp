@@ -67,6 +67,70 @@ std::int64_t groupBetween(const MeshTiers& out, std::int64_t from, std::int64_t 
     return best;
 }
 
+/// Ids between neighbours along each axis, as more than half of the neighbours have them; where no number is that common, as they
+/// are row by row.
+std::vector<std::int64_t> commonStrides(const Mesh& mesh)
+{
+    std::vector<std::int64_t> out;
+    for (int axis = 0; axis < mesh.axisCount(); ++axis) {
+        std::int64_t common = mesh.stride(axis);
+        std::int64_t votes = 0; // of more than half of all something is left when each other one takes a vote away
+        for (std::int64_t position = 0; position + mesh.stride(axis) < mesh.deviceCount(); ++position) {
+            if (mesh.coordinate(position, axis) + 1 == mesh.axis(axis).size)
+                continue;
+            const std::int64_t apart = mesh.deviceId(position + mesh.stride(axis)) - mesh.deviceId(position);
+            if (votes == 0)
+                common = apart;
+            votes += apart == common ? 1 : -1;
+        }
+        out.push_back(common);
+    }
+    return out;
+}
+
+/// The slot of each device where neighbours along the axes are so many ids apart, and their number at their own mesh positions;
+/// no slots where such ids are not those of the devices.
+std::vector<std::int64_t> slotsBy(const std::vector<std::int64_t>& strides, const Mesh& mesh, std::int64_t& atHome)
+{
+    const std::int64_t count = mesh.deviceCount();
+    std::vector<std::int64_t> byId(static_cast<std::size_t>(count), -1);
+    std::vector<std::int64_t> out(byId.size());
+    atHome = 0;
+    for (std::int64_t slot = 0; slot < count; ++slot) {
+        std::int64_t id = 0;
+        for (int axis = 0; axis < mesh.axisCount(); ++axis)
+            id += mesh.coordinate(slot, axis) * strides[static_cast<std::size_t>(axis)];
+        if (id < 0 || id >= count || byId[static_cast<std::size_t>(id)] >= 0)
+            return {};
+        byId[static_cast<std::size_t>(id)] = slot;
+    }
+    for (std::int64_t position = 0; position < count; ++position) {
+        const std::int64_t slot = byId[static_cast<std::size_t>(mesh.deviceId(position))];
+        out[static_cast<std::size_t>(position)] = slot;
+        atHome += slot == position ? 1 : 0;
+    }
+    return out;
+}
+
+/// Slots where ids are common distances apart, or row by row; the distances.
+std::vector<std::int64_t> giveSlots(MeshTiers& out, const Mesh& mesh)
+{
+    std::vector<std::int64_t> strides = commonStrides(mesh);
+    std::int64_t atHome = 0;
+    out.slotByPosition = slotsBy(strides, mesh, atHome);
+    out.followsAxes = 2 * atHome >= mesh.deviceCount();
+    if (out.slotByPosition.empty() || !out.followsAxes) {
+        for (int axis = 0; axis < mesh.axisCount(); ++axis)
+            strides[static_cast<std::size_t>(axis)] = mesh.stride(axis);
+        out.slotByPosition = slotsBy(strides, mesh, atHome);
+        out.followsAxes = 2 * atHome >= mesh.deviceCount();
+    }
+    out.positionBySlot.resize(out.slotByPosition.size());
+    for (std::size_t position = 0; position < out.slotByPosition.size(); ++position)
+        out.positionBySlot[static_cast<std::size_t>(out.slotByPosition[position])] = static_cast<std::int64_t>(position);
+    return strides;
+}
+
 } // namespace
 
 std::optional<std::vector<std::int64_t>> idStrides(const Mesh& mesh)
@@ -90,7 +154,9 @@ std::optional<std::vector<std::int64_t>> idStrides(const Mesh& mesh)
 MeshTiers foldedMesh(const Mesh& mesh, const Hardware& hardware)
 {
     MeshTiers out;
-    const auto strides = idStrides(mesh);
+    auto strides = idStrides(mesh);
+    if (!strides && !hardware.levels.empty())
+        strides = giveSlots(out, mesh);
     std::vector<int> order(static_cast<std::size_t>(mesh.axisCount()));
     std::iota(order.rbegin(), order.rend(), 0);
     const auto weightOf = [&](int axis) { return strides ? (*strides)[static_cast<std::size_t>(axis)] : mesh.stride(axis); };
@@ -113,6 +179,8 @@ MeshTiers foldedMesh(const Mesh& mesh, const Hardware& hardware)
         else
             break;
     }
+    if (!out.slotByPosition.empty() && out.tiers.empty())
+        return foldedMesh(mesh, {}); // nothing to lie in: everyone is at home
     std::int64_t inside = 1;
     for (std::size_t i = 0; i <= out.tiers.size(); ++i) {
         const std::int64_t outside = i < out.tiers.size() ? out.tiers[i].devices : all;
@@ -134,6 +202,7 @@ MeshTiers foldedMesh(const Mesh& mesh, const Hardware& hardware)
 std::int64_t MeshTiers::unitOf(std::size_t tier, std::int64_t position) const
 {
     std::int64_t out = 0;
+    position = slotOf(position);
     for (std::size_t i = tiers[tier].factors; i < factors.size(); ++i)
         out += position / factors[i].stride % factors[i].size * (weights[i] / tiers[tier].devices);
     return out;
@@ -142,6 +211,7 @@ std::int64_t MeshTiers::unitOf(std::size_t tier, std::int64_t position) const
 std::string MeshTiers::coordinates(std::size_t tier, std::int64_t position, const Mesh& mesh) const
 {
     std::string out;
+    position = slotOf(position);
     for (int axis = 0; axis < mesh.axisCount(); ++axis) {
         std::int64_t inside = 1; // steps of the axis that a unit has
         for (std::size_t i = 0; i < tiers[tier].factors; ++i)

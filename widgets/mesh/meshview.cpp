@@ -59,7 +59,6 @@ MeshView::MeshView(Document* document, QWidget* parent)
     m_header->addRight(m_coloring);
     connect(m_find, &FindField::textChanged, this, [this] {
         m_canvas->setFound(m_find->wanted());
-        showHeader();
         showFind();
     });
     connect(m_find, &FindField::nextWanted, m_canvas, &MeshCanvas::findNext);
@@ -82,6 +81,10 @@ MeshView::MeshView(Document* document, QWidget* parent)
     m_foot->hide();
     connect(m_legend, &Legend::chosenChanged, m_canvas, &MeshCanvas::setHighlight);
     connect(m_canvas, &MeshCanvas::placeChanged, this, &MeshView::showHeader);
+    connect(m_header, &ViewHeader::stepChosen, this, [this](int step) {
+        m_canvas->goBackTo(step);
+        m_canvas->setFocus(Qt::OtherFocusReason); // its keys go on from there
+    });
     connect(m_canvas, &MeshCanvas::allWanted, m_legend, [this] { m_legend->choose({}); });
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->setSizeConstraint(QLayout::SetNoConstraint); // the view may get lower than with its legend
@@ -118,7 +121,7 @@ void MeshView::showFind()
 {
     m_find->setVisible(document()->hasDesign()
                        && (width() >= kRoomy * textScale(this) || m_find->hasFocus() || !m_find->wanted().isEmpty()));
-    m_header->setDetail(m_header->detail()); // what it is written in got another width
+    showHeader(); // what it is written in got another width
 }
 
 void MeshView::resizeEvent(QResizeEvent* event)
@@ -168,11 +171,14 @@ void MeshView::showLegend()
 void MeshView::showHeader()
 {
     QString detail;
+    QStringList path;
     if (document()->hasDesign()) {
         const auto hardware = hardwareOf(document()->design());
         detail = counted(document()->design().mesh.deviceCount(), tr("device"), tr("devices"));
-        const QString place = m_canvas->placeText();
-        detail += place.isEmpty() ? QStringLiteral(" · ") + qstr(document()->design().hardware) : QStringLiteral(" › ") + place;
+        if (const QStringList steps = m_canvas->placeSteps(); steps.isEmpty())
+            detail += QStringLiteral(" · ") + qstr(document()->design().hardware);
+        else
+            path = QStringList { detail } + steps;
         m_header->setToolTip(hardware.ok() ? qstr(hardware.value().name) : QString());
     }
     const MeshPattern& found = m_canvas->found();
@@ -182,8 +188,12 @@ void MeshView::showHeader()
         detail = found.axis() >= 0 ? tr("mesh axis %1, Enter selects it").arg(qstr(mesh.axis(found.axis()).name))
             : count == 0           ? tr("no device is “%1”; Esc shows all").arg(m_find->wanted())
                                    : tr("%1 of %2").arg(count).arg(counted(mesh.deviceCount(), tr("device"), tr("devices")));
+        path.clear();
     }
-    m_header->setDetail(detail);
+    if (path.isEmpty())
+        m_header->setDetail(detail);
+    else
+        m_header->setPath(path);
 }
 
 void MeshView::refresh()
@@ -192,7 +202,6 @@ void MeshView::refresh()
     m_canvas->refresh();
     showLegend();
     showFind();
-    showHeader();
     showStep();
 }
 

@@ -133,7 +133,7 @@ std::vector<std::int64_t> positionsIn(const MeshGrid& grid, const QRectF& world,
     std::vector<std::int64_t> out;
     for (std::int64_t row = 0; row < grid.rows(); ++row) {
         const double top = grid.rowTop(row);
-        if (top + 1 <= world.top() || top >= world.bottom())
+        if (top + grid.cellHeight() <= world.top() || top >= world.bottom())
             continue;
         for (std::int64_t column = 0; column < grid.columns(); ++column) {
             const double left = grid.columnLeft(column);

@@ -14,14 +14,13 @@ namespace shardboard {
 struct TimelineChart::Plot {
     VectorPlot* widget = nullptr; // owned by the Qt tree
     QCPItemLine* pointer = nullptr; // owned by the plot
-    QColor pointed;
 };
 
 TimelineChart::TimelineChart(QWidget* parent)
     : QWidget(parent)
     , m_plot(std::make_unique<Plot>())
 {
-    m_plot->widget = new VectorPlot(this);
+    m_plot->widget = new VectorPlot(this, [this] { makePlot(); });
     m_plot->widget->setFocusPolicy(Qt::NoFocus);
     m_plot->widget->setMouseTracking(true);
     m_plot->widget->installEventFilter(this);
@@ -36,20 +35,29 @@ TimelineChart::~TimelineChart() = default;
 QSize TimelineChart::sizeHint() const { return { 420, 170 }; }
 QSize TimelineChart::minimumSizeHint() const { return { 180, 90 }; }
 
-void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limit, int highest,
-                             const std::vector<TimelineMark>& marks, const TimelineAxes& axes, const TimelineLook& look)
+void TimelineChart::setParts(std::vector<TimelinePart> parts, double limit, int highest, std::vector<TimelineMark> marks,
+                             TimelineAxes axes, const TimelineLook& look)
 {
-    m_again = [this, parts, limit, highest, marks, axes, look] { setParts(parts, limit, highest, marks, axes, look); };
-    m_drawn = size();
+    m_content = { std::move(parts), limit, std::move(marks), std::move(axes), look };
+    m_made = {};
+    m_count = m_content.parts.empty() ? 0 : static_cast<int>(m_content.parts.front().values.size());
+    m_highest = highest;
+    m_current = -1;
+    m_plot->widget->drawAnew();
+}
+
+void TimelineChart::makePlot()
+{
+    if (m_made == size())
+        return;
+    m_made = size();
+    const auto& [parts, limit, marks, axes, look] = m_content;
+    const int highest = m_highest;
     VectorPlot& plot = *m_plot->widget;
     plot.clearPlottables();
     plot.clearItems();
     m_plot->pointer = nullptr;
-    m_count = parts.empty() ? 0 : static_cast<int>(parts.front().values.size());
-    m_highest = highest;
-    m_current = -1;
     plot.setBackground(QBrush(look.background));
-    m_plot->pointed = look.text;
     // Each part is a graph of the sum up to it, filled down to the sum below; a moment is a step of width 1.
     std::vector<double> sums(static_cast<std::size_t>(m_count), 0);
     QCPGraph* below = nullptr;
@@ -105,7 +113,7 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
     plot.yAxis->setLabel(axes.value);
     plot.yAxis->ticker()->setTickCount(4);
     plot.xAxis->setRange(0, std::max(1, m_count));
-    placeTicks(axes);
+    placeTicks();
     // Above the highest moment stand the word for it and the phases, each in a line of its own.
     const double words = 2.4 * QFontMetricsF(font()).height() / std::max(60.0, height() - 2.6 * QFontMetricsF(font()).height());
     const double free = std::clamp(1 / (1 - std::min(words, 0.5)), 1.32, 2.0);
@@ -153,42 +161,53 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
                                     | Qt::AlignBottom);
         label->position->setCoords(highest + 0.5, value + 0.04 * ceiling);
     }
-    if (!plot.viewport().isEmpty()) // else when it has room
-        plot.drawAnew();
+    showPointer();
 }
 
-void TimelineChart::placeTicks(const TimelineAxes& axes)
+std::vector<const TimelineTick*> TimelineChart::placedTicks() const
 {
+    const TimelineAxes& axes = m_content.axes;
     constexpr double kSides = 70; // what the other axis takes
     constexpr double kGap = 10;
     const QFontMetricsF metrics { font() };
     const double moment = std::max(60.0, width() - kSides) / std::max(1, m_count); // pixels
-    const auto middle = [moment](const TimelineTick& tick) { return (tick.moment + 0.5) * moment; };
-    const auto half = [&metrics](const TimelineTick& tick) { return metrics.horizontalAdvance(tick.text) / 2; };
-    const auto apart = [&](const TimelineTick& a, const TimelineTick& b) {
-        return std::abs(middle(a) - middle(b)) >= half(a) + half(b) + kGap;
+    std::vector<double> half; // of each text: to measure them is what takes time
+    for (const TimelineTick& tick : axes.ticks)
+        half.push_back(metrics.horizontalAdvance(tick.text) / 2);
+    const auto apart = [&](std::size_t a, std::size_t b) {
+        return std::abs(axes.ticks[a].moment - axes.ticks[b].moment) * moment >= half[a] + half[b] + kGap;
     };
     // The smallest even distance at which no numbers touch.
-    std::vector<const TimelineTick*> told;
+    std::vector<std::size_t> told;
     std::int64_t distance = 1;
     for (bool fits = false; !fits && distance < 1'000'000; distance *= 2) {
         told.clear();
         fits = true;
-        for (const TimelineTick& tick : axes.ticks) {
+        for (std::size_t i = 0; i < axes.ticks.size(); ++i) {
+            const TimelineTick& tick = axes.ticks[i];
             if (tick.number < 0 || tick.number % distance != 0)
                 continue;
-            if (told.empty() || apart(*told.back(), tick))
-                told.push_back(&tick);
-            else if (told.back()->number != tick.number) // the same layer once more, where a phase ends and the next one begins
+            if (told.empty() || apart(told.back(), i))
+                told.push_back(i);
+            else if (axes.ticks[told.back()].number
+                     != tick.number) // the same layer once more, where a phase ends and the next begins
                 fits = false;
         }
     }
-    for (const TimelineTick& tick : axes.ticks)
-        if (tick.number < 0
-            && std::all_of(told.begin(), told.end(), [&](const TimelineTick* other) { return apart(*other, tick); }))
-            told.push_back(&tick);
+    for (std::size_t i = 0; i < axes.ticks.size(); ++i)
+        if (axes.ticks[i].number < 0 && std::all_of(told.begin(), told.end(), [&](std::size_t other) { return apart(other, i); }))
+            told.push_back(i);
+    std::vector<const TimelineTick*> out;
+    for (const std::size_t i : told)
+        out.push_back(&axes.ticks[i]);
+    std::sort(out.begin(), out.end(), [](const auto* one, const auto* other) { return one->moment < other->moment; });
+    return out;
+}
+
+void TimelineChart::placeTicks()
+{
     const auto ticker = QSharedPointer<QCPAxisTickerText>::create();
-    for (const TimelineTick* tick : told)
+    for (const TimelineTick* tick : placedTicks())
         ticker->addTick(tick->moment + 0.5, tick->text);
     QCPAxis* axis = m_plot->widget->xAxis;
     axis->setTicker(ticker);
@@ -196,7 +215,7 @@ void TimelineChart::placeTicks(const TimelineAxes& axes)
     axis->setTicks(true);
     axis->setTickLength(0, 3);
     axis->setSubTicks(false);
-    axis->setLabel(axes.moment);
+    axis->setLabel(m_content.axes.moment);
     axis->setLabelPadding(1);
     axis->setTickLabelPadding(2);
 }
@@ -204,10 +223,9 @@ void TimelineChart::placeTicks(const TimelineAxes& axes)
 QStringList TimelineChart::momentTexts() const
 {
     QStringList out;
-    const QCPAxis* axis = m_plot->widget->xAxis;
-    if (const auto ticker = axis->ticker().dynamicCast<QCPAxisTickerText>())
-        out = QStringList(ticker->ticks().values());
-    return out << axis->label();
+    for (const TimelineTick* tick : placedTicks())
+        out << tick->text;
+    return out << m_content.axes.moment;
 }
 
 void TimelineChart::setCurrent(int moment)
@@ -216,26 +234,23 @@ void TimelineChart::setCurrent(int moment)
     if (moment == m_current)
         return;
     m_current = moment;
-    VectorPlot& plot = *m_plot->widget;
-    if (!m_plot->pointer) {
-        m_plot->pointer = new QCPItemLine(&plot);
-        m_plot->pointer->setPen(QPen(m_plot->pointed, 1));
-    }
-    m_plot->pointer->setVisible(moment >= 0);
-    m_plot->pointer->start->setCoords(moment + 0.5, 0);
-    m_plot->pointer->end->setCoords(moment + 0.5, plot.yAxis->range().upper);
-    if (!plot.viewport().isEmpty()) // else when it has room
-        plot.drawAnew();
+    showPointer();
+    m_plot->widget->drawAnew();
     Q_EMIT currentChanged(m_current);
 }
 
-void TimelineChart::resizeEvent(QResizeEvent* event)
+void TimelineChart::showPointer()
 {
-    QWidget::resizeEvent(event);
-    if (!m_again || (std::abs(height() - m_drawn.height()) < 16 && std::abs(width() - m_drawn.width()) < 16))
+    VectorPlot& plot = *m_plot->widget;
+    if (m_current < 0 && !m_plot->pointer)
         return;
-    const auto again = m_again; // it makes itself anew
-    again();
+    if (!m_plot->pointer) {
+        m_plot->pointer = new QCPItemLine(&plot);
+        m_plot->pointer->setPen(QPen(m_content.look.text, 1));
+    }
+    m_plot->pointer->setVisible(m_current >= 0);
+    m_plot->pointer->start->setCoords(m_current + 0.5, 0);
+    m_plot->pointer->end->setCoords(m_current + 0.5, plot.yAxis->range().upper);
 }
 
 int TimelineChart::momentAt(double x) const

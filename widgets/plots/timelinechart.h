@@ -10,7 +10,6 @@
 #include <QWidget>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -57,8 +56,8 @@ public:
     explicit TimelineChart(QWidget* parent = nullptr);
     ~TimelineChart() override;
     /// `limit` 0: none. All parts have as many values. `highest`: index of the moment to mark, -1 for none.
-    void setParts(const std::vector<TimelinePart>& parts, double limit, int highest, const std::vector<TimelineMark>& marks,
-                  const TimelineAxes& axes, const TimelineLook& look);
+    void setParts(std::vector<TimelinePart> parts, double limit, int highest, std::vector<TimelineMark> marks, TimelineAxes axes,
+                  const TimelineLook& look);
     /// The moment that is pointed at by mouse or arrow keys, -1 for none.
     int current() const { return m_current; }
     void setCurrent(int moment);
@@ -77,15 +76,25 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
 
 private:
     int momentAt(double x) const;
     struct Plot;
     std::unique_ptr<Plot> m_plot;
-    void placeTicks(const TimelineAxes& axes);
-    std::function<void()> m_again; ///< what is shown, for another size
-    QSize m_drawn;
+    /// What is shown. The plot is made of it when it is painted: views get several sizes, and often other values, before that.
+    struct Content {
+        std::vector<TimelinePart> parts {};
+        double limit = 0;
+        std::vector<TimelineMark> marks {};
+        TimelineAxes axes {};
+        TimelineLook look {};
+    };
+    void makePlot();
+    void showPointer();
+    std::vector<const TimelineTick*> placedTicks() const;
+    void placeTicks();
+    Content m_content;
+    QSize m_made; ///< for which the plot is made; empty: it is not
     int m_count = 0;
     int m_highest = -1;
     int m_current = -1;

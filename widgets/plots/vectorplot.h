@@ -6,13 +6,19 @@
 
 #include <qcustomplot.h>
 
+#include <functional>
 #include <utility>
 
 namespace shardboard {
 
 class VectorPlot : public QCustomPlot {
 public:
-    using QCustomPlot::QCustomPlot;
+    /// `prepare` is called before each drawing of what has changed.
+    VectorPlot(QWidget* parent, std::function<void()> prepare)
+        : QCustomPlot(parent)
+        , m_prepare(std::move(prepare))
+    {
+    }
 
     /// Before it is painted next, once for all that has changed until then.
     void drawAnew()
@@ -24,6 +30,8 @@ public:
 protected:
     void paintEvent(QPaintEvent* event) override
     {
+        if (m_stale)
+            m_prepare();
         {
             QCPPainter painter(this);
             if (!painter.isActive())
@@ -54,6 +62,7 @@ protected:
     }
 
 private:
+    std::function<void()> m_prepare;
     bool m_stale = true;
 };
 

@@ -7,6 +7,8 @@
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/elidingheader.h"
+#include "widgets/tables/narrowrows.h"
+#include "widgets/tables/notedelegate.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QHeaderView>
@@ -44,6 +46,8 @@ StrategyList::StrategyList(Document* document, QWidget* parent)
     makeCopyable(m_list);
     m_list->setTextElideMode(Qt::ElideMiddle);
     m_list->header()->setMinimumSectionSize(20);
+    constexpr int kNarrow = 400;
+    new NarrowRows(m_list, NamesColumn, { SaysColumn, CountColumn }, kNarrow);
     m_list->installEventFilter(this);
     auto* list = boxLayout<QHBoxLayout>({ 8, 0, 8, 0 }, 0);
     list->addWidget(m_list);
@@ -87,6 +91,8 @@ void StrategyList::refresh()
         item->setText(CountColumn, countText(decided[i]));
         item->setTextAlignment(CountColumn, Qt::AlignRight | Qt::AlignVCenter);
         item->setForeground(NumberColumn, theme.quiet);
+        item->setData(NamesColumn, NoteDelegate::TitleRole, shortName(entries[i].match));
+        item->setData(NamesColumn, NoteDelegate::TextRole, item->text(SaysColumn));
         item->setSizeHint(NumberColumn, { numberWidth, rowHeight(this) });
         for (int column = 0; column < ColumnCount; ++column)
             item->setToolTip(
@@ -123,14 +129,6 @@ void StrategyList::remove(int entry)
     const QString match = qstr(edited.strategies[static_cast<std::size_t>(entry)].match);
     edited.strategies.erase(edited.strategies.begin() + entry);
     (void)document()->edit(edited, tr("Remove the strategy for %1").arg(match), Misfits::Replicate);
-}
-
-/// Names first: in a narrow list the numbers of weights are in the tool tips alone.
-void StrategyList::resizeEvent(QResizeEvent* event)
-{
-    DocumentView::resizeEvent(event);
-    constexpr int kNarrow = 400;
-    m_list->setColumnHidden(CountColumn, width() < static_cast<int>(kNarrow * textScale(this)));
 }
 
 bool StrategyList::eventFilter(QObject* watched, QEvent* event)

@@ -20,7 +20,6 @@ Q_SIGNALS:
 
 protected:
     void refresh() override;
-    void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:

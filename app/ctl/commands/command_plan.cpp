@@ -118,7 +118,7 @@ std::string collectivesTable(const Evaluation& evaluation)
     }
     if (table.empty())
         return "No collective: every operation finds its operands where it needs them.\n";
-    return "Collectives in one step (bytes: large side on one device, per occurrence)\n" + table.text();
+    return "Collectives in one step (bytes: large side on one device, per call)\n" + table.text();
 }
 
 std::string memoryText(const MemoryByCause& memory)

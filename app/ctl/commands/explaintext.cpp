@@ -248,7 +248,7 @@ private:
             + change(it.secondsBefore, it.seconds) + "), moved " + bytesText(it.bytesBefore) + " -> " + bytesText(it.bytes)
             + ", peak " + bytesText(it.peakBefore) + " -> " + bytesText(it.peak) + " ("
             + change(static_cast<double>(it.peakBefore), static_cast<double>(it.peak)) + "), " + countText(it.collectivesBefore)
-            + " -> " + countText(it.collectives) + " collectives";
+            + " -> " + countText(it.collectives) + " collective calls";
     }
 
     void effects()

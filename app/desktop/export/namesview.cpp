@@ -10,6 +10,7 @@
 #include "widgets/look/theme.h"
 #include "widgets/tables/columnfit.h"
 #include "widgets/tables/elidingheader.h"
+#include "widgets/tables/rowdelegate.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QHeaderView>
@@ -42,6 +43,7 @@ NamesView::NamesView(Document* document, QWidget* parent)
     m_list->setHeader(new ElidingHeader(Qt::Horizontal, m_list));
     m_list->setRootIsDecorated(false);
     m_list->setUniformRowHeights(true);
+    m_list->setItemDelegate(new RowDelegate(m_list));
     m_list->setTextElideMode(Qt::ElideMiddle);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setHeaderLabels({ tr("weight of the design"), tr("parameter there"), tr("change") });
@@ -137,7 +139,12 @@ void NamesView::fitColumns()
     constexpr int kLeast = 80;
     std::vector<ColumnWish> wishes(ColumnCount);
     const QAbstractItemView* cells = m_list;
-    for (int column = 0; column < ColumnCount; ++column) {
+    bool changes = false;
+    for (int row = 0; row < m_list->topLevelItemCount() && !changes; ++row)
+        changes = !m_list->topLevelItem(row)->text(ChangeColumn).isEmpty();
+    m_list->setColumnHidden(ChangeColumn, !changes); // its room is for names
+    const int last = changes ? ChangeColumn : ParameterColumn;
+    for (int column = 0; column <= last; ++column) {
         ColumnWish& wish = wishes[static_cast<std::size_t>(column)];
         wish.natural = std::max(cells->sizeHintForColumn(column), m_list->header()->sectionSizeHint(column)) + 12;
         wish.least = kLeast;
@@ -146,9 +153,9 @@ void NamesView::fitColumns()
     const int room = m_list->viewport()->width();
     const std::vector<int> widths = shardboard::fitColumns(wishes, room);
     int left = room;
-    for (int column = 0; column < ColumnCount; ++column) {
+    for (int column = 0; column <= last; ++column) {
         const int width = widths[static_cast<std::size_t>(column)];
-        m_list->setColumnWidth(column, column == ChangeColumn ? std::max(width, left) : width);
+        m_list->setColumnWidth(column, column == last ? std::max(width, left) : width);
         left -= width;
     }
 }

@@ -14,7 +14,7 @@ namespace shardboard {
 
 namespace {
 
-std::int64_t occurrences(const Plan& plan)
+std::int64_t callsOf(const Plan& plan)
 {
     std::int64_t count = 0;
     for (const Collective& collective : plan.collectives)
@@ -182,7 +182,7 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
     out.secondsBefore = evaluation.plan.seconds();
     out.bytesBefore = collectiveBytesOfDevice(evaluation.graph, evaluation.plan);
     out.peakBefore = evaluation.plan.memory.peak;
-    out.collectivesBefore = occurrences(evaluation.plan);
+    out.collectivesBefore = callsOf(evaluation.plan);
     const auto after = evaluate(repaired(design, edit), Misfits::Replicate);
     if (!after.ok()) {
         out.refusal = after.error().text();
@@ -196,7 +196,7 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
     out.seconds = plan.seconds();
     out.bytes = collectiveBytesOfDevice(after.value()->graph, plan);
     out.peak = plan.memory.peak;
-    out.collectives = occurrences(plan);
+    out.collectives = callsOf(plan);
     return out;
 }
 
