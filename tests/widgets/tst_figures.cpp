@@ -91,7 +91,7 @@ void TestFigures::whatTheDriverKeepsCounts()
     const auto kept = static_cast<std::int64_t>(own.reservedBytes());
     QVERIFY(kept > 0);
     own.id = "own";
-    own.device.memoryBytes = static_cast<double>(usual->plan.memory.peak - 1);
+    own.device.memoryBytes = static_cast<double>(usual->plan.memory.least - 1);
     design.ownHardware = own;
     design.hardware = own.id;
     const auto tight = evaluate(design).value();

@@ -157,8 +157,9 @@ void TestWorkload::aFieldTouchesNothingElse()
             QVERIFY(!(edited == design));
             for (const SettingGroup& others : settingGroups(design))
                 for (const Setting& other : others.settings)
-                    if (other.id != setting.id)
-                        QCOMPARE(other.text(edited), other.text(design));
+                    if (other.id != setting.id
+                        && !(setting.id == QLatin1String("memory.framework") && other.id == QLatin1String("memory.reserve")))
+                        QCOMPARE(other.text(edited), other.text(design)); // a framework brings its allocator's reserve
             QCOMPARE(setting.set(edited, setting.text(design)), QString());
             QVERIFY2(edited == design, qPrintable(setting.id));
         }

@@ -145,6 +145,7 @@ public:
         each.list("kept", segment.kept, [&](Each& inner, auto& kept) {
             tensorId(inner, kept.tensor);
             layout(inner, "spec", kept.layout, kept.tensor);
+            inner.unless("share", kept.share, 1, { 0, 2 });
         });
     }
 

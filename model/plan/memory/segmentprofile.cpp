@@ -103,9 +103,11 @@ private:
         if (op.kind == OpKind::ReduceGrad) {
             const std::int64_t elements = largestShard(m_graph.tensor(op.result).shape, planned.result, m_plan.mesh);
             m_reduced += bytesOf(elements, m_plan.held.gradients);
-            const OperandUse& whole = planned.operands.front();
-            m_out.reducedWhole +=
-                bytesOf(largestShard(m_graph.tensor(whole.tensor).shape, whole.before, m_plan.mesh), m_plan.held.gradients);
+            if (m_plan.wholeGradients) {
+                const OperandUse& whole = planned.operands.front();
+                const std::int64_t all = largestShard(m_graph.tensor(whole.tensor).shape, whole.before, m_plan.mesh);
+                m_out.reducedWhole += bytesOf(all, m_plan.held.gradients);
+            }
         } else if (m_planned.phase != Phase::Update && m_names.of(op.result) == op.result) {
             // A cache that was appended to is counted with those of all layers.
             hold(op.result, definitionOf(op.kind).appends ? 0 : shardBytes(m_graph, m_plan.mesh, op.result, planned.result));

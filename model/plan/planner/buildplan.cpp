@@ -56,7 +56,8 @@ public:
         , m_linkPrice(linkPrice(m_resharding))
         , m_pinning(request.graph, request.mesh, request.pins, request.picker.profile)
         , m_neededBackward(neededBackward(request.graph))
-        , m_readBackward(readBackward(request.graph, m_neededBackward))
+        , m_readBackward(m_kernels.fp8.recipe == Fp8Recipe::Usual ? decltype(m_readBackward) {}
+                                                                  : readBackward(request.graph, m_neededBackward))
         , m_made(request.graph.tensors.size())
         , m_variants(request.graph.segments.size())
     {

@@ -258,7 +258,10 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
     text += "LAYERS = " + std::to_string(design.model.layers) + "\n";
     const bool training = design.workload.kind == WorkloadKind::Train;
     text += std::string("TRAINING = ") + (training ? "True" : "False") + "\n";
-    text += "RECOMPUTE = " + pythonLiteral(recomputeName(training ? design.workload.recompute : Recompute::None)) + "\n";
+    Recompute recompute = training ? design.workload.recompute : Recompute::None;
+    if (recompute == Recompute::ByOp) // for the program there is one way between none and all
+        recompute = Recompute::Selective;
+    text += "RECOMPUTE = " + pythonLiteral(recomputeName(recompute)) + "\n";
 
     std::map<TensorId, const WeightConstraint*> constrained;
     for (const WeightConstraint& weight : constraints.weights)

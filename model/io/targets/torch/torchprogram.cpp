@@ -216,9 +216,10 @@ std::string programCode(const Design& design, const TorchProgram& program)
     text +=
         "GATHERED_AXES = " + namesCode(program.gatheredAxes, mesh) + "  # over which weights are gathered where they are used\n";
     text += "SUMMED_AXES = " + namesCode(program.summedAxes, mesh) + "  # over which copies of weights sum their gradients\n";
-    text += "RECOMPUTE = "
-        + pythonLiteral(recomputeName(training && isPlainRecompute(design.workload) ? design.workload.recompute : Recompute::None))
-        + "\n";
+    Recompute recompute = training && isPlainRecompute(design.workload) ? design.workload.recompute : Recompute::None;
+    if (training && design.workload.recompute == Recompute::ByOp) // for the program there is one way between none and all
+        recompute = Recompute::Selective;
+    text += "RECOMPUTE = " + pythonLiteral(recomputeName(recompute)) + "\n";
     text += "NOT_RUN = (";
     for (const std::string& reason : program.notRun)
         text += "\n    " + pythonLiteral(reason) + ",";
