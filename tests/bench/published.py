@@ -18,8 +18,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 GIB = 1 << 30
+WIDTH = 140  # of a page of the help
 HERE = os.path.dirname(os.path.abspath(__file__))
 OWN_ROWS = os.path.join(HERE, "published", "rows.json")
 
@@ -314,13 +316,15 @@ def groups_of(rows):
 def page(rows):
     """The table as a page of the help: what is predicted too fast or too slow is as plain as what is right."""
     it = summary(rows)
-    text = ["# Predictions and published measurements", "",
-            "What others measured and published, and what is predicted for the same settings. Nothing is fitted to these rows. "
-            f"Of {len(rows)} rows the mean error of the step is {percent(it['mean_error'])}, the median {percent(it['median_error'])}"
-            + (f"; of memory {percent(it['memory_mean_error'])}" if it["memory_mean_error"] is not None else "")
-            + f". {it['said_not_to_fit']} of them ran, and are said not to fit.", "",
-            "A ratio above 1 is predicted too fast. Speed is tokens per second and device, or TFLOP/s per device. Memory is GiB of a "
-            "device. *Left out* counts what a run used that no option says.", ""]
+    memory = f"; of memory {percent(it['memory_mean_error'])}" if it["memory_mean_error"] is not None else ""
+    prose = ["What others measured and published, and what is predicted for the same settings. Nothing is fitted to these rows. "
+             f"Of {len(rows)} rows the mean error of the step is {percent(it['mean_error'])}, the median {percent(it['median_error'])}"
+             f"{memory}. Of those that ran, {it['said_not_to_fit']} are said not to fit.",
+             "A ratio above 1 is predicted too fast. Speed is tokens per second and device, or TFLOP/s per device. Memory is GiB of a "
+             "device. *Left out* counts what a run used that no option says."]
+    text = ["# Predictions and published measurements", ""]
+    for paragraph in prose:
+        text += textwrap.wrap(paragraph, WIDTH) + [""]
     for group in groups_of(rows):
         text += [f"## {group}", "", "| run | measured | predicted | ratio | memory | predicted | left out |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
         for row in (row for row in rows if row["group"] == group):

@@ -224,7 +224,6 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
             ends[segment.of.valid() ? segment.of : planned.segment] += seconds;
         }
     }
-    const EndTimes sides { ends, behindLayers(graph) };
     if (pipeline.isDual()) {
         // Each end has embedding and head for half of the micro-batches, and all of their weights to update.
         pipeline.longerEnd = {};
@@ -233,6 +232,7 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
         pipeline.endSeconds = allEnds / 2;
         pipeline.otherEndSeconds = 0;
     } else if (!pipeline.runEnds.empty() && pipeline.stages > 1) {
+        const EndTimes sides { ends, behindLayers(graph) };
         setUnevenTimes(layers, sides, plan);
         const bool updatesEnd = pipeline.longerUpdate.valid()
             && pipeline.busiestStage == (sides.behind[plan.segment(pipeline.longerUpdate).segment] ? pipeline.stages - 1 : 0);
