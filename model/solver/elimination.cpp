@@ -35,8 +35,9 @@ struct Elimination::Plan {
         , neighbors(asked.size())
         , cost(asked.size())
         , position(asked.size(), -1)
-        , most { limits.work, std::min(limits.neighbors, kMostScope) }
+        , most(limits)
     {
+        most.neighbors = std::min(most.neighbors, kMostScope);
         for (std::size_t i = 0; i < nodes.size(); ++i)
             local[at(nodes[i])] = static_cast<int>(i);
         for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -104,7 +105,9 @@ struct Elimination::Plan {
             int stays = node;
             double worst = -1;
             const auto weigh = [&](int candidate) {
-                const double weight = static_cast<double>(neighbors[at(candidate)].size()) * (0.3 + random.unit());
+                double weight = static_cast<double>(neighbors[at(candidate)].size()) * (0.3 + random.unit());
+                if (most.firstMatter)
+                    weight *= candidate;
                 if (weight > worst) {
                     worst = weight;
                     stays = candidate;

@@ -16,6 +16,7 @@ namespace shardboard::solver {
 struct EliminationLimits {
     double work = 2e4; ///< entries that are looked at for one node, its own choices included
     std::size_t neighbors = 24;
+    bool firstMatter = false; ///< nodes that were asked for first are the last to stay
 };
 
 /// What to eliminate in which order; made once, solved with many costs.

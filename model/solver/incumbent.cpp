@@ -4,6 +4,8 @@
 #include "model/solver/index.h"
 #include "model/solver/usage.h"
 
+#include <numeric>
+
 namespace shardboard::solver {
 
 namespace {
@@ -83,15 +85,17 @@ double Incumbent::offer(Copy& copy, std::span<const int> nodes, const std::vecto
     const std::lock_guard lock(m_mutex);
     catchUp(copy);
     std::vector<int> merged = copy.choice;
+    for (const int node : nodes)
+        merged[at(node)] = choice[at(node)];
+    const double saved = -costChange(m_network, copy.choice, merged, nodes);
+    if (saved < kLeastSaving)
+        return 0;
     UsageChange change(m_network);
     for (const int node : nodes)
-        if (merged[at(node)] != choice[at(node)]) {
-            change.move(node, merged[at(node)], choice[at(node)]);
-            merged[at(node)] = choice[at(node)];
-        }
-    const double saved = -costChange(m_network, copy.choice, merged, nodes);
+        if (copy.choice[at(node)] != choice[at(node)])
+            change.move(node, copy.choice[at(node)], choice[at(node)]);
     std::vector<std::int64_t> usage = copy.usage;
-    if (saved < kLeastSaving || !change.apply(usage))
+    if (!change.apply(usage))
         return 0;
     for (const int node : nodes)
         if (merged[at(node)] != copy.choice[at(node)])
@@ -100,6 +104,31 @@ double Incumbent::offer(Copy& copy, std::span<const int> nodes, const std::vecto
     copy = { std::move(merged), std::move(usage), cost, m_changes.size() };
     m_now = copy;
     m_cost = cost;
+    return saved;
+}
+
+double Incumbent::offerParts(Copy& copy, const std::vector<int>& choice)
+{
+    std::vector<int> all(choice.size());
+    std::iota(all.begin(), all.end(), 0);
+    double saved = offer(copy, all, choice);
+    const std::vector<int> before = copy.choice;
+    std::vector<char> seen(choice.size(), 0);
+    for (const int start : all) {
+        if (seen[at(start)] || before[at(start)] == choice[at(start)])
+            continue;
+        std::vector<int> part { start };
+        seen[at(start)] = 1;
+        for (std::size_t i = 0; i < part.size(); ++i)
+            for (std::size_t side = m_network.sideStart[at(part[i])]; side < m_network.sideStart[at(part[i]) + 1]; ++side) {
+                const int other = m_network.sides[side].other;
+                if (seen[at(other)] || before[at(other)] == choice[at(other)])
+                    continue;
+                seen[at(other)] = 1;
+                part.push_back(other);
+            }
+        saved += offer(copy, part, choice);
+    }
     return saved;
 }
 

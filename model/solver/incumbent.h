@@ -31,6 +31,8 @@ public:
     /// Takes the choice of some nodes over if that keeps the limit and costs less; the copy is up to date afterwards. Gives what it
     /// saved.
     double offer(Copy& copy, std::span<const int> nodes, const std::vector<int>& choice);
+    /// Takes of another assignment what makes this one better: each connected part in which they differ by itself.
+    double offerParts(Copy& copy, const std::vector<int>& choice);
     double cost() const { return m_cost; }
 
 private:

@@ -114,10 +114,18 @@ void Relaxation::findPairs()
 
 void Relaxation::usePrices(const std::vector<double>& prices)
 {
-    addPrices(m_network, prices, m_costs);
-    m_constant = m_network.constant;
+    m_priceOfRoom = 0;
     for (std::size_t i = 0; i < prices.size(); ++i)
-        m_constant -= prices[i] * static_cast<double>(m_network.room[i]);
+        m_priceOfRoom += prices[i] * static_cast<double>(m_network.room[i]);
+    std::vector<double> costs = std::move(m_costs);
+    addPrices(m_network, prices, costs);
+    useCosts(std::move(costs));
+}
+
+void Relaxation::useCosts(std::vector<double> costs)
+{
+    m_costs = std::move(costs);
+    m_constant = m_network.constant - m_priceOfRoom;
     m_elimination.eliminate(m_costs, m_choice);
     m_constant += m_elimination.constant();
     m_unary = m_costs;
@@ -230,6 +238,36 @@ std::vector<double> Relaxation::moved(std::size_t pair, bool second)
     gather(node);
     for (std::size_t s = 0; s < out.size(); ++s)
         out[s] -= m_weight[at(node)] * m_sum[s];
+    return out;
+}
+
+std::vector<double> Relaxation::gaps(const std::vector<int>& choice)
+{
+    std::vector<double> out(m_all.size(), 0.0);
+    std::vector<double> costs(m_unary);
+    for (std::size_t i = 0; i < m_pairs.size(); ++i) {
+        const Pair& pair = m_pairs[i];
+        const std::vector<double> a = moved(i, false);
+        const std::vector<double> b = moved(i, true);
+        for (std::size_t s = 0; s < a.size(); ++s)
+            costs[m_network.first[at(pair.a)] + s] += a[s];
+        for (std::size_t t = 0; t < b.size(); ++t)
+            costs[m_network.first[at(pair.b)] + t] += b[t];
+        const double* table = m_table[2 * i];
+        double least = std::numeric_limits<double>::infinity();
+        for (std::size_t s = 0; s < a.size(); ++s)
+            for (std::size_t t = 0; t < b.size(); ++t)
+                least = std::min(least, table[s * b.size() + t] - a[s] - b[t]);
+        const std::size_t s = at(choice[at(pair.a)]);
+        const std::size_t t = at(choice[at(pair.b)]);
+        const double gap = table[s * b.size() + t] - a[s] - b[t] - least;
+        out[at(pair.a)] += gap / 2;
+        out[at(pair.b)] += gap / 2;
+    }
+    for (const int node : m_left) {
+        const auto begin = costs.begin() + static_cast<std::ptrdiff_t>(m_network.first[at(node)]);
+        out[at(node)] += begin[choice[at(node)]] - *std::min_element(begin, begin + m_network.k(node));
+    }
     return out;
 }
 

@@ -17,8 +17,13 @@ public:
 
     /// Takes prices over: nodes are eliminated anew, messages stay.
     void usePrices(const std::vector<double>& prices);
+    /// The same of costs of all strategies; the bound is then one for them.
+    void useCosts(std::vector<double> costs);
     /// One sweep over the nodes that are left, there and back. Gives the bound for the prices that were taken.
     double sweep();
+    /// After a sweep, by node: how much more a choice costs there and on its links than the bound counts. They sum to the gap;
+    /// large ones are where the choice is bad or the bound is.
+    std::vector<double> gaps(const std::vector<int>& choice);
     /// The assignment that the messages suggest.
     const std::vector<int>& decode();
     const std::vector<double>& costs() const { return m_costs; } ///< of all strategies, with the price of their memory
@@ -74,6 +79,7 @@ private:
     std::vector<double> m_costs;
     std::vector<double> m_unary; ///< costs with what elimination left to single nodes
     std::vector<int> m_choice;
+    double m_priceOfRoom = 0;
     double m_constant = 0;
     std::vector<double> m_sum; ///< scratch
     std::vector<double> m_value;

@@ -15,6 +15,8 @@ namespace {
 constexpr int kPriceSteps = 8;
 constexpr std::size_t kWholePlans = 8;
 constexpr EliminationLimits kRegionLimits { 3e4, 24 };
+constexpr EliminationLimits kBallLimits { 1e5, 24, true };
+constexpr double kGapSeconds = 0.3; ///< until gaps are looked at again
 constexpr double kFading = 0.9; ///< of what a kind of region saved and took, with each turn
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -29,7 +31,7 @@ Search::Search(const Network& network, Incumbent& incumbent, std::uint64_t seed,
     , m_copy(incumbent.copy())
     , m_prices(network.room.size(), 0.0)
     , m_all(at(network.nodes()))
-    , m_taken(at(network.nodes()), 0)
+    , m_region(network)
     , m_costs(network.cost)
     , m_local(network.room.size(), 0.0)
     , m_sums(network.room.size() + 1, 0.0)
@@ -42,6 +44,13 @@ Search::Search(const Network& network, Incumbent& incumbent, std::uint64_t seed,
         for (const Kind kind : { Kind::Window, Kind::Ball, Kind::Balls, Kind::Moment })
             if (kind != Kind::Moment || !network.room.empty())
                 m_arms.push_back({ kind, size });
+}
+
+void Search::useRelaxation(Relaxation& relaxation)
+{
+    m_relaxation = &relaxation;
+    for (int size = 30; size < m_network.nodes() && size <= 10000; size = size * 3)
+        m_arms.push_back({ Kind::Gap, size });
 }
 
 void Search::step()
@@ -64,7 +73,9 @@ void Search::step()
         saved = improve(*m_whole[at(m_random.below(static_cast<int>(m_whole.size())))]);
     } else {
         region(arm);
-        Elimination elimination(m_network, m_region, kRegionLimits, Elimination::Rest::Fixed, m_random);
+        const bool round = arm.kind == Kind::Ball || arm.kind == Kind::Gap;
+        Elimination elimination(m_network, m_region.nodes(), round ? kBallLimits : kRegionLimits, Elimination::Rest::Fixed,
+                                m_random);
         saved = improve(elimination);
     }
     arm.saved = kFading * arm.saved + saved;
@@ -92,33 +103,26 @@ Search::Arm& Search::pick()
     return m_arms[at(m_random.below(static_cast<int>(m_arms.size())))];
 }
 
-void Search::take(int node)
-{
-    if (m_taken[at(node)] == m_number)
-        return;
-    m_taken[at(node)] = m_number;
-    m_region.push_back(node);
-}
-
 void Search::region(const Arm& arm)
 {
     m_region.clear();
-    ++m_number;
     switch (arm.kind) {
     case Kind::Window:
         return window(arm.size);
     case Kind::Ball:
-        return ball(arm.size);
+        return m_region.ball(m_random.below(m_network.nodes()), arm.size);
     case Kind::Balls: {
         const int balls = 2 + m_random.below(4);
         for (int i = 0; i < balls; ++i)
-            ball(std::max(1, arm.size / balls));
+            m_region.ball(m_random.below(m_network.nodes()), std::max(1, arm.size / balls));
         return;
     }
     case Kind::Moment:
         return moment(arm.size);
+    case Kind::Gap:
+        return m_region.ball(worstPlace(), arm.size);
     case Kind::Whole:
-        m_region = m_all;
+        break;
     }
 }
 
@@ -127,19 +131,17 @@ void Search::window(int size)
 {
     const int begin = std::max(0, m_random.below(m_network.nodes()) - size / 2);
     for (int node = begin; node < std::min(m_network.nodes(), begin + size); ++node)
-        take(node);
+        m_region.take(node);
 }
 
-/// A node and those around it.
-void Search::ball(int size)
+/// A node where the incumbent costs more than the bound counts, those with more of it more often.
+int Search::worstPlace()
 {
-    std::size_t next = m_region.size();
-    const std::size_t most = next + at(size);
-    take(m_random.below(m_network.nodes()));
-    for (; next < m_region.size() && m_region.size() < most; ++next)
-        for (std::size_t i = m_network.sideStart[at(m_region[next])]; i < m_network.sideStart[at(m_region[next]) + 1]; ++i)
-            if (m_region.size() < most)
-                take(m_network.sides[i].other);
+    if (const double now = seconds(); now > m_gapsTime + kGapSeconds) {
+        m_gapsTime = now;
+        m_gaps = m_relaxation->gaps(m_copy.choice);
+    }
+    return drawn(m_gaps, m_random);
 }
 
 /// Nodes that are alive at one time, with their neighbors: those that have to share the memory.
@@ -156,11 +158,11 @@ void Search::moment(int size)
     for (int node = 0; node < m_network.nodes(); ++node)
         if (at(m_network.from[at(node)]) <= row && row < at(m_network.until[at(node)]))
             alive.push_back(node);
-    while (!alive.empty() && m_region.size() < at(size)) {
+    while (!alive.empty() && m_region.nodes().size() < at(size)) {
         const std::size_t i = at(m_random.below(static_cast<int>(alive.size())));
-        take(alive[i]);
+        m_region.take(alive[i]);
         for (std::size_t side = m_network.sideStart[at(alive[i])]; side < m_network.sideStart[at(alive[i]) + 1]; ++side)
-            take(m_network.sides[side].other);
+            m_region.take(m_network.sides[side].other);
         alive[i] = alive.back();
         alive.pop_back();
     }

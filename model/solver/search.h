@@ -7,6 +7,8 @@
 
 #include "model/solver/elimination.h"
 #include "model/solver/incumbent.h"
+#include "model/solver/region.h"
+#include "model/solver/relaxation.h"
 
 #include <functional>
 #include <memory>
@@ -20,11 +22,13 @@ public:
     Search(const Network& network, Incumbent& incumbent, std::uint64_t seed, std::function<bool()> stop);
 
     void usePrices(const std::vector<double>& prices) { m_prices = prices; }
+    /// Tells where the incumbent is bad; it has to live as long.
+    void useRelaxation(Relaxation& relaxation);
     /// One region.
     void step();
 
 private:
-    enum class Kind { Window, Ball, Balls, Moment, Whole };
+    enum class Kind { Window, Ball, Balls, Moment, Gap, Whole };
     struct Arm {
         Kind kind = Kind::Whole;
         int size = 0;
@@ -38,10 +42,9 @@ private:
 
     Arm& pick();
     void region(const Arm& arm);
-    void ball(int size);
     void window(int size);
     void moment(int size);
-    void take(int node);
+    int worstPlace();
     double improve(Elimination& elimination);
     Rows rowsOf(const std::vector<int>& nodes) const;
     double dualStep(const std::vector<int>& nodes, const std::vector<int>& choice, Rows rows);
@@ -55,9 +58,10 @@ private:
     std::vector<Arm> m_arms;
     std::vector<std::unique_ptr<Elimination>> m_whole; ///< of all nodes, with different ones that stay
     std::vector<int> m_all;
-    std::vector<int> m_region;
-    std::vector<int> m_taken; ///< by node: the number of the region that took it
-    int m_number = 0;
+    Region m_region;
+    Relaxation* m_relaxation = nullptr;
+    std::vector<double> m_gaps; ///< by node, of the incumbent some time ago
+    double m_gapsTime = 0;
     // Scratch of improve().
     std::vector<double> m_costs;
     std::vector<double> m_local;

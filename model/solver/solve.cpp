@@ -12,6 +12,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 namespace shardboard::solver {
@@ -24,7 +25,8 @@ constexpr std::int64_t kExhaustSteps = 4'000'000;
 constexpr std::size_t kExhaustNodes = 24;
 constexpr int kFirstPrices = 60; ///< steps of the ascent until others start with its prices
 constexpr int kNextPrices = 50;
-constexpr double kAscentShare = 0.3; ///< of the time, at most
+constexpr double kAscentShare = 0.25; ///< of the time, at most
+constexpr double kStartShare = 0.15; ///< of the time that is left then
 
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -69,7 +71,6 @@ public:
 private:
     struct Board {
         std::vector<double> prices;
-        std::vector<int> decoded;
         int version = 0;
     };
 
@@ -85,8 +86,7 @@ private:
         Ascent ascent(m_network);
         Incumbent::Copy copy = m_incumbent.copy();
         std::vector<int> all(static_cast<std::size_t>(m_network.nodes()));
-        for (std::size_t i = 0; i < all.size(); ++i)
-            all[i] = static_cast<int>(i);
+        std::iota(all.begin(), all.end(), 0);
         for (int i = 1; !stopped() && Clock::now() < until && !ascent.settled(); ++i) {
             ascent.step();
             m_incumbent.offer(copy, all, ascent.decoded());
@@ -99,11 +99,11 @@ private:
         publish(ascent);
         prove(solution, ascent);
         if (!isClosed(solution)) {
-            if (const auto start =
-                    feasibleFrom(m_network, ascent.decoded(), ascent.prices(), m_options.seed, [&] { return stopped(); }))
-                m_incumbent.offer(copy, all, *start);
+            Start start(m_network, ascent.prices(), m_options.seed);
+            begin(start, copy);
             Search search(m_network, m_incumbent, m_options.seed, [&] { return stopped(); });
             search.usePrices(ascent.prices());
+            search.useRelaxation(start.relaxation());
             while (!stopped() && !isClosed(solution)) {
                 search.step();
                 report(static_cast<double>(solution.bound));
@@ -111,6 +111,17 @@ private:
         }
         m_closed = true;
         m_published.notify_all();
+    }
+
+    /// Assignments of different origin, and what is good in each of them.
+    void begin(Start& start, Incumbent::Copy& copy)
+    {
+        const auto now = Clock::now();
+        const auto until = now + std::chrono::duration_cast<Clock::duration>((m_options.deadline - now) * kStartShare);
+        do {
+            if (const auto found = start.next([&] { return stopped(); }))
+                m_incumbent.offerParts(copy, *found);
+        } while (!stopped() && Clock::now() < until);
     }
 
     void help(int number)
@@ -125,14 +136,11 @@ private:
             return;
         const std::uint64_t seed = m_options.seed + 1000003 * static_cast<std::uint64_t>(number);
         Incumbent::Copy copy = m_incumbent.copy();
-        if (const auto start = feasibleFrom(m_network, board.decoded, board.prices, seed, [&] { return stopped(); })) {
-            std::vector<int> all(start->size());
-            for (std::size_t i = 0; i < all.size(); ++i)
-                all[i] = static_cast<int>(i);
-            m_incumbent.offer(copy, all, *start);
-        }
+        Start start(m_network, board.prices, seed);
+        begin(start, copy);
         Search search(m_network, m_incumbent, seed, [&] { return stopped(); });
         search.usePrices(board.prices);
+        search.useRelaxation(start.relaxation());
         while (!stopped()) {
             search.step();
             const std::lock_guard lock(m_mutex);
@@ -148,7 +156,6 @@ private:
         {
             const std::lock_guard lock(m_mutex);
             m_board.prices = ascent.prices();
-            m_board.decoded = ascent.decoded();
             ++m_board.version;
         }
         m_published.notify_all();
@@ -199,7 +206,7 @@ Solution solve(const Problem& problem, const Options& options)
         return out;
     }
     out.bound = simpleBound(problem);
-    if (problem.nodes() <= kExhaustNodes)
+    if (options.enumerate && problem.nodes() <= kExhaustNodes)
         if (auto best = exhaust(problem, kExhaustSteps)) {
             out.assignment = std::move(*best);
             out.enumerated = true;

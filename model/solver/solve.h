@@ -22,6 +22,7 @@ struct Options {
     Clock::time_point deadline = Clock::now() + std::chrono::seconds(60);
     int threads = 2;
     std::uint64_t seed = 1;
+    bool enumerate = true; ///< small problems by looking at all assignments
     std::function<void(const Progress&)> progress; ///< about twice a second, from one thread
     const std::atomic<bool>* cancelled = nullptr; ///< set: the best so far is returned
 };
