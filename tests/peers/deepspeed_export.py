@@ -10,6 +10,7 @@ import json
 import os
 import sys
 
+import forwards
 import samples
 
 samples.run_by("SHARDBOARD_DEEPSPEED_PYTHON")
@@ -22,7 +23,7 @@ except importlib.metadata.PackageNotFoundError as problem:
     print(f"skipped: this Python has no DeepSpeed with transformers ({problem}); SHARDBOARD_DEEPSPEED_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
-EMBEDDING = "AutoTP cuts an embedding over the hidden dim"
+EMBEDDING = "AutoTP cuts an embedding over the vocabulary together with a tied head alone"
 # Why a sample is refused; None: it is not. Models with a tied head may cut both over the vocabulary.
 REASONS = {"megatron-tp": EMBEDDING, "tp-sp": EMBEDDING, "fsdp": None, "tp+fsdp": "ZeRO stage 3 cuts every parameter from its first row on"}
 TIED = {"gemma2-9b"}
@@ -60,13 +61,30 @@ sys.exit(bool(wrong))
 """
 
 
+# For forwards.py.
+COMPUTES = """
+import json, os, sys
+os.environ["CUDA_VISIBLE_DEVICES"], os.environ["DS_ACCELERATOR"] = "", "cpu"
+import deepspeed
+import torch
+from transformers import AutoModelForCausalLM
+def logits(checkpoint, folder, tokens):
+    deepspeed.init_distributed(dist_backend="gloo")
+    settings = json.load(open(folder + "/ds_config.json"))
+    settings.pop("bf16", None)
+    model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
+    engine, *_ = deepspeed.initialize(model=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), config=settings)
+    return engine.eval()(tokens).logits
+"""
+
+
 def pinned(match, spec):
     """One more layout for a design."""
     return lambda document: document["strategies"].append({"match": match, "strategy": "spec", "spec": spec})
 
 
-def hidden_embedding(document):
-    pinned("model.embed_tokens.weight", "P(None,'model')")(document)
+def whole_embedding(document):
+    pinned("model.embed_tokens.weight", "P()")(document)
 
 
 def exported(shardctl, folder, design):
@@ -108,18 +126,22 @@ def main():
                 report.sample(f"{model} {preset} {workload}", act)
 
     for model in ("llama3-8b", "qwen2.5-7b"):
-        report.sample(f"{model} embedding over the hidden dim", lambda folder: equal(
-            folder, made(folder, model, "data=2,model=4", "megatron-tp", 2, edits=[hidden_embedding])))
+        report.sample(f"{model} embedding whole", lambda folder: equal(
+            folder, made(folder, model, "data=2,model=4", "megatron-tp", 2, edits=[whole_embedding])))
+    for model in ("llama3-8b", "gemma2-9b"):
+        report.sample(f"{model} embedding over the hidden dim", lambda folder: refused(
+            folder, made(folder, model, "data=2,model=4", "megatron-tp", 2, edits=[pinned("model.embed_tokens.weight", "P(None,'model')")]),
+            "AutoTP cuts an embedding over the hidden dim without a gather"))
     report.sample("mixtral-8x7b experts whole", lambda folder: equal(folder, made(
-        folder, "mixtral-8x7b", "data=2,model=4", "megatron-tp", 1, edits=[hidden_embedding, pinned("*.experts.*", "P()")])))
+        folder, "mixtral-8x7b", "data=2,model=4", "megatron-tp", 1, edits=[whole_embedding, pinned("*.experts.*", "P()")])))
     report.sample("mixtral-8x7b experts cut", lambda folder: refused(
-        folder, made(folder, "mixtral-8x7b", "data=2,model=4", "megatron-tp", 1, edits=[hidden_embedding]), "AutoTP cuts linear layers"))
+        folder, made(folder, "mixtral-8x7b", "data=2,model=4", "megatron-tp", 1, edits=[whole_embedding]), "AutoTP cuts linear layers"))
     for stage, more in ((1, []), (2, ["--shard-gradients"])):
         report.sample(f"llama3-8b ZeRO stage {stage}", lambda folder: equal(folder, made(
             folder, "llama3-8b", "data=2,model=4", "megatron-tp", 1, "--workload", "train", "--shard-optimizer", "data", *more,
-            edits=[hidden_embedding]), stage))
+            edits=[whole_embedding]), stage))
     report.sample("qwen2.5-7b heads that do not divide", lambda folder: refused(
-        folder, made(folder, "qwen2.5-7b", "model=8", "megatron-tp", 1, edits=[hidden_embedding]), "in DeepSpeed 0:448"))
+        folder, made(folder, "qwen2.5-7b", "model=8", "megatron-tp", 1, edits=[whole_embedding]), "in DeepSpeed 0:448"))
     report.sample("llama3-8b tensor axis first", lambda folder: refused(
         folder, made(folder, "llama3-8b", "model=4,data=2", "megatron-tp", 1), "numbers its ranks over data and model"))
     for name, spec in samples.LAYOUTS.items():
@@ -127,7 +149,7 @@ def main():
             folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "partial" if name == "L8" else "not known"))
 
     def broken(folder):
-        out, why = exported(shardctl, folder, made(folder, "llama3-8b", "model=4", "megatron-tp", 1, edits=[hidden_embedding]))
+        out, why = exported(shardctl, folder, made(folder, "llama3-8b", "model=4", "megatron-tp", 1, edits=[whole_embedding]))
         assert why is None, why
         path = os.path.join(out, "ds_config.json")
         with open(path, encoding="utf-8") as file:
@@ -149,7 +171,7 @@ def main():
         new = samples.run(shardctl, "new", "--model", os.path.join(folder, "config.json"), "--mesh", "data=2,model=2", "--preset", "megatron-tp",
                           "--batch", 16, "--sequence", 16, "-o", design)
         assert new.returncode == 0, new.stderr
-        out, why = exported(shardctl, folder, samples.changed(design, hidden_embedding))
+        out, why = exported(shardctl, folder, samples.changed(design, whole_embedding))
         assert why is None, why
         total = len(samples.shards(out)["tensors"])
         script = os.path.join(folder, "initializes.py")
@@ -161,6 +183,18 @@ def main():
         assert ran.returncode == 0 and count == 4, f"{ran.stdout[-800:]}{ran.stderr[-1500:]}"
         return total
     report.sample("a small model that is initialized", initialized)
+
+    for tied in (False, True):
+        def computed(folder):
+            """What is exported computes the logits of the whole model; what would not is refused."""
+            forwards.checkpoint(folder, tied)
+            more = [] if tied else [{"match": "*embed_tokens.weight", "strategy": "replicate"}]
+            out, none = forwards.exports(shardctl, folder, "deepspeed", more)
+            assert len(out) >= 5 and none >= 12, (out, none)
+            for one in forwards.some(out, 4):  # DeepSpeed keeps its groups
+                forwards.compared(folder, COMPUTES, [one])
+            return len(samples.shards(out[0])["tensors"])
+        report.sample(f"forward passes of megatron-tp with one weight laid out otherwise{', tied' if tied else ''}", computed)
     report.end()
 
 

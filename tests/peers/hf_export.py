@@ -10,6 +10,7 @@ import json
 import os
 import sys
 
+import forwards
 import samples
 
 samples.run_by("SHARDBOARD_HF_PYTHON")
@@ -52,6 +53,21 @@ for tensor in json.load(open(folder + "/shards.json"))["tensors"]:
         wrong.append(tensor["name"])
 print(f"RANK {rank}: {seen - len(wrong)} of {seen} {wrong[:3]}", flush=True)
 sys.exit(bool(wrong))
+"""
+
+
+# For forwards.py.
+COMPUTES = """
+import json, os, sys
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+import torch
+from transformers import AutoModelForCausalLM
+from transformers.distributed import DistributedConfig
+def logits(checkpoint, folder, tokens):
+    settings = json.load(open(folder + "/tp_plan_v5.json"))["distributed_config"]
+    model = AutoModelForCausalLM.from_pretrained(checkpoint, distributed_config=DistributedConfig(**settings), dtype=torch.float32)
+    out = model(tokens).logits
+    return out.full_tensor() if hasattr(out, "full_tensor") else out
 """
 
 
@@ -183,6 +199,16 @@ def main():
         assert ran.returncode == 0 and equal == 4, f"{ran.stdout[-800:]}{ran.stderr[-1500:]}"
         return len(tensors)
     report.sample("a small checkpoint that is loaded", loaded)
+
+    for tied in (False, True):
+        def computed(folder):
+            """What is exported computes the logits of the whole model; what would not is refused."""
+            forwards.checkpoint(folder, tied)
+            made, refused = forwards.exports(shardctl, folder, "hf")
+            assert len(made) >= 6 and refused >= 12, (made, refused)
+            forwards.compared(folder, COMPUTES, made)
+            return len(samples.shards(made[0])["tensors"])
+        report.sample(f"forward passes of megatron-tp with one weight laid out otherwise{', tied' if tied else ''}", computed)
     report.end()
 
 

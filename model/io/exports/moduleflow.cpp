@@ -23,6 +23,12 @@ bool isOfExperts(OpKind kind)
         || kind == OpKind::ExpertBias;
 }
 
+/// The loss is the training program's, which takes the logits as they lie.
+bool isOfLoss(OpKind kind)
+{
+    return kind == OpKind::LogitMax || kind == OpKind::SumExp || kind == OpKind::TargetLogit || kind == OpKind::TokenLoss;
+}
+
 class Walk {
 public:
     Walk(const Evaluation& evaluation, const std::string& framework, const PartsOfModule& partsOf)
@@ -70,7 +76,8 @@ private:
     void take(const Op& op)
     {
         const std::vector<std::string>& labels = m_graph.tensor(op.result).dimLabels;
-        if (isOfExperts(op.kind) || op.kind == OpKind::Embedding || (!labels.empty() && labels.front() == "experts"))
+        if (isOfExperts(op.kind) || isOfLoss(op.kind) || op.kind == OpKind::Embedding
+            || (!labels.empty() && labels.front() == "experts"))
             return;
         if (op.kind == OpKind::Linear)
             project(op);
@@ -97,7 +104,7 @@ private:
                    "its dim 1 is cut, so that each rank needs a part of its input, of which it gets all: " + m_framework
                        + " cuts nothing between modules",
                    "cut dim 0 of the projections before it, or leave it whole");
-        m_values[op.result] = { parts.gives, weight };
+        m_values[op.result] = { parts.gives && input.part == parts.takes, weight }; // one refusal is enough
     }
 
     /// Queries or values of each head through the expansion of the latent vectors, whose heads have to be theirs.

@@ -23,6 +23,11 @@ Design llama(const char* match, const char* spec, const char* mesh = "model=2")
     return design;
 }
 
+void layOut(Design& design, const char* match, const char* spec)
+{
+    design.strategies.push_back({ match, { StrategyKind::Spec, {}, 0, spec }, {} });
+}
+
 constexpr const char* kRows = "P('model')";
 constexpr const char* kColumns = "P(None,'model')";
 
@@ -79,6 +84,18 @@ private Q_SLOTS:
                 design.strategies.push_back({ "*embed_tokens.weight", { StrategyKind::Replicate, {}, 0, {} }, {} });
                 QCOMPARE(refusalOf(target, design), std::string("not refused"));
             }
+    }
+
+    /// A training program takes the logits as they lie.
+    void trainingIsTheSame()
+    {
+        for (const char* target : { "hf", "deepspeed" }) {
+            Design design = llama("*embed_tokens.weight", "P()");
+            design.workload.kind = WorkloadKind::Train;
+            QCOMPARE(refusalOf(target, design), std::string("not refused"));
+            layOut(design, "*.mlp.down_proj.weight", "P()");
+            QVERIFY(refusalOf(target, design).find("down_proj.weight: it takes all of its input") != std::string::npos);
+        }
     }
 
     /// DeepSpeed names layers one by one: in one of them the pair is broken.

@@ -27,7 +27,7 @@ Workload workloadOf(bool train, std::int64_t batch = 16)
     return workload;
 }
 
-Design small(const char* mesh, const char* preset, bool train = true)
+Design smallLlama(const char* mesh, const char* preset, bool train = true)
 {
     return designOn(mesh, denseModel(256, 64, 128, 2, 8, 4, 8), workloadOf(train), preset);
 }
@@ -101,7 +101,7 @@ private Q_SLOTS:
     {
         for (const ExportTarget& target : exportTargets()) {
             const bool serves = target.id == "vllm" || target.id == "sglang" || target.id == "tensorrt-llm";
-            Design design = small("data=2,model=4", "megatron-tp", !serves);
+            Design design = smallLlama("data=2,model=4", "megatron-tp", !serves);
             if (target.id == "deepspeed")
                 lay(design, "*embed_tokens.weight", "P()");
             design.workload.overlap = Overlap::Weights;
@@ -117,7 +117,7 @@ private Q_SLOTS:
         const std::string mlir = exportedFile(
             "shardy",
             [] {
-                Design design = small("data=2,model=4", "megatron-tp");
+                Design design = smallLlama("data=2,model=4", "megatron-tp");
                 design.workload.overlap = Overlap::Weights;
                 return design;
             }(),
@@ -127,7 +127,7 @@ private Q_SLOTS:
 
     void types()
     {
-        Design design = small("fsdp=4", "fsdp");
+        Design design = smallLlama("fsdp=4", "fsdp");
         const auto config = [&] { return json::parse(exportedFile("deepspeed", design, "ds_config.json")); };
         QVERIFY(config().contains("bf16"));
         design.workload.dtype = DType::F8E4M3;
@@ -136,7 +136,7 @@ private Q_SLOTS:
         design.workload.dtype = DType::F32;
         QVERIFY(!config().contains("bf16") && !config().contains("fp16"));
 
-        Design tensor = small("data=2,model=4", "megatron-tp");
+        Design tensor = smallLlama("data=2,model=4", "megatron-tp");
         QCOMPARE(setting(tensor, "bf16"), QStringLiteral("True"));
         tensor.workload.dtype = DType::F16;
         QCOMPARE(setting(tensor, "fp16") + setting(tensor, "bf16"), QStringLiteral("True"));
@@ -161,28 +161,28 @@ private Q_SLOTS:
     {
         QFETCH(QString, preset);
         QFETCH(QString, setting);
-        const Design design = small("data=2,context=4", preset.toLatin1().constData());
+        const Design design = smallLlama("data=2,context=4", preset.toLatin1().constData());
         QCOMPARE(::setting(design, "cp_comm_type"), setting);
         QVERIFY(leftOutOf("megatron", design).find("Megatron deals the sequence in 8 chunks") != std::string::npos);
-        QVERIFY(::setting(small("data=2,model=4", "tp-sp"), "cp_comm_type").isEmpty());
+        QVERIFY(::setting(smallLlama("data=2,model=4", "tp-sp"), "cp_comm_type").isEmpty());
     }
 
     /// One value that is pinned is not the residual stream.
     void sequenceParallelism()
     {
-        Design design = small("data=2,model=4", "megatron-tp");
+        Design design = smallLlama("data=2,model=4", "megatron-tp");
         QVERIFY(setting(design, "sequence_parallel").isEmpty());
         design.pins.push_back(sure(parsePin("mlp in:sequence=model")));
         QVERIFY(setting(design, "sequence_parallel").isEmpty());
         QVERIFY(leftOutOf("megatron", design).find("1 pin of \"mlp in\"") != std::string::npos);
-        QCOMPARE(setting(small("data=2,model=4", "tp-sp"), "sequence_parallel"), QStringLiteral("True"));
+        QCOMPARE(setting(smallLlama("data=2,model=4", "tp-sp"), "sequence_parallel"), QStringLiteral("True"));
     }
 
     /// Ranks that compute the whole batch in the design are told that frameworks give them parts.
     void wholeBatch()
     {
         for (const bool train : { true, false }) {
-            Design design = small("data=2,model=4", "megatron-tp", train);
+            Design design = smallLlama("data=2,model=4", "megatron-tp", train);
             lay(design, "*embed_tokens.weight", "P()");
             for (const char* target : { "hf", "deepspeed", "megatron", "vllm" }) {
                 QVERIFY(leftOutOf(target, design).find("the batch, which is whole") == std::string::npos);
@@ -205,10 +205,10 @@ private Q_SLOTS:
         QVERIFY(usageOf("hf", design).find(several) != std::string::npos);
         QVERIFY(usageOf("megatron", design).find(several) != std::string::npos);
         QVERIFY(usageOf("deepspeed", design).find("--num_nodes 8 --num_gpus 8") != std::string::npos);
-        const Design one = small("data=2,model=4", "megatron-tp");
+        const Design one = smallLlama("data=2,model=4", "megatron-tp");
         QVERIFY(usageOf("hf", one).find("torchrun --nproc-per-node 8\n") != std::string::npos);
         QVERIFY(usageOf("megatron", one).find("pretrain_gpt.py") != std::string::npos);
-        const Design served = small("data=2,model=4", "megatron-tp", false);
+        const Design served = smallLlama("data=2,model=4", "megatron-tp", false);
         QVERIFY(usageOf("megatron", served).find("pretrain_gpt.py") == std::string::npos);
         QVERIFY(leftOutOf("megatron", served).find("batch 16: ") != std::string::npos);
     }
@@ -307,7 +307,7 @@ private Q_SLOTS:
         const std::string module = exportedFile("torch", design, "export.py");
         const auto calls = QString::fromStdString(module).count(QStringLiteral("    verify_stage(model, m)\n"));
         QCOMPARE(calls, 2); // parallelize() and distribute()
-        QVERIFY(usageOf("torch", small("data=2,model=4", "megatron-tp")).find("stage") == std::string::npos);
+        QVERIFY(usageOf("torch", smallLlama("data=2,model=4", "megatron-tp")).find("stage") == std::string::npos);
     }
 
     /// XLA cuts a dim that does not divide at other bounds: JAX is not told of such a value.

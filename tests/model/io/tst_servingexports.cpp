@@ -214,7 +214,7 @@ std::string servedReason(const std::string& target, const std::string& model, co
         return "dim 0 is cut over tensor, ";
     if (preset == "fsdp" || target == "hf" || model == "gemma2-9b") // whose embedding is tied
         return {};
-    return "AutoTP cuts an embedding over the hidden dim, or over the vocabulary together with a tied head alone";
+    return "AutoTP cuts an embedding over the vocabulary together with a tied head alone";
 }
 
 /// The lines of a file that are not these constants of a design.

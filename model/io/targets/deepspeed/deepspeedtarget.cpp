@@ -98,9 +98,10 @@ Cut cutOf(const WeightLayout& weight, const Design& design, const AxisUse& use)
     if (isExpertWeight(weight.spec))
         return refuse("AutoTP cuts linear layers, and the experts of a layer are one parameter of another kind",
                       "leave experts whole over the tensor axis");
-    if (isEmbedding(name) && cut.dim == 0 && !design.model.tiedEmbeddings)
-        return refuse("AutoTP cuts an embedding over the hidden dim, or over the vocabulary together with a tied head alone",
-                      "leave it whole, or cut dim 1");
+    if (isEmbedding(name) && (cut.dim != 0 || !design.model.tiedEmbeddings))
+        return refuse(cut.dim == 0 ? "AutoTP cuts an embedding over the vocabulary together with a tied head alone"
+                                   : "AutoTP cuts an embedding over the hidden dim without a gather, and the layers take all of it",
+                      "leave it whole");
     if (weight.spec.shape.size() == 1 && !name.ends_with(".bias"))
         return refuse("AutoTP cuts linear layers and embeddings alone", "leave it whole");
     const std::int64_t tensor = design.mesh.groupSize(use.tensor);
@@ -137,12 +138,12 @@ Specs specsOf(const Design& design, const Evaluation& evaluation, const AxisUse&
         const bool embedding = isEmbedding(weight.spec.name);
         if (dim < 0)
             continue;
-        if (dim == 0 && (isHead(weight.spec.name) || embedding)) {
+        if (embedding || (dim == 0 && isHead(weight.spec.name))) {
             specs.cutVocabulary = true;
             continue;
         }
         for (const std::string& name : namePatterns(weight, design.model.layers))
-            (dim == 0 || embedding ? specs.column : specs.row).push_back(patternOf(name));
+            (dim == 0 ? specs.column : specs.row).push_back(patternOf(name));
     }
     return specs;
 }
