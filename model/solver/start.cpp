@@ -19,7 +19,6 @@ constexpr std::size_t kPlans = 4;
 constexpr int kMends = 8; ///< rounds at the prices as they are given
 constexpr int kMendBalls = 25; ///< a round
 constexpr int kRaises = 600;
-constexpr EliminationLimits kBallLimits { 1e5, 24, true };
 
 /// Solves all of a network, and parts of it again, at prices that the caller changes.
 class Mender {
