@@ -706,7 +706,7 @@ QString Setting::shownText(const Design& design) const
 
 std::vector<SettingGroup> settingGroups(const Design& design)
 {
-    std::vector<SettingGroup> out { workloadGroup(),      precisionGroup(), scheduleGroup(),
+    std::vector<SettingGroup> out { workloadGroup(),      precisionGroup(), scheduleGroup(), recomputeGroup(design),
                                     overlapGroup(design), softwareGroup(),  memoryGroup() };
     out.push_back(optimizerGroup(design));
     out.push_back(hardwareGroup(design));
