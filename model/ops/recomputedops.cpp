@@ -62,6 +62,8 @@ Recompute partsOf(const Graph& graph, const Op& op)
 std::set<OpId> recomputedOps(const Graph& graph, const std::vector<OpId>& ops, Recompute recompute)
 {
     std::set<OpId> out;
+    if (recompute == Recompute::None || recompute == Recompute::Selective)
+        return out;
     std::set<TensorId> made; // by them
     int products = 0;
     for (const OpId id : ops) {
@@ -72,7 +74,7 @@ std::set<OpId> recomputedOps(const Graph& graph, const std::vector<OpId>& ops, R
         const Recompute parts = partsOf(graph, op);
         const bool wanted = recompute.has(Part::Layer) || (recompute.has(Part::SecondProducts) && product && products % 2 == 0)
             || std::ranges::any_of(kRecomputeParts, [&](Part part) { return recompute.has(part) && parts.has(part); });
-        const bool handsOn = (definition.view || addsBias(graph, op)) && made.contains(op.operands.front());
+        const bool handsOn = definition.view || (addsBias(graph, op) && made.contains(op.operands.front()));
         if (!wanted && !handsOn)
             continue;
         out.insert(id);

@@ -11,7 +11,7 @@
 namespace shardboard {
 
 /// Those of `ops`, the operations of a forward segment in their order, that belong to the parts of `recompute`, without Cheap. A
-/// change of shape belongs to what it hands on, and a bias to its projection.
+/// change of shape is made again with any of them, which costs nothing, and a bias with its projection.
 std::set<OpId> recomputedOps(const Graph& graph, const std::vector<OpId>& ops, Recompute recompute);
 
 } // namespace shardboard
