@@ -9,18 +9,29 @@
 #include <QMimeData>
 #include <QPainter>
 #include <QPixmap>
+#include <QPointer>
 #include <QTimer>
+#include <QVariant>
 #include <QWidget>
 
 namespace shardboard {
 
-QMimeData* axisMimeData(const QString& axis)
+namespace {
+
+constexpr char kSource[] = "axisSource";
+
+}
+
+QMimeData* axisMimeData(const QString& axis, QWidget* source)
 {
     auto* data = new QMimeData;
     data->setData(QLatin1String(kAxisMimeType), axis.toUtf8());
     data->setText(axis);
+    data->setProperty(kSource, QVariant::fromValue(QPointer<QWidget>(source)));
     return data;
 }
+
+QWidget* axisSource(const QMimeData* data) { return data ? data->property(kSource).value<QPointer<QWidget>>().data() : nullptr; }
 
 QString axisFromMimeData(const QMimeData* data)
 {
@@ -61,7 +72,7 @@ void dragAxis(QWidget* source, const QString& axis, const QColor& color)
         paintChip(painter, QRectF(QPointF(0, 0), size), axis, color, source, font);
     }
     auto* drag = new QDrag(source);
-    drag->setMimeData(axisMimeData(axis));
+    drag->setMimeData(axisMimeData(axis, source));
     drag->setPixmap(picture);
     drag->setHotSpot(QPoint(size.width() / 2, size.height() / 2));
     UndoCancels keys;

@@ -16,9 +16,12 @@ namespace shardboard {
 
 inline constexpr char kAxisMimeType[] = "application/x-shardboard-axis";
 
-QMimeData* axisMimeData(const QString& axis); ///< the caller owns it; plain text is the axis's name too
+/// The caller owns it; plain text is the axis's name too.
+QMimeData* axisMimeData(const QString& axis, QWidget* source = nullptr);
 /// The name of the dragged axis, empty when it is something else.
 QString axisFromMimeData(const QMimeData* data);
+/// Where the axis was taken; null where that is not in this program.
+QWidget* axisSource(const QMimeData* data);
 /// Starts a drag of an axis in its colour from `source` and returns when it is over.
 void dragAxis(QWidget* source, const QString& axis, const QColor& color);
 

@@ -101,8 +101,11 @@ ExportForm::ExportForm(const Document& document, const ExportTarget& target, con
     connect(m_copy, &QPushButton::clicked, this, &ExportForm::copyFile);
     QStringList leftOut;
     for (const std::string& line : target.leftOut(document.design(), *document.evaluation()))
-        leftOut << tr("Not in the export: %1.").arg(qstr(line));
-    m_leftOut->setText(leftOut.join(QLatin1Char('\n')));
+        leftOut << qstr(line);
+    m_leftOut->setText(leftOut.size() == 1 ? tr("Not in the export: %1.").arg(leftOut.first())
+                           : leftOut.isEmpty()
+                           ? QString()
+                           : tr("Not in the export:") + QStringLiteral("\n• ") + leftOut.join(QStringLiteral("\n• ")));
     const auto follow = [this](const QListWidgetItem* item) {
         const QString wanted = item->data(Qt::UserRole).toString();
         if (!wanted.isEmpty()) // of the whole design there is nowhere to go
@@ -186,6 +189,7 @@ void ExportForm::build()
     m_problems->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     nameWidget(m_list, "export.files", tr("Files to be written"));
     m_list->setMaximumWidth(static_cast<int>(180 * textScale(this)));
+    m_list->setItemDelegate(new NoteDelegate(m_list));
     for (QListWidget* list : { m_problems, m_list })
         makeCopyable(list);
     nameWidget(m_preview, "export.preview", tr("File of the export"));
@@ -338,7 +342,9 @@ void ExportForm::showChanges()
             : change.same                 ? tr("unchanged")
             : change.large                ? tr("replaced, %1").arg(bytesText(change.bytes))
                                           : tr("+%1 −%2 lines").arg(change.diff.added).arg(change.diff.removed);
-        new QListWidgetItem(QStringLiteral("%1\n%2").arg(qstr(file.name), state), m_list);
+        auto* item = new QListWidgetItem(QStringLiteral("%1\n%2").arg(qstr(file.name), state), m_list);
+        item->setData(NoteDelegate::TitleRole, qstr(file.name));
+        item->setData(NoteDelegate::TextRole, state);
         anyThere = anyThere || change.there;
         anyDifferent = anyDifferent || !change.same;
     }

@@ -59,6 +59,7 @@ NewDialog::NewDialog(QWidget* parent)
     , m_workload(new QComboBox(this))
     , m_batch(countBox(QStringLiteral("new.batch"), 8, this))
     , m_sequence(countBox(QStringLiteral("new.sequence"), 4096, this))
+    , m_logits(new QComboBox(this))
     , m_microBatches(countBox(QStringLiteral("new.microBatches"), 1, this))
     , m_recompute(new QComboBox(this))
     , m_attention(new QComboBox(this))
@@ -98,6 +99,10 @@ NewDialog::NewDialog(QWidget* parent)
     m_workload->setObjectName(QStringLiteral("new.workload"));
     for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train })
         m_workload->addItem(qstr(workloadName(kind)), static_cast<int>(kind));
+    nameWidget(m_logits, "new.logits", {},
+               tr("The tokens whose logits a prefill computes: the last one of each sequence, to serve, or all, to score texts"));
+    for (const Logits which : { Logits::Last, Logits::All })
+        m_logits->addItem(which == Logits::Last ? tr("last token") : tr("all tokens"), static_cast<int>(which));
     m_microBatches->setToolTip(tr("The batch is split into this many parts; their gradients are summed"));
     nameWidget(m_recompute, "new.recompute", {},
                tr("Activations that are recomputed for the backward pass instead of being saved"));
@@ -178,6 +183,7 @@ NewDialog::NewDialog(QWidget* parent)
     form->addRow(tr("&Workload"), m_workload);
     form->addRow(tr("&Batch"), m_batch);
     form->addRow(tr("Se&quence"), m_sequence);
+    form->addRow(tr("Lo&gits"), m_logits);
     form->addRow(tr("Mi&cro-batches"), m_microBatches);
     form->addRow(tr("&Recompute"), m_recompute);
     form->addRow(tr("&Attention"), m_attention);
@@ -199,7 +205,6 @@ NewDialog::NewDialog(QWidget* parent)
     connect(m_model, &QComboBox::currentTextChanged, this, [this] { showModule(); });
     connect(m_workload, &QComboBox::currentIndexChanged, this, [this] { showWorkload(); });
     connect(m_preset, &QComboBox::currentTextChanged, this, [this] { showPreset(); });
-    showWorkload();
     showPreset();
     showModule();
     constexpr int kMomentMs = 60;
@@ -208,7 +213,8 @@ NewDialog::NewDialog(QWidget* parent)
     connect(m_settled, &QTimer::timeout, this, &NewDialog::preview);
     const auto changed = [this] { m_settled->start(); };
     connect(m_mesh, &QLineEdit::textChanged, this, changed);
-    for (QComboBox* box : { m_model, m_hardware, m_workload, m_recompute, m_attention, m_overlap, m_software, m_dtype, m_preset })
+    for (QComboBox* box :
+         { m_model, m_hardware, m_workload, m_logits, m_recompute, m_attention, m_overlap, m_software, m_dtype, m_preset })
         connect(box, &QComboBox::currentTextChanged, this, changed);
     for (QSpinBox* box : { m_inDim, m_outDim, m_batch, m_sequence, m_microBatches })
         connect(box, &QSpinBox::valueChanged, this, changed);
@@ -238,17 +244,20 @@ void NewDialog::showModule()
         if (QWidget* label = m_form->labelForField(field))
             label->setVisible(isModule());
     }
-    adjustSize();
+    showWorkload();
 }
 
-/// Micro-batches and recompute are of training.
+/// Micro-batches and recompute are of training; which logits there are is a question of a model's prefill.
 void NewDialog::showWorkload()
 {
-    const bool train = m_workload->currentData().toInt() == static_cast<int>(WorkloadKind::Train);
-    for (QWidget* field : std::initializer_list<QWidget*> { m_microBatches, m_recompute }) {
-        field->setVisible(train);
-        m_form->labelForField(field)->setVisible(train);
-    }
+    const auto kind = static_cast<WorkloadKind>(m_workload->currentData().toInt());
+    const auto show = [this](QWidget* field, bool shown) {
+        field->setVisible(shown);
+        m_form->labelForField(field)->setVisible(shown);
+    };
+    show(m_logits, kind == WorkloadKind::Prefill && !isModule());
+    show(m_microBatches, kind == WorkloadKind::Train);
+    show(m_recompute, kind == WorkloadKind::Train);
     adjustSize();
 }
 
@@ -307,7 +316,7 @@ NewDesign NewDialog::wanted() const
     wanted.workload.overlap = overlapFromName(m_overlap->currentData().toString().toStdString()).value_or(Overlap::None);
     wanted.workload.software = static_cast<Software>(m_software->currentData().toInt());
     if (!isModule()) // waits until it is a prefill
-        wanted.workload.logits = Logits::Last;
+        wanted.workload.logits = static_cast<Logits>(m_logits->currentData().toInt());
     if (wanted.workload.kind == WorkloadKind::Train) {
         wanted.workload.microBatches = m_microBatches->value();
         wanted.workload.recompute =

@@ -72,6 +72,7 @@ private:
     QComboBox* m_workload = nullptr;
     QSpinBox* m_batch = nullptr;
     QSpinBox* m_sequence = nullptr;
+    QComboBox* m_logits = nullptr;
     QSpinBox* m_microBatches = nullptr;
     QComboBox* m_recompute = nullptr;
     QComboBox* m_attention = nullptr;

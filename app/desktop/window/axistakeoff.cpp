@@ -23,7 +23,8 @@ bool AxisTakeOff::eventFilter(QObject*, QEvent* event)
     if (type != QEvent::DragEnter && type != QEvent::DragMove && type != QEvent::Drop)
         return false;
     auto* drop = static_cast<QDropEvent*>(event); // the base of all three
-    auto* canvas = qobject_cast<TileCanvas*>(drop->source());
+    QObject* source = drop->source(); // not every platform carries our data itself, or knows the source
+    auto* canvas = qobject_cast<TileCanvas*>(source != nullptr ? source : axisSource(drop->mimeData()));
     const QString axis = axisFromMimeData(drop->mimeData());
     if (canvas == nullptr || !canvas->cutsOver(axis))
         return false;

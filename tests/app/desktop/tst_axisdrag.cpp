@@ -59,6 +59,7 @@ private Q_SLOTS:
     void wrongPlacesChangeNothing();
     void undoMeanwhileLetsGo();
     void axisIsTakenOffOutside();
+    void axisIsCarriedOutOfTheTensor();
     void keyboardAloneMakesTheEdit();
     void refusalOffersWhatWorks();
     void fixesAreAccepted();
@@ -122,6 +123,30 @@ void TestAxisDrag::axisIsTakenOffOutside()
     tiles()->takeOff(QStringLiteral("data"));
     QCOMPARE(spec(), std::string("P()"));
     QCOMPARE(history()->count(), 2);
+}
+
+/// The same as the window is sent it: it takes the axis that the tensor is cut over, from the tensor alone, once the drag is over.
+void TestAxisDrag::axisIsCarriedOutOfTheTensor()
+{
+    QVERIFY(dropAxis(tiles(), QStringLiteral("data"), tiles()->zone(0).center()));
+    QCOMPARE(spec(), std::string("P('data')"));
+    const QPointF beside(20, 20);
+    MainWindow* window = m_real->window.get();
+    const std::unique_ptr<QMimeData> chip(axisMimeData(QStringLiteral("data"), window->findChild<MeshChips*>()));
+    QVERIFY(!(Drag { window, chip.get() }.enter(beside)));
+    const std::unique_ptr<QMimeData> other(axisMimeData(QStringLiteral("model"), tiles()));
+    QVERIFY(!(Drag { window, other.get() }.enter(beside)) && !(Drag { window, other.get() }.drop(beside)));
+    const std::unique_ptr<QMimeData> data(axisMimeData(QStringLiteral("data"), tiles()));
+    const Drag drag { window, data.get() };
+    QVERIFY(drag.enter(beside) && drag.move(beside) && drag.drop(beside));
+    QCOMPARE(spec(), std::string("P('data')")); // while the drag is on
+    QCoreApplication::processEvents();
+    QCOMPARE(spec(), std::string("P()"));
+    QCOMPARE(history()->count(), 2);
+    QTest::keyClick(window, Qt::Key_Z, Qt::ControlModifier);
+    QCOMPARE(spec(), std::string("P('data')"));
+    m_real->selection()->setWeight(weightNamed(*m_real->document(), "q_proj")); // another tensor is shown: nothing to take off
+    QVERIFY(!drag.enter(beside));
 }
 
 void TestAxisDrag::undoMeanwhileLetsGo()

@@ -93,6 +93,7 @@ private Q_SLOTS:
     void newDialogRefusesAWrongMesh();
     void newDialogMakesADesign();
     void newDialogTellsSizeFitAndStep();
+    void newDialogAsksForLogits();
     void newDialogOffersWhatShardctlNewDoes();
     void tabsKeepTheirNamesInASmallWindow();
     void layoutIsRestoredAndReset();
@@ -447,6 +448,38 @@ void TestMainWindow::tabsKeepTheirNamesInASmallWindow()
         seen += bar->count();
     }
     QVERIFY(seen >= 6); // those below and those at the right
+}
+
+/// Which logits a prefill computes is asked where there is a choice, and the preview follows it.
+void TestMainWindow::newDialogAsksForLogits()
+{
+    NewDialog dialog;
+    dialog.show();
+    auto* workload = dialog.findChild<QComboBox*>(QStringLiteral("new.workload"));
+    auto* logits = dialog.findChild<QComboBox*>(QStringLiteral("new.logits"));
+    auto* model = dialog.findChild<QComboBox*>(QStringLiteral("new.model"));
+    auto* preview = dialog.findChild<QLabel*>(QStringLiteral("new.preview"));
+    QCOMPARE(workload->currentText(), QStringLiteral("prefill"));
+    QVERIFY(logits->isVisible());
+    QTRY_VERIFY(preview->isEnabled() && preview->text().contains(QStringLiteral("step about")));
+    const QString last = preview->text();
+    logits->setFocus();
+    QTest::keyClick(logits, Qt::Key_Down);
+    QCOMPARE(logits->currentText(), QStringLiteral("all tokens"));
+    QTRY_VERIFY(preview->isEnabled() && preview->text() != last); // more memory and time
+    for (const char* other : { "decode", "train" }) {
+        workload->setCurrentText(QLatin1String(other));
+        QVERIFY(!logits->isVisible());
+    }
+    workload->setCurrentText(QStringLiteral("prefill"));
+    const QString usual = model->currentText();
+    model->setCurrentText(QStringLiteral("ColumnParallelLinear"));
+    QVERIFY(!logits->isVisible()); // a module has none
+    model->setCurrentText(usual);
+    QVERIFY(logits->isVisible());
+    dialog.accept();
+    QCOMPARE(dialog.result(), int(QDialog::Accepted));
+    QVERIFY(dialog.design().workload.logits == Logits::All);
 }
 
 void TestMainWindow::newDialogOffersWhatShardctlNewDoes()
