@@ -47,8 +47,10 @@ private:
         if (!m_problem.limit)
             return;
         for (std::size_t node = 0; node < m_problem.nodes(); ++node)
-            if (m_problem.lifetimes[node].from < m_problem.lifetimes[node].until)
+            if (m_problem.lifetimes[node].from < m_problem.lifetimes[node].until) {
                 m_times.push_back(m_problem.lifetimes[node].from);
+                m_times.push_back(m_problem.lifetimes[node].until); // usages may be negative
+            }
         std::ranges::sort(m_times);
         m_times.erase(std::ranges::unique(m_times).begin(), m_times.end());
         m_room.assign(m_times.size(), *m_problem.limit);

@@ -19,11 +19,11 @@ double clamped(std::int64_t cost) { return cost >= kForbidden ? kForbiddenCost :
 
 class Builder {
 public:
-    explicit Builder(const Problem& problem)
+    Builder(const Problem& problem, bool usableOnly)
         : m_problem(problem)
         , m_place(problem.nodes(), -1)
     {
-        m_out.alive = usableStrategies(problem);
+        m_out.alive = usableOnly ? usableStrategies(problem) : std::vector<char>(problem.nodeCosts.size(), 1);
         m_out.decided.assign(problem.nodes(), -1);
     }
 
@@ -282,6 +282,12 @@ Assignment Network::expand(const std::vector<int>& choice) const
     return out;
 }
 
-Network simplify(const Problem& problem) { return Builder(problem).run(); }
+Network simplify(const Problem& problem, bool usableOnly)
+{
+    Network out = Builder(problem, usableOnly).run();
+    if (usableOnly && std::ranges::any_of(out.room, [](std::int64_t room) { return room < 0; }))
+        return simplify(problem, false);
+    return out;
+}
 
 } // namespace shardboard::solver

@@ -60,6 +60,7 @@ struct Network {
     Assignment expand(const std::vector<int>& choice) const;
 };
 
-Network simplify(const Problem& problem);
+/// With `usableOnly` strategies that need a forbidden cost are gone. Where the limit cannot be kept without them, they stay.
+Network simplify(const Problem& problem, bool usableOnly = true);
 
 } // namespace shardboard::solver

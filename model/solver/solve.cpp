@@ -104,7 +104,7 @@ private:
             Search search(m_network, m_incumbent, m_options.seed, [&] { return stopped(); });
             search.usePrices(ascent.prices());
             search.useRelaxation(start.relaxation());
-            while (!stopped() && !isClosed(solution)) {
+            while (!stopped() && !isClosed(solution) && m_network.nodes() > 0) {
                 search.step();
                 report(static_cast<double>(solution.bound));
             }
@@ -132,7 +132,7 @@ private:
             m_published.wait_until(lock, m_options.deadline, [&] { return m_board.version > 0 || m_closed; });
             board = m_board;
         }
-        if (board.version == 0 || stopped())
+        if (board.version == 0 || stopped() || m_network.nodes() == 0)
             return;
         const std::uint64_t seed = m_options.seed + 1000003 * static_cast<std::uint64_t>(number);
         Incumbent::Copy copy = m_incumbent.copy();
@@ -172,7 +172,12 @@ private:
         solution.boundSeconds = secondsSince(m_begin);
     }
 
-    bool isClosed(const Solution& solution) const { return m_incumbent.cost() < static_cast<double>(solution.bound) + 0.5; }
+    /// The search does not see forbidden costs as they are.
+    bool isClosed(const Solution& solution) const
+    {
+        const auto bound = static_cast<double>(solution.bound);
+        return m_incumbent.cost() < bound + 0.5 && bound < kForbiddenCost;
+    }
 
     void report(double bound)
     {

@@ -19,6 +19,7 @@ constexpr std::size_t kPlans = 4;
 constexpr int kMends = 8; ///< rounds at the prices as they are given
 constexpr int kMendBalls = 25; ///< a round
 constexpr int kRaises = 600;
+constexpr EliminationLimits kMendLimits { 1e5, 24, true };
 
 /// Solves all of a network, and parts of it again, at prices that the caller changes.
 class Mender {
@@ -48,7 +49,7 @@ public:
         constexpr int kSizes[] = { 300, 1000, 3000 };
         m_region.clear();
         m_region.ball(center, kSizes[m_random.below(3)]);
-        Elimination(m_network, m_region.nodes(), kBallLimits, Elimination::Rest::Fixed, m_random).solve(m_costs, m_choice);
+        Elimination(m_network, m_region.nodes(), kMendLimits, Elimination::Rest::Fixed, m_random).solve(m_costs, m_choice);
     }
 
     /// Balls around links whose choice is forbidden.
