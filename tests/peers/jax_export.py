@@ -4,7 +4,6 @@
 
 Ends with 0 when all are, 1 when one is not, 77 where Python has no JAX (SHARDBOARD_JAX_PYTHON names another Python).
 """
-import importlib.util
 import itertools
 import json
 import os
@@ -83,13 +82,6 @@ EDITED = [
 ]
 
 
-def module_of(folder):
-    spec = importlib.util.spec_from_file_location("export", os.path.join(folder, "export.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 class Arrays:
     """What devices really hold: of each dim alone, as an array that says its own indices."""
 
@@ -126,7 +118,7 @@ def differing(module, proof):
 def check_export(shardctl, folder, path):
     export = run(shardctl, "export", path, "--to", "jax", "-o", folder)
     assert export.returncode == 0, export.stderr
-    module = module_of(folder)
+    module = samples.module(folder, "export")
     proof_path = os.path.join(folder, "shards.json")
     with open(proof_path, encoding="utf-8") as file:
         proof = json.load(file)
@@ -421,7 +413,7 @@ def check_loose(shardctl, folder, shape, mesh, spec, **options):
     refused = samples.export(shardctl, samples.loose(folder, shape, mesh, spec, **options), "jax", folder)
     if refused:
         return refused
-    export, proof = module_of(folder), samples.shards(folder)
+    export, proof = samples.module(folder, "export"), samples.shards(folder)
     weights = numbered(proof)
     array = jax.device_put(weights["w"], NamedSharding(export.mesh(), export.spec_of("w")))
     got = {shard.device.id: np.asarray(shard.data).tolist() for shard in array.addressable_shards}
@@ -514,6 +506,26 @@ def main():
         check_that_breaks_are_found(module, proof, folder)
         return total
     report.sample("layouts that are broken are found", broken)
+
+    def many(folder):
+        """More devices than are simulated, in another order: the check asks JAX about their numbers, and still finds what is wrong."""
+        def edit(document):
+            document["workload"]["batch"] = 512
+            document["mesh"]["device_ids"] = [(i * 5 + 3) % 4096 for i in range(1024)]
+        path = samples.designed(shardctl, folder, "llama3-8b", "pod=4,fsdp=32,tensor=8", "tp+fsdp")
+        assert samples.export(shardctl, samples.changed(path, edit), "jax", folder) is None
+        total = samples.own_check(folder, "export.py")
+        script = os.path.join(folder, "export.py")
+        with open(script, encoding="utf-8") as file:
+            text = file.read()
+        for before, after in (('q_proj.weight": P("tensor", "fsdp")', 'q_proj.weight": P("fsdp", "tensor")'), ("ORDER = [\n    3, 8,", "ORDER = [\n    8, 3,")):
+            assert before in text, before
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(text.replace(before, after, 1))
+            broken = run(sys.executable, script)
+            assert broken.returncode == 1, f"{after} is not found: {broken.stdout[-300:]}"
+        return total
+    report.sample("1,024 devices", many)
     for model, mesh, preset, more, why in REFUSED:
         def refused(folder, model=model, mesh=mesh, preset=preset, more=more, why=why):
             answer = samples.export(shardctl, samples.designed(shardctl, folder, model, mesh, preset, more), "jax", folder)

@@ -3,7 +3,6 @@
 """Exports designs for MAX and has a released MAX wheel make the shards on the CPU: by DeviceMapping with real arrays, by ShardingStrategy
 with the weights of a graph. SHARDBOARD_MAX_PYTHON names the Python with the wheel, or several with colons between them. See samples.py.
 """
-import importlib.util
 import math
 import os
 import sys
@@ -50,13 +49,6 @@ STRATEGIES = [
 ]
 
 
-def module_of(folder):
-    spec = importlib.util.spec_from_file_location("max_design", os.path.join(folder, "max_design.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def for_profile(path, profile=PROFILE):
     return samples.changed(path, lambda document: document.setdefault("picker", {}).update(profile=profile))
 
@@ -91,7 +83,7 @@ class Checks:
     def exported(self, folder, path):
         refused = samples.export(self.ctl, path, "max", folder)
         assert not refused, f"refused: {refused}"
-        module = module_of(folder)
+        module = samples.module(folder, "max_design")
         wrong, total = module.check(os.path.join(folder, "shards.json"))
         assert not wrong and total, f"its own check: {wrong[:3]} of {total}"
         return module

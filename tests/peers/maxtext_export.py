@@ -96,8 +96,8 @@ def layers_of(path, stacked, layers):
     return range(1, layers, 2) if "_global/" in path else range(layers)
 
 
-def differing(folder, model, tree):
-    """Weights whose shards in MaxText's own tree are others than in shards.json, and how many weights the tree has."""
+def differing(folder, model, tree, whole=True):
+    """Weights whose shards in MaxText's own tree are others than in shards.json, and how many weights the tree has: all, if it is whole."""
     tensors = {tensor["name"]: tensor for tensor in samples.shards(folder)["tensors"]}
     layers = 1 + max(int(re.match(r"model\.layers\.(\d+)\.", name)[1]) for name in tensors if "layers." in name)
     seen, wrong = set(), set()
@@ -107,11 +107,11 @@ def differing(folder, model, tree):
         inside = name.startswith(("model.", "lm_head"))
         own = list(shape) if inside else list(shape[:1] + shape[2:])
         for layer in ([None] if inside else layers_of(path, shape[1], layers)):
-            whole = name if layer is None else f"model.layers.{layer}.{name}"
-            tensor = tensors[whole]
-            seen.add(whole)
-            if "experts.*" not in whole:
-                assert sorted(own) == sorted(tensor["shape"]) or len(own) > len(tensor["shape"]), f"{path} is {shape}, {whole} {tensor['shape']}"
+            weight = name if layer is None else f"model.layers.{layer}.{name}"
+            tensor = tensors[weight]
+            seen.add(weight)
+            if "experts.*" not in weight:
+                assert sorted(own) == sorted(tensor["shape"]) or len(own) > len(tensor["shape"]), f"{path} is {shape}, {weight} {tensor['shape']}"
             for device, pieces in samples.by_device(tensor).items():
                 ranges = held[str(device)]
                 if not inside:
@@ -119,8 +119,8 @@ def differing(folder, model, tree):
                     ranges = ranges[:1] + ranges[2:]
                 (piece,) = pieces
                 if expected(tensor["shape"], piece, dims, own) != [list(r) for r in ranges]:
-                    wrong.add(whole)
-    assert seen == set(tensors), f"not in MaxText's tree: {sorted(set(tensors) - seen)[:3]}"
+                    wrong.add(weight)
+    assert not whole or seen == set(tensors), f"not in MaxText's tree: {sorted(set(tensors) - seen)[:3]}"
     return wrong, len(seen)
 
 
@@ -137,7 +137,10 @@ def expected(shape, piece, dims, own):
         dim = 0 if dims in ("in heads", "heads") else 1
         width = own[len(out) + 1]
         low, high = piece[dim]
-        assert low % width == 0 and high % width == 0, "a head is cut"
+        if low // width == (high - 1) // width:  # a head or a part of one
+            out += [[low // width, low // width + 1], [low % width, low % width + high - low]]
+            continue
+        assert low % width == 0 and high % width == 0, "heads are cut"
         out += [[low // width, high // width], [0, width]]
     return out
 

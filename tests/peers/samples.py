@@ -7,6 +7,7 @@ right reason, 1 when something is not, and 77 (skipped, with a sentence) where t
 import argparse
 import contextlib
 import datetime
+import importlib.util
 import json
 import os
 import subprocess
@@ -140,6 +141,14 @@ def export(shardctl, design, target, folder):
 def shards(folder):
     with open(os.path.join(folder, "shards.json"), encoding="utf-8") as file:
         return json.load(file)
+
+
+def module(folder, name):
+    """A Python file of an export, imported."""
+    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, name + ".py"))
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 def by_device(tensor):

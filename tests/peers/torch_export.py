@@ -6,7 +6,6 @@ Besides the export's own check, which asks every rank in turn, all ranks are sim
 contents of their tensors compared. Ends with 0 when all are equal, 1 when one is not, 77 where Python has no PyTorch with DTensor
 (SHARDBOARD_TORCH_PYTHON names another Python).
 """
-import importlib.util
 import os
 import re
 import sys
@@ -24,13 +23,6 @@ try:
 except ImportError as problem:
     print(f"skipped: this Python has no PyTorch with DTensor ({problem}); SHARDBOARD_TORCH_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
-
-
-def module_of(folder):
-    spec = importlib.util.spec_from_file_location("export", os.path.join(folder, "export.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def tensor_of(pieces, join_dim, whole):
@@ -103,7 +95,7 @@ def proven(shardctl, design, folder, alone=False):
     refusal = samples.export(shardctl, design, "torch", folder)
     if refusal:
         return refusal
-    module = module_of(folder)
+    module = samples.module(folder, "export")
     proof = samples.shards(folder)
     if alone:
         samples.own_check(folder, "export.py")
@@ -143,7 +135,7 @@ def breaks_are_found(shardctl, folder):
     """A check that finds nothing wrong with a wrong layout would be none."""
     design = samples.designed(shardctl, folder, "llama3-8b", "data=2,model=4", "megatron-tp")
     assert samples.export(shardctl, design, "torch", folder) is None
-    module, proof = module_of(folder), samples.shards(folder)
+    module, proof = samples.module(folder, "export"), samples.shards(folder)
     path = os.path.join(folder, "shards.json")
     assert not module.check(path)[0]
     pattern = next(p for p, (_, placements) in module.LAYOUT.items() if Shard(0) in placements)
@@ -174,7 +166,7 @@ def strangers_are_named(shardctl, folder):
     """A model that is another one than the design's: all that differs in one error."""
     design = samples.designed(shardctl, folder, "llama3-8b", "data=2,model=4", "megatron-tp")
     assert samples.export(shardctl, design, "torch", folder) is None
-    module = module_of(folder)
+    module = samples.module(folder, "export")
     with torch.device("meta"):
         model = torch.nn.Module()
         model.norm = torch.nn.Linear(3, 5)

@@ -7,7 +7,6 @@ Ends with 0 when all are equal, 1 when one is not, 77 where Python has no PyTorc
 another Python).
 """
 import copy
-import importlib.util
 import json
 import os
 import socket
@@ -66,13 +65,6 @@ LAYOUTS_OF_EXPERTS = [
 ]
 
 
-def module_of(folder):
-    spec = importlib.util.spec_from_file_location("export", os.path.join(folder, "export.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def shrunk(changes):
     def edit(document):
         document["model"].update({**SMALL, **changes}, dtype="f32", source="made for a test")
@@ -93,7 +85,7 @@ def model_of(name, options):
 
 def check(folder, name, options):
     """Of this rank: what differs."""
-    module = module_of(folder)
+    module = samples.module(folder, "export")
     with open(os.path.join(folder, "shards.json"), encoding="utf-8") as file:
         proof = {tensor["name"]: tensor for tensor in json.load(file)["tensors"]}
     whole = model_of(name, options)
@@ -141,7 +133,7 @@ def check(folder, name, options):
 
 def check_weights(folder, name, options):
     """Of this rank: what of a model of experts, fused by transformers, lies in another way than shards.json says."""
-    module = module_of(folder)
+    module = samples.module(folder, "export")
     with open(os.path.join(folder, "shards.json"), encoding="utf-8") as file:
         proof = {tensor["name"]: tensor for tensor in json.load(file)["tensors"]}
     model = model_of(name, options)

@@ -8,7 +8,6 @@ Ends with 0 when all is as the plan has it but for named differences, 1 when not
 (SHARDBOARD_TORCH_PYTHON names another Python).
 """
 import collections
-import importlib.util
 import json
 import os
 import re
@@ -43,13 +42,6 @@ PROGRAMS = [
 ]
 SMALL = {"hidden_size": 64, "intermediate_size": 192, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 8, "vocab_size": 512}
 BATCH, SEQUENCE = 16, 32
-
-
-def module_of(folder):
-    spec = importlib.util.spec_from_file_location("export", os.path.join(folder, "export.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def small(layers):
@@ -163,7 +155,7 @@ def compared(shardctl, folder, preset, mesh, layers, options=()):
     design = samples.changed(samples.designed(shardctl, folder, "llama3-8b", mesh, preset, ["--workload", "train", *options]), small(layers))
     refusal = samples.export(shardctl, design, "torch", folder)
     assert refusal is None, refusal
-    module = module_of(folder)
+    module = samples.module(folder, "export")
     seen, counts = ran(module, layers)
     told, wanted, causes = expected(shardctl, design, module)
     assert sum(counts.values()) == sum(seen.values()), f"CommDebugMode counts {counts}, and {sum(seen.values())} were seen"

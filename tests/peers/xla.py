@@ -3,7 +3,6 @@
 
 SHARDBOARD_JAX_PYTHON names another Python, or several with colons between them.
 """
-import importlib.util
 import itertools
 import math
 import os
@@ -29,14 +28,6 @@ except ImportError as problem:
 
 PEER = f"XLA of JAX {jax.__version__}"
 L8_REASON = "partial"
-
-
-def module_of(folder, name):
-    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, name + ".py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.pop(name, None)
-    spec.loader.exec_module(module)
-    return module
 
 
 def parts(size, sizes, rule):
@@ -153,7 +144,7 @@ class Checks:
         refused = samples.export(self.ctl, path, self.target, folder)
         if refused:
             return refused
-        module = module_of(folder, self.module)
+        module = samples.module(folder, self.module)
         wrong, total = module.differing(module.sharding_of, os.path.join(folder, "shards.json"))
         assert not wrong and total, f"its own check: {wrong[:3]} of {total}"
         check_by_jax(folder, module.sharding_of)
@@ -278,7 +269,7 @@ class Checks:
             for path, axes, sizes, specs in random_designs(rng, folder, designs, weights):
                 refused = samples.export(self.ctl, path, self.target, folder)
                 assert not refused, refused
-                module = module_of(folder, self.module)
+                module = samples.module(folder, self.module)
                 wrong, total = module.differing(module.sharding_of, os.path.join(folder, "shards.json"))
                 assert not wrong and total == weights, wrong[:3]
                 for name, dims in specs.items():
@@ -299,7 +290,7 @@ class Checks:
             checked = samples.run(sys.executable, os.path.join(folder, self.module + ".py"))
             last = checked.stdout.strip().splitlines()[-1]
             assert checked.returncode == 1 and last.startswith(f"{total - 32} of {total} "), checked.stdout + checked.stderr
-            module = module_of(folder, self.module)
+            module = samples.module(folder, self.module)
             try:
                 check_by_jax(folder, module.sharding_of)
             except AssertionError:

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports in tests: of one tensor without a model, and of names that would like to be code.
+// Exports in tests: of one tensor without a model, of a small model, and of names that would like to be code.
 #pragma once
 
 #include "model/io/targets/targets.h"
+#include "model/notation/canonical.h"
+#include "model/notation/notation.h"
 #include "tests/support/designs.h"
+
+#include <QTest>
 
 #include <string>
 #include <utility>
@@ -24,6 +28,29 @@ inline Design looseDesign(const Shape& shape, const std::string& mesh, const std
     design.model.looseWeights.push_back({ weight, false });
     design.strategies = { { "*", { StrategyKind::Spec, {}, 0, spec }, cut } };
     return design;
+}
+
+/// A dense model that is laid out in no time.
+inline Design smallDesign(const std::string& mesh, const std::string& preset, std::int64_t layers = 2)
+{
+    return designOn(mesh, denseModel(256, 64, 128, layers, 4, 4, 16), {}, preset);
+}
+
+/// Columns of a table of layouts: where `w` lies under a spec, and what the export writes of it.
+inline void layoutColumns()
+{
+    QTest::addColumn<QString>("mesh");
+    QTest::addColumn<QString>("spec");
+    QTest::addColumn<QString>("text");
+}
+
+/// Whether our own reader takes `written` back, in the same shards as `w` of the design has.
+inline bool readsBack(Notation notation, const std::string& written, const Design& design)
+{
+    const auto evaluation = evaluated(design);
+    const Layout& layout = evaluation->weights.front().layout;
+    const Layout read = sure(readLayout(notation, written, design.mesh, layout.dims.size(), "w"));
+    return sameLayout(read, layout, design.mesh);
 }
 
 inline Result<std::vector<ExportedFile>> exported(const char* target, const Design& design)
@@ -64,6 +91,18 @@ inline std::vector<std::string> hostileNames()
              "\") loc(\"x\")} { return } //",
              "{x} %s $(id) `id` \\N{BULLET}",
              "\xf0\x9f\x98\x80" };
+}
+
+/// The small design once under each of those names.
+inline std::vector<Design> hostileDesigns()
+{
+    std::vector<Design> out;
+    for (const std::string& name : hostileNames()) {
+        out.push_back(smallDesign("data=2,model=2", "megatron-tp"));
+        out.back().model.name = name;
+        out.back().model.weightPrefix = name + ".";
+    }
+    return out;
 }
 
 /// Printable ASCII and line breaks.

@@ -15,8 +15,10 @@ In the program itself:
 
 `constrain` lays out a value as it is made, then as the operations take it (a gather or an all-to-all lies between), and its gradient
 on the way back. `use` does the same for weights. Call both inside `jax.jit`; wrap every layer, and what computes the logits, in
-`checkpoint`, and call `use` inside of it. Names that a model does not have may be left out, and the compiler decides there. A
-parameter that the design does not know, or whose shape differs, is an error that names it.
+`checkpoint`, and call `use` inside of it. Names that a model does not have may be left out, and the compiler decides there: without
+`checkpoint` it keeps gathered weights for the backward pass, without `use` it need not gather them at all. A parameter that the design
+does not know, or whose shape differs, is an error that names it.
 
-`python export.py` compares the shards that JAX makes with shards.json, on simulated CPU devices unless JAX_PLATFORMS names others.
+`python export.py` compares the shards that JAX makes with shards.json, on simulated CPU devices (of more than 512 by their numbers alone)
+unless JAX_PLATFORMS names others.
 """

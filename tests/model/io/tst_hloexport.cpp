@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The export of HloSharding: the field's texts of known layouts, which our own reader takes back, and what XLA cannot say.
-#include "model/notation/canonical.h"
 #include "model/notation/notation.h"
 #include "tests/support/datarow.h"
 #include "tests/support/exports.h"
@@ -19,12 +18,6 @@ json documentOf(const Design& design) { return json::parse(exportedFile("hlo", d
 
 std::string textOfW(const Design& design) { return documentOf(design)["weights"]["w"]["sharding"].get<std::string>(); }
 
-Design small(const char* mesh, const char* preset)
-{
-    ModelSpec model = denseModel(256, 64, 128, 3, 4, 4, 16);
-    return designOn(mesh, std::move(model), {}, preset);
-}
-
 } // namespace
 
 class TestHloExport : public QObject {
@@ -32,9 +25,7 @@ class TestHloExport : public QObject {
 private Q_SLOTS:
     void layouts_data()
     {
-        QTest::addColumn<QString>("mesh");
-        QTest::addColumn<QString>("spec");
-        QTest::addColumn<QString>("text");
+        layoutColumns();
         const QString two = QStringLiteral("data=2,model=4");
         dataRow("L1", two, QStringLiteral("P('model')"), QStringLiteral("{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"));
         dataRow("L2", two, QStringLiteral("P(None,'model')"),
@@ -60,8 +51,7 @@ private Q_SLOTS:
         const Design design = looseDesign({ 64, 64 }, mesh.toStdString(), spec.toStdString());
         QCOMPARE(QString::fromStdString(textOfW(design)), text);
         // Back again, in the same shards.
-        const Layout read = sure(readLayout(Notation::HloV2, textOfW(design), design.mesh, 2, "w"));
-        QVERIFY(sameLayout(read, evaluated(design)->weights.front().layout, design.mesh));
+        QVERIFY(readsBack(Notation::HloV2, textOfW(design), design));
     }
 
     void deviceOrders()
@@ -96,7 +86,7 @@ private Q_SLOTS:
     /// Of a model: one entry for all layers, the input, and values of the forward pass with those that are still to be summed.
     void model()
     {
-        const Design design = small("data=2,model=4", "tp-sp");
+        const Design design = smallDesign("data=2,model=4", "tp-sp", 3);
         const json document = documentOf(design);
         const std::string columns = "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}";
         QCOMPARE(document["weights"]["model.layers.*.self_attn.q_proj.weight"],
@@ -133,11 +123,8 @@ private Q_SLOTS:
 
     void hostile()
     {
-        const std::string program = exportedFile("hlo", small("data=2,model=2", "megatron-tp"), "hlo_shardings.py");
-        for (const std::string& name : hostileNames()) {
-            Design design = small("data=2,model=2", "megatron-tp");
-            design.model.name = name;
-            design.model.weightPrefix = name + ".";
+        const std::string program = exportedFile("hlo", smallDesign("data=2,model=2", "megatron-tp"), "hlo_shardings.py");
+        for (const Design& design : hostileDesigns()) {
             const std::string text = exportedFile("hlo", design, "hlo_shardings.json");
             QVERIFY(isPlainText(text) && json::accept(text));
             QCOMPARE(exportedFile("hlo", design, "hlo_shardings.py"), program);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the export to JAX says beside the weights: activations and gradients by what the presets are defined to do, gathers at use,
 // optimizer states, what is kept, and the names of other trees. Written out by hand, line by line.
-#include "model/design/evaluate/evaluate.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/targets/jax/constraints.h"
-#include "model/io/targets/targets.h"
-#include "tests/support/designs.h"
+#include "tests/support/exports.h"
 #include "tests/support/runner.h"
 
 #include <QTest>
@@ -31,10 +29,7 @@ Design trainingOf(const char* model, const char* mesh, const char* preset, const
     return designOn(mesh, builtinModel(model).value(), workload, preset);
 }
 
-std::string jaxModule(const Design& design)
-{
-    return textOf(sure(exportDesign(*findExportTarget("jax"), design, sure(evaluate(design)))).front().text);
-}
+std::string jaxModule(const Design& design) { return exportedFile("jax", design, "export.py"); }
 
 /// The table of that name, as it stands in the module.
 std::string tableIn(const std::string& module, const std::string& name)
@@ -105,6 +100,38 @@ private Q_SLOTS:
         const std::string table =
             tableIn(jaxModule(trainingOf("llama3-8b", mesh.toLatin1().constData(), preset.toLatin1().constData())), "ACTIVATIONS");
         for (const QString& line : lines)
+            QVERIFY2(hasLine(table, line.toLatin1().constData()), (line.toStdString() + "\n" + table).c_str());
+    }
+
+    /// Tokens go to the experts and back by an all-to-all, and their gradients the same way around; also where the values that are
+    /// sent are partial sums, which is told as if they were summed before.
+    void tokensGoToExpertsAndBack_data()
+    {
+        QTest::addColumn<QString>("preset");
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<QString>("atTokens");
+        QTest::addColumn<QString>("atExperts");
+        QTest::newRow("ep") << "ep"
+                            << "data=2,expert=4"
+                            << "P(None, ('data', 'expert'))"
+                            << "P('expert', 'data')";
+        QTest::newRow("ep+tp") << "ep+tp"
+                               << "expert=4,tensor=2"
+                               << "P(None, 'expert')"
+                               << "P('expert')";
+    }
+    void tokensGoToExpertsAndBack()
+    {
+        QFETCH(QString, preset);
+        QFETCH(QString, mesh);
+        QFETCH(QString, atTokens);
+        QFETCH(QString, atExperts);
+        const std::string table = tableIn(
+            jaxModule(trainingOf("mixtral-8x7b", mesh.toLatin1().constData(), preset.toLatin1().constData())), "ACTIVATIONS");
+        const QString dims = QStringLiteral("': (('experts', 'batch', 'sequence', 'hidden'), [%1, %2], [%2, %1]),");
+        const QString sent = QStringLiteral("'dispatched") + dims.arg(atTokens, atExperts);
+        const QString back = QStringLiteral("'expert out") + dims.arg(atExperts, atTokens);
+        for (const QString& line : { sent, back })
             QVERIFY2(hasLine(table, line.toLatin1().constData()), (line.toStdString() + "\n" + table).c_str());
     }
 
@@ -204,6 +231,34 @@ private Q_SLOTS:
         QVERIFY(left.front().starts_with("ring attention"));
     }
 
+    /// A CPU has threads for hundreds of simulated devices; ids count, not how many there are.
+    void manyDevicesAreNotSimulated_data()
+    {
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<int>("firstId");
+        QTest::addColumn<int>("simulated");
+        QTest::newRow("8") << "x=8" << 0 << 8;
+        QTest::newRow("512") << "x=2,y=256" << 0 << 512;
+        QTest::newRow("1,024") << "x=4,y=256" << 0 << 1;
+        QTest::newRow("8 of many") << "x=8" << 505 << 1;
+        QTest::newRow("the last 8 of 512") << "x=8" << 504 << 512;
+    }
+    void manyDevicesAreNotSimulated()
+    {
+        QFETCH(QString, mesh);
+        QFETCH(int, firstId);
+        QFETCH(int, simulated);
+        Design design = looseDesign({ 1024 }, mesh.toStdString(), "P('x')");
+        std::vector<std::int64_t> ids;
+        for (std::int64_t i = 0; i < design.mesh.deviceCount(); ++i)
+            ids.push_back(firstId + i);
+        design.mesh = sure(Mesh::make(design.mesh.axes(), ids));
+        const std::string module = jaxModule(design);
+        const std::string flag = "--xla_force_host_platform_device_count=" + std::to_string(simulated) + "\"\n";
+        QVERIFY2(module.find(flag) != std::string::npos, flag.c_str());
+        QVERIFY(module.find("\nMOST_SIMULATED = 512\n") != std::string::npos);
+    }
+
     /// Names of other trees, as far as the model's family has a table.
     void treesAreNamed()
     {
@@ -212,8 +267,21 @@ private Q_SLOTS:
              { "'params/model/layers/*/self_attn/q_proj/kernel': ('model.layers.*.self_attn.q_proj.weight',",
                "'params/params/decoder/layers/self_attention/query/kernel': ('model.layers.*.self_attn.q_proj.weight',",
                "'layers (heads head_dim) in -> in layers heads head_dim', {'layers': 32, 'heads': 32, 'head_dim': 128, 'in': "
-               "4096}, 0)," })
+               "4096}, 0, 1)," })
             QVERIFY2(trees.find(withQuotes(part)) != std::string::npos, part);
+        // MaxText stacks Gemma 2's local and global layers apart, which take turns.
+        const std::string turns = tableIn(jaxModule(trainingOf("gemma2-9b", "data=2,model=4", "megatron-tp")), "TREES");
+        for (const char* part : { "'params/params/decoder/layers/mlp_local/wi_0/kernel': ('model.layers.*.mlp.gate_proj.weight',\n"
+                                  "        'layers out in -> in layers out', {'layers': 21, 'out': 14336, 'in': 3584}, 0, 2),",
+                                  "'params/params/decoder/layers/mlp_global/wi_0/kernel': ('model.layers.*.mlp.gate_proj.weight',\n"
+                                  "        'layers out in -> in layers out', {'layers': 21, 'out': 14336, 'in': 3584}, 1, 2)," })
+            QVERIFY2(turns.find(withQuotes(part)) != std::string::npos, part);
+        // DeepSeek's first layer has no experts, so that the first of those stacked is the second.
+        const std::string later = tableIn(jaxModule(trainingOf("deepseek2-16b", "data=2,model=4", "megatron-tp")), "TREES");
+        const char* gate = "'params/params/decoder/moe_layers/DeepSeekMoeBlock_0/MoeBlock_0/gate/kernel': "
+                           "('model.layers.*.mlp.gate.weight',\n"
+                           "        'layers out in -> in layers out', {'layers': 26, 'out': 64, 'in': 2048}, 1, 1),";
+        QVERIFY2(later.find(withQuotes(gate)) != std::string::npos, later.c_str());
         const std::string experts = jaxModule(trainingOf("mixtral-8x7b", "data=2,model=4", "megatron-tp"));
         QVERIFY(experts.find("\nEXPERTS = (\n    \"model.layers.*.block_sparse_moe.experts.*.w1.weight\",\n") != std::string::npos);
         QVERIFY(hasLine(tableIn(experts, "SHAPES"), "'model.layers.*.block_sparse_moe.experts.*.w2.weight': (8, 4096, 14336),"));

@@ -2,8 +2,6 @@
 // The export to MAX: placements and strategies of known layouts, which our own reader takes back, the interface of each generation,
 // and what MAX cannot say.
 #include "model/io/exports/pythontext.h"
-#include "model/notation/canonical.h"
-#include "model/notation/notation.h"
 #include "tests/support/datarow.h"
 #include "tests/support/exports.h"
 #include "tests/support/runner.h"
@@ -37,12 +35,6 @@ Design withStrategy(const Shape& shape, const char* mesh, const Strategy& strate
     return design;
 }
 
-Design small(const char* mesh, const char* preset)
-{
-    ModelSpec model = denseModel(256, 64, 128, 2, 4, 4, 16);
-    return designOn(mesh, std::move(model), {}, preset);
-}
-
 } // namespace
 
 class TestMaxExport : public QObject {
@@ -50,9 +42,7 @@ class TestMaxExport : public QObject {
 private Q_SLOTS:
     void layouts_data()
     {
-        QTest::addColumn<QString>("mesh");
-        QTest::addColumn<QString>("spec");
-        QTest::addColumn<QString>("placements");
+        layoutColumns();
         const QString two = QStringLiteral("data=2,model=4");
         dataRow("L1", two, QStringLiteral("P('model')"), QStringLiteral("(Replicated(), Sharded(0)),"));
         dataRow("L2", two, QStringLiteral("P(None,'model')"), QStringLiteral("(Replicated(), Sharded(1)),"));
@@ -70,18 +60,17 @@ private Q_SLOTS:
     {
         QFETCH(QString, mesh);
         QFETCH(QString, spec);
-        QFETCH(QString, placements);
+        QFETCH(QString, text);
         const Design design = looseDesign({ 64, 64 }, mesh.toStdString(), spec.toStdString());
         const std::string written = entryOf(moduleOf(design), "MAPPINGS", "w");
-        QCOMPARE(QString::fromStdString(written), placements);
+        QCOMPARE(QString::fromStdString(written), text);
         // Back again, in the same shards.
         std::string list = written.substr(1, written.size() - 3);
         if (list.ends_with(","))
             list.pop_back();
         QString plain = QString::fromStdString(list);
         plain.replace(QStringLiteral("Replicated()"), QStringLiteral("Replicated"));
-        const Layout read = sure(readLayout(Notation::Max, plain.toStdString(), design.mesh, 2, "w"));
-        QVERIFY(sameLayout(read, evaluated(design)->weights.front().layout, design.mesh));
+        QVERIFY(readsBack(Notation::Max, plain.toStdString(), design));
     }
 
     void refusals()
@@ -211,7 +200,7 @@ private Q_SLOTS:
 
     void activations()
     {
-        const Design design = small("data=2,model=4", "tp-sp");
+        const Design design = smallDesign("data=2,model=4", "tp-sp");
         const std::string module = moduleOf(design);
         QCOMPARE(entryOf(module, "ACTIVATIONS", "block/self_attn.residual"), std::string("(Sharded(0), Sharded(1)),  # pinned"));
         QCOMPARE(entryOf(module, "ACTIVATIONS", "block/self_attn.o_proj"), std::string("(Sharded(0), Partial()),"));
@@ -221,15 +210,12 @@ private Q_SLOTS:
 
     void hostile()
     {
-        const auto lines = std::ranges::count(moduleOf(small("data=2,model=2", "megatron-tp")), '\n');
-        for (const std::string& name : hostileNames()) {
-            Design design = small("data=2,model=2", "megatron-tp");
-            design.model.name = name;
-            design.model.weightPrefix = name + ".";
+        const auto lines = std::ranges::count(moduleOf(smallDesign("data=2,model=2", "megatron-tp")), '\n');
+        for (const Design& design : hostileDesigns()) {
             const std::string module = moduleOf(design);
             QVERIFY(isPlainText(module));
             QCOMPARE(std::ranges::count(module, '\n'), lines);
-            QVERIFY(module.find("\nMODEL = " + pythonLiteral(name) + "\n") != std::string::npos);
+            QVERIFY(module.find("\nMODEL = " + pythonLiteral(design.model.name) + "\n") != std::string::npos);
         }
     }
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The export to Shardy: a module that says each tensor's layout in the field's text, which our own reader takes back, names that
 // stay names, and what Shardy cannot say.
-#include "model/notation/canonical.h"
 #include "model/notation/notation.h"
 #include "tests/support/datarow.h"
 #include "tests/support/exports.h"
@@ -29,12 +28,6 @@ std::vector<std::string> linesOf(const std::string& text)
         if (!line.startsWith(QStringLiteral("//")))
             lines.push_back(line.toStdString());
     return lines;
-}
-
-Design small(const char* mesh, const char* preset)
-{
-    ModelSpec model = denseModel(256, 64, 128, 2, 4, 4, 16);
-    return designOn(mesh, std::move(model), {}, preset);
 }
 
 } // namespace
@@ -67,9 +60,7 @@ private Q_SLOTS:
 
     void layouts_data()
     {
-        QTest::addColumn<QString>("mesh");
-        QTest::addColumn<QString>("spec");
-        QTest::addColumn<QString>("text");
+        layoutColumns();
         const QString two = QStringLiteral("data=2,model=4");
         dataRow("L1", two, QStringLiteral("P('model')"), QStringLiteral("[{\"model\"}, {}]"));
         dataRow("L2", two, QStringLiteral("P(None,'model')"), QStringLiteral("[{}, {\"model\"}]"));
@@ -92,8 +83,7 @@ private Q_SLOTS:
         const auto written = documentOf(design)["weights"]["w"]["sharding"].get<std::string>();
         QCOMPARE(QString::fromStdString(written), QStringLiteral("#sdy.sharding<@mesh, ") + text + QLatin1Char('>'));
         // Back again, in the same shards.
-        const Layout read = sure(readLayout(Notation::Shardy, written, design.mesh, 2, "w"));
-        QVERIFY(sameLayout(read, evaluated(design)->weights.front().layout, design.mesh));
+        QVERIFY(readsBack(Notation::Shardy, written, design));
     }
 
     void types()
@@ -123,7 +113,7 @@ private Q_SLOTS:
     /// What pins lay out is constrained, what is a sum still to be made is not, and the document has all values.
     void activations()
     {
-        const Design design = small("data=2,model=4", "tp-sp");
+        const Design design = smallDesign("data=2,model=4", "tp-sp");
         const std::string text = moduleOf(design);
         QVERIFY(text.find("sdy.sharding_constraint %0 <@mesh, [{\"data\"}, {\"model\"}, {}]> : tensor<") != std::string::npos);
         QVERIFY(text.find("loc(\"block/self_attn.residual\")") != std::string::npos);
@@ -152,11 +142,8 @@ private Q_SLOTS:
     /// Names add no lines, and stand in literals that they do not end.
     void hostile()
     {
-        const auto lines = std::ranges::count(moduleOf(small("data=2,model=2", "megatron-tp")), '\n');
-        for (const std::string& name : hostileNames()) {
-            Design design = small("data=2,model=2", "megatron-tp");
-            design.model.name = name;
-            design.model.weightPrefix = name + ".";
+        const auto lines = std::ranges::count(moduleOf(smallDesign("data=2,model=2", "megatron-tp")), '\n');
+        for (const Design& design : hostileDesigns()) {
             const std::string text = moduleOf(design);
             QVERIFY(isPlainText(text));
             QCOMPARE(std::ranges::count(text, '\n'), lines);

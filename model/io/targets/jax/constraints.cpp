@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -57,10 +56,29 @@ public:
     }
 
 private:
+    /// Layouts to which a value goes, and all of them as they would be if it were summed at once.
+    struct Chain {
+        std::vector<Layout> said;
+        std::vector<Layout> whole;
+        std::vector<Layout> planned; ///< with where the plan cuts them
+
+        void goTo(const Layout& layout)
+        {
+            planned.push_back(layout);
+            shardboard::goTo(said, layout);
+            shardboard::goTo(whole, summed(layout));
+        }
+
+        /// Partial sums that are sent on before they are added up have no other way to be told where they go.
+        std::vector<Layout> layouts() const { return said.empty() && whole.size() > 1 ? whole : said; }
+    };
+
     struct Seen {
         std::string segment;
         TensorId tensor = kNoTensor;
         ActivationConstraint constraint;
+        Chain forward;
+        Chain gradient;
     };
 
     bool isGradient(TensorId tensor) const
@@ -69,41 +87,37 @@ private:
         return entry.gradientOf != kNoTensor || entry.addendOf != kNoTensor;
     }
 
-    /// As goTo, of an activation: notes where the plan cuts it elsewhere than XLA.
-    void lead(std::vector<Layout>& chain, const Layout& layout, TensorId tensor)
-    {
-        if (layout.partial.empty() && !cutAsXla(m_graph.tensor(tensor), layout, m_plan.mesh))
-            m_elsewhere.insert(tensor);
-        goTo(chain, layout);
-    }
-
     void forward(const PlannedSegment& segment)
     {
         const Segment& of = m_graph.segment(segment.segment);
         m_out.segments.push_back({ segment.name, of.isLayer ? segment.firstLayer : -1, segment.count });
         std::vector<Seen> seen;
-        const auto find = [&](TensorId tensor) -> ActivationConstraint& {
+        const auto find = [&](TensorId tensor) -> Seen& {
             const auto known = std::ranges::find(seen, tensor, &Seen::tensor);
             if (known != seen.end())
-                return known->constraint;
+                return *known;
             const TensorSpec& spec = m_graph.tensor(tensor);
-            seen.push_back({ segment.name, tensor, { spec.name, spec.dimLabels, {}, {}, {} } });
-            return seen.back().constraint;
+            seen.push_back({ segment.name, tensor, { spec.name, spec.dimLabels, {}, {}, {} }, {}, {} });
+            return seen.back();
         };
         for (const PlannedOp& op : segment.ops) {
             const Op& graphOp = m_graph.op(op.op);
             for (const OperandUse& use : op.operands) {
                 if (m_graph.tensor(use.tensor).role != TensorRole::Activation)
                     continue;
-                ActivationConstraint& value = find(use.tensor);
-                lead(value.forward, use.before, use.tensor);
+                Chain& chain = find(use.tensor).forward;
+                chain.goTo(use.before);
                 if (use.replaces)
-                    lead(value.forward, use.layout, use.tensor);
+                    chain.goTo(use.layout);
             }
-            ActivationConstraint& value = find(graphOp.result);
+            Seen& value = find(graphOp.result);
             // A lookup that gives partial sums is told where the sum lies, or compilers gather the table instead.
-            lead(value.forward, graphOp.kind == OpKind::Embedding ? summed(op.result) : op.result, graphOp.result);
-            gradientOf(segment, graphOp, value);
+            value.forward.goTo(graphOp.kind == OpKind::Embedding ? summed(op.result) : op.result);
+            gradientOf(segment, graphOp, value.gradient);
+        }
+        for (Seen& value : seen) {
+            value.constraint.forward = value.forward.layouts();
+            value.constraint.gradient = value.gradient.layouts();
         }
         for (const Kept& kept : segment.kept)
             if (const auto known = std::ranges::find(seen, kept.tensor, &Seen::tensor); known != seen.end())
@@ -125,13 +139,17 @@ private:
     }
 
     /// Where the gradient of an operation's result is made, and where the gradients of its operands take it.
-    void gradientOf(const PlannedSegment& segment, const Op& op, ActivationConstraint& value)
+    void gradientOf(const PlannedSegment& segment, const Op& op, Chain& chain) const
     {
         for (const PlannedSegment& other : m_plan.segments) // of what leaves a segment it is made in the next one
             if (other.phase == Phase::Backward)
                 for (const PlannedOp& planned : other.ops)
-                    if (m_graph.entry(m_graph.op(planned.op).result).gradientOf == op.result)
-                        lead(value.gradient, planned.result, op.result);
+                    if (m_graph.entry(m_graph.op(planned.op).result).gradientOf == op.result) {
+                        // Of several parts none is the whole gradient.
+                        if (planned.operands.size() == 1 && m_graph.entry(planned.operands[0].tensor).addendOf == op.result)
+                            chain.goTo(planned.operands[0].before);
+                        chain.goTo(planned.result);
+                    }
         const PlannedSegment* backward = backwardOf(segment);
         if (backward == nullptr)
             return;
@@ -142,11 +160,18 @@ private:
             const OperandUse& dy = planned.operands.front();
             if (!isGradient(dy.tensor))
                 continue;
-            if (value.gradient.empty())
-                lead(value.gradient, dy.before, op.result);
+            if (chain.said.empty())
+                chain.goTo(dy.before);
             if (dy.replaces)
-                lead(value.gradient, dy.layout, op.result);
+                chain.goTo(dy.layout);
         }
+    }
+
+    /// The plan cuts a dim that does not divide at other bounds than XLA, which would be told of equal tiles.
+    bool isElsewhere(const Seen& value) const
+    {
+        const auto other = [&](const Layout& layout) { return !cutAsXla(m_graph.tensor(value.tensor), layout, m_plan.mesh); };
+        return std::ranges::any_of(value.forward.planned, other) || std::ranges::any_of(value.gradient.planned, other);
     }
 
     /// A name stands alone where all segments agree.
@@ -155,7 +180,7 @@ private:
         std::map<std::string, std::vector<Seen*>> named;
         std::vector<std::string> order;
         for (Seen& value : m_seen) {
-            if (m_elsewhere.contains(value.tensor)) {
+            if (isElsewhere(value)) {
                 m_out.elsewhere.push_back(value.constraint.name);
                 continue;
             }
@@ -239,7 +264,6 @@ private:
     const Graph& m_graph;
     const Plan& m_plan;
     std::vector<Seen> m_seen;
-    std::set<TensorId> m_elsewhere; ///< activations that XLA would cut at other bounds
     std::unordered_map<TensorId, std::size_t> m_weights; ///< index into Constraints::weights
     Constraints m_out;
 };

@@ -74,6 +74,9 @@ std::vector<std::string> jaxLeftOut(const Design& design, const Constraints& con
     return out;
 }
 
+/// Devices of the CPU that JAX is asked to simulate.
+constexpr std::int64_t kMostSimulated = 512;
+
 /// What a person sees first. Names stand in literals alone, here and everywhere: a comment would end at a line break in one.
 std::string headCode(const Design& design, const Constraints& constraints)
 {
@@ -87,9 +90,12 @@ std::string headCode(const Design& design, const Constraints& constraints)
         text += "\n    " + pythonLiteral(line) + ",";
     text += leftOut.empty() ? ")\n\n" : "\n)\n\n";
     text += "import itertools\nimport json\nimport os\nimport re\nimport sys\n\n"
-            "if __name__ == \"__main__\" and os.environ.setdefault(\"JAX_PLATFORMS\", \"cpu\") == \"cpu\":\n"
-            "    os.environ[\"XLA_FLAGS\"] = os.environ.get(\"XLA_FLAGS\", \"\") + \" --xla_force_host_platform_device_count="
-        + std::to_string(devices)
+            "# Each simulated device has threads of its own: the check makes no more, and asks JAX about numbers instead.\n"
+            "MOST_SIMULATED = "
+        + std::to_string(kMostSimulated)
+        + "\n\nif __name__ == \"__main__\" and os.environ.setdefault(\"JAX_PLATFORMS\", \"cpu\") == \"cpu\":\n"
+          "    os.environ[\"XLA_FLAGS\"] = os.environ.get(\"XLA_FLAGS\", \"\") + \" --xla_force_host_platform_device_count="
+        + std::to_string(devices <= kMostSimulated ? devices : 1)
         + "\"\n\nimport jax\nimport numpy as np\nfrom jax.ad_checkpoint import checkpoint_name\n"
           "from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec as P\n\n";
     return text;
@@ -132,6 +138,15 @@ std::string table(const char* comment, const char* name, const std::string& entr
     return std::string("# ") + comment + "\n" + name + " = {\n" + entries + "}\n\n";
 }
 
+/// Of a parameter that stacks every second layer, say, the factor of a source's layers of which it takes one index; else none.
+const NameFactor* turnOf(const NamedParameter& parameter)
+{
+    if (!parameter.stacked || parameter.from.front().size() != 2)
+        return nullptr;
+    const NameFactor& turn = parameter.factors[static_cast<std::size_t>(parameter.from.front().back())];
+    return turn.taken >= 0 ? &turn : nullptr;
+}
+
 /// One view of a parameter, with labels that differ: `(heads head_dim) in -> in heads head_dim`, and the sizes of its factors.
 std::pair<std::string, std::string> viewCode(const NamedParameter& parameter)
 {
@@ -139,6 +154,10 @@ std::pair<std::string, std::string> viewCode(const NamedParameter& parameter)
     std::string sizes;
     for (std::size_t i = 0; i < parameter.factors.size(); ++i) {
         const NameFactor& factor = parameter.factors[i];
+        if (&factor == turnOf(parameter)) {
+            labels.emplace_back();
+            continue;
+        }
         // Functions of the module know the stack by this name.
         std::string label = parameter.stacked && parameter.from.front().front() == static_cast<int>(i) ? "layers" : factor.label;
         while (std::ranges::find(labels, label) != labels.end())
@@ -151,8 +170,10 @@ std::pair<std::string, std::string> viewCode(const NamedParameter& parameter)
         for (const auto& dim : dims) {
             std::string group;
             for (const int factor : dim)
-                group += (group.empty() ? "" : " ") + labels[static_cast<std::size_t>(factor)];
-            text += (text.empty() ? "" : " ") + (dim.size() == 1 ? group : "(" + group + ")");
+                if (const std::string& label = labels[static_cast<std::size_t>(factor)]; !label.empty())
+                    group += (group.empty() ? "" : " ") + label;
+            const bool bare = !group.empty() && group.find(' ') == std::string::npos;
+            text += (text.empty() ? "" : " ") + (bare ? group : "(" + group + ")");
         }
         return text;
     };
@@ -170,14 +191,22 @@ std::string treesCode(const Design& design)
             continue;
         std::string entries;
         for (const NamedParameter& parameter : names.value().parameters) {
-            const bool one = parameter.sources.size() == 1 && (!parameter.stacked || parameter.from.front().size() == 1)
-                && std::ranges::all_of(parameter.factors, [](const NameFactor& f) { return f.taken == NameFactor::kAll; });
+            const NameFactor* turn = turnOf(parameter);
+            const bool one = parameter.sources.size() == 1
+                && (!parameter.stacked || turn != nullptr || parameter.from.front().size() == 1)
+                && std::ranges::all_of(parameter.factors,
+                                       [&](const NameFactor& f) { return &f == turn || f.taken == NameFactor::kAll; });
             if (!one || !named.insert(parameter.name).second)
                 continue;
             const auto [view, sizes] = viewCode(parameter);
+            // Where layers are stacked, the name has no number for the first.
+            const std::int64_t first = std::max<std::int64_t>(0, parameter.firstLayer)
+                + (turn != nullptr         ? turn->taken
+                       : parameter.stacked ? 0
+                                           : -parameter.firstNumber);
             entries += "    " + pythonLiteral(parameter.name) + ": (" + pythonLiteral(parameter.sources.front()) + ",\n        "
-                + pythonLiteral(view) + ", " + sizes + ", "
-                + std::to_string(std::max<std::int64_t>(0, parameter.firstLayer) - parameter.firstNumber) + "),\n";
+                + pythonLiteral(view) + ", " + sizes + ", " + std::to_string(first) + ", "
+                + std::to_string(turn != nullptr ? turn->size : 1) + "),\n";
         }
         if (!entries.empty())
             text += "    # " + nameSchemeTitle(scheme) + "\n" + entries;
@@ -275,9 +304,9 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
                   gradients);
     text += table("Where the optimizer works, where it is not as the weights lie (ZeRO).", "OPTIMIZER", optimizer);
     text += activationsCode(constraints, mesh);
-    text +=
-        table("Parameters of other trees: name in the checkpoint, how dims are made of its dims, sizes, layer of the first number.",
-              "TREES", treesCode(design));
+    text += table(
+        "Parameters of other trees: name in the checkpoint, how dims are made of its dims, sizes, first layer, steps to the next.",
+        "TREES", treesCode(design));
     return text + "\n" + std::string(exportText("shards/joined.py")) + "\n\n" + std::string(exportText("jax/functions.py"));
 }
 
