@@ -29,6 +29,9 @@ void addExperts(nlohmann::ordered_json& config, const ModelSpec& model)
         config["topk_group"] = moe.chosenGroups;
         config["norm_topk_prob"] = moe.normalizedGates;
         config["routed_scaling_factor"] = moe.gateScale;
+        config["moe_layer_freq"] = 1;
+        config["scoring_func"] = routerScoreName(moe.score);
+        config["topk_method"] = moe.correctionBias ? "noaux_tc" : moe.groups > 1 ? "group_limited_greedy" : "greedy";
         break;
     }
 }

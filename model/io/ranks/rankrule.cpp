@@ -117,7 +117,8 @@ std::optional<Error> otherShards(const WeightLayout& weight, const Design& desig
     const std::string& name = weight.spec.name;
     for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim) {
         const std::int64_t size = weight.spec.shape[dim];
-        const DimRule kind = ruleOf(weight.spec, dim, design.model);
+        const bool whole = rule.wholeEmbedding && name.ends_with("embed_tokens.weight");
+        const DimRule kind = whole ? DimRule::Whole : ruleOf(weight.spec, dim, design.model);
         if (const std::string reason = reasonAgainst(kind, size, design.model, rule); !reason.empty())
             return inputError(name, reason, "use a tensor or expert axis that divides them");
         const DimCut& cut = weight.shards.cuts()[dim];

@@ -31,6 +31,7 @@ struct RankRule {
     std::int64_t expert = 1;
     std::int64_t expertTensor = 1;
     std::int64_t vocabularyMultiple = 1; ///< the vocabulary is padded to a multiple of it
+    bool wholeEmbedding = false; ///< the table of tokens is whole, and the head that is not tied to it is cut
     bool sharesKvHeads = true;
     bool evenExperts = false; ///< every expert rank has as many; else the first ones have one more
     std::function<RankPlace(std::int64_t rank)> place {};

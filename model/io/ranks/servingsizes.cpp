@@ -25,7 +25,8 @@ ServingSizes servingSizes(const Design& design, const Evaluation& evaluation)
     return sizes;
 }
 
-std::vector<ExportRefusal> servingRefusals(const Design& design, const ServingSizes& sizes, const std::string& framework)
+std::vector<ExportRefusal> servingRefusals(const Design& design, const ServingSizes& sizes, const std::string& framework,
+                                           const std::vector<std::vector<int>>& slowestFirst)
 {
     const Mesh& mesh = design.mesh;
     const AxisUse& use = sizes.use;
@@ -49,7 +50,7 @@ std::vector<ExportRefusal> servingRefusals(const Design& design, const ServingSi
                        framework + " has one run of layers on each stage, and this design has "
                            + std::to_string(sizes.layers.size()) + " runs on " + std::to_string(sizes.stages) + " stages",
                        "use one chunk, and no more stages than layers");
-    if (auto order = orderRefusal(mesh, framework, { use.data, use.stage, use.tensor }))
+    if (auto order = orderRefusal(mesh, framework, slowestFirst))
         return { std::move(*order) };
     return {};
 }
@@ -65,14 +66,13 @@ std::vector<std::string> servingLeftOut(const Design& design, const std::string&
     return out;
 }
 
-std::vector<std::string> devicesOfCopies(const Design& design, const ServingSizes& sizes)
+std::vector<std::string> devicesOfCopies(std::int64_t copySize, std::int64_t copies)
 {
     std::vector<std::string> out;
-    const std::int64_t each = design.mesh.deviceCount() / sizes.data;
-    for (std::int64_t copy = 0; copy < sizes.data; ++copy) {
+    for (std::int64_t copy = 0; copy < copies; ++copy) {
         std::string ids;
-        for (std::int64_t i = 0; i < each; ++i)
-            ids += (i > 0 ? "," : "") + std::to_string(copy * each + i);
+        for (std::int64_t i = 0; i < copySize; ++i)
+            ids += (i > 0 ? "," : "") + std::to_string(copy * copySize + i);
         out.push_back(std::move(ids));
     }
     return out;

@@ -24,13 +24,14 @@ struct ServingSizes {
 ServingSizes servingSizes(const Design& design, const Evaluation& evaluation);
 
 /// What no serving framework takes: training, FSDP, a cut sequence, several runs of layers on a stage, experts over something else
-/// than tensor ranks or all ranks; and another order of ranks than data, stage, tensor (the last one fastest).
-std::vector<ExportRefusal> servingRefusals(const Design& design, const ServingSizes& sizes, const std::string& framework);
+/// than tensor ranks or all ranks; and device ids that do not count over these axes, the slowest first.
+std::vector<ExportRefusal> servingRefusals(const Design& design, const ServingSizes& sizes, const std::string& framework,
+                                           const std::vector<std::vector<int>>& slowestFirst);
 
 /// What stays unsaid because a server decides about it: pins, overlap, batches.
 std::vector<std::string> servingLeftOut(const Design& design, const std::string& framework);
 
 /// Which device ids each copy of the model has, of copies that are servers of their own: `0,1,2,3`.
-std::vector<std::string> devicesOfCopies(const Design& design, const ServingSizes& sizes);
+std::vector<std::string> devicesOfCopies(std::int64_t copySize, std::int64_t copies);
 
 } // namespace shardboard

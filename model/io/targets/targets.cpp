@@ -9,8 +9,10 @@
 #include "model/io/targets/max/maxtarget.h"
 #include "model/io/targets/maxtext/maxtexttarget.h"
 #include "model/io/targets/megatron/megatrontarget.h"
+#include "model/io/targets/sglang/sglangtarget.h"
 #include "model/io/targets/shardy/shardytarget.h"
 #include "model/io/targets/torch/torchtarget.h"
+#include "model/io/targets/trtllm/trtllmtarget.h"
 #include "model/io/targets/vllm/vllmtarget.h"
 #include "model/text/text.h"
 
@@ -21,8 +23,8 @@ namespace shardboard {
 const std::vector<ExportTarget>& exportTargets()
 {
     static const std::vector<ExportTarget> kTargets {
-        jaxTarget(),    maxtextTarget(), torchTarget(),     hfTarget(),   maxTarget(),
-        shardyTarget(), hloTarget(),     deepspeedTarget(), vllmTarget(), megatronTarget(),
+        jaxTarget(), maxtextTarget(),   torchTarget(), hfTarget(),     maxTarget(),    shardyTarget(),
+        hloTarget(), deepspeedTarget(), vllmTarget(),  sglangTarget(), trtllmTarget(), megatronTarget(),
     };
     return kTargets;
 }

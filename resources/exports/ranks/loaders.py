@@ -1,4 +1,4 @@
-import itertools
+import math
 
 try:
     import torch
@@ -7,30 +7,55 @@ except ImportError as problem:
     skip(f"this Python has no torch ({problem})")
 
 
+def storage(tensor):
+    return tensor.untyped_storage()._cdata
+
+
+def piece_of(view, tensor):
+    """[lo, hi) for each dim of the elements of a tensor that a view of it shows; none where they are no block."""
+    offset, piece = view.storage_offset(), []
+    for step, size in zip(tensor.stride(), tensor.shape):
+        lo = offset // step if size > 1 else 0
+        offset -= lo * step
+        shown = [length for length, stride in zip(view.shape, view.stride()) if stride == step and length > 1]
+        piece.append([lo, lo + (shown[0] if shown and size > 1 else 1)])
+    return piece if math.prod(hi - lo for lo, hi in piece) == view.numel() else None
+
+
 class Copies(TorchFunctionMode):
-    """Notes which elements of a checkpoint's tensor go into parameters: a slice says by its offset where it is cut."""
+    """Notes which elements of a checkpoint's tensors go into parameters: a view says by offset and strides where it is cut."""
 
     def __init__(self):
         super().__init__()
-        self.name, self.shape, self.taken = None, None, {}
+        # Of a storage: names and tensors of the checkpoint, several where they were fused. Storages are told apart while they live.
+        self.sources, self.fused, self.taken = {}, [], {}
 
     def __torch_function__(self, function, types, arguments=(), keywords=None):
-        if function is not torch.Tensor.copy_ or self.name is None:
+        if function is torch.cat:
+            made = function(*arguments, **(keywords or {}))
+            parts = [part for tensor in arguments[0] for part in self.sources.get(storage(tensor), [])]
+            if parts:
+                self.sources[storage(made)] = parts
+                self.fused.append(made)
+            return made
+        if function is not torch.Tensor.copy_ or storage(arguments[1]) not in self.sources:
             return function(*arguments, **(keywords or {}))
-        source, offset, piece = arguments[1], arguments[1].storage_offset(), []
-        stride = list(itertools.accumulate(reversed(self.shape[1:]), lambda a, b: a * b, initial=1))[::-1]
-        if source.dim() == len(self.shape):
-            for step, size in zip(stride, source.shape):
-                piece.append([offset // step, offset // step + size])
-                offset %= step
-            self.taken.setdefault(self.name, []).append(piece)
-        return arguments[0]
+        view = arguments[1]
+        parts = self.sources[storage(view)]
+        whole = sum(tensor.numel() for _, tensor in parts) == view.numel()
+        for name, tensor in parts:
+            piece = [[0, size] for size in tensor.shape] if whole else piece_of(view, tensor) if len(parts) == 1 else None
+            if piece:
+                self.taken.setdefault(name, []).append(piece)
+        return function(*arguments, **(keywords or {}))  # which sees that shapes fit
 
     def load(self, network, wanted):
         """Gives a network that is on torch's meta device every tensor of the checkpoint, there as well."""
         def tensors():
-            for self.name, self.shape in checkpoint(wanted):
-                yield self.name, torch.empty(self.shape, dtype=torch.bfloat16, device="meta")
+            for name, shape in checkpoint(wanted):
+                tensor = torch.empty(shape, dtype=torch.bfloat16, device="meta")
+                self.sources[storage(tensor)] = [(name, tensor)]
+                yield name, tensor
 
         with self:
             network.load_weights(tensors())

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exports to frameworks that are told styles or sizes (Hugging Face, vLLM, DeepSpeed, Megatron): files against tables that
-// were written by hand and against the layouts of the plan, what is refused, and names that would like to be code.
+// The exports to frameworks that are told styles or sizes (Hugging Face, vLLM, SGLang, TensorRT-LLM, DeepSpeed, Megatron): files
+// against tables that were written by hand and against the layouts of the plan, what is refused, and names that would like to be
+// code.
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/exports/pythontext.h"
 #include "tests/support/datarow.h"
 #include "tests/support/exports.h"
 #include "tests/support/hostilenames.h"
 #include "tests/support/runner.h"
+#include "tests/support/settings.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,7 +24,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kServing[] = { "hf", "vllm", "deepspeed", "megatron" };
+constexpr const char* kServing[] = { "hf", "vllm", "sglang", "trtllm", "deepspeed", "megatron" };
 
 Workload servedWorkload(bool train)
 {
@@ -51,22 +53,8 @@ std::map<std::string, std::string> servedFiles(const char* target, const Design&
 json hfConfig(const Design& design) { return json::parse(exportedFile("hf", design, "tp_plan_v5.json"))["distributed_config"]; }
 json deepspeedConfig(const Design& design) { return json::parse(exportedFile("deepspeed", design, "ds_config.json")); }
 
-/// What vllm.yaml says, of which every line is a comment, `key: 4` or `key: true`; null when one is not.
-json readYaml(const std::string& text)
-{
-    static const QRegularExpression setting(QStringLiteral("^([a-z-]+): ([0-9]+|true)$"));
-    json out = json::object();
-    for (const QString& line : QString::fromStdString(text).split(QLatin1Char('\n'))) {
-        if (line.isEmpty() || line.startsWith(QLatin1Char('#')))
-            continue;
-        const auto match = setting.match(line);
-        if (!match.hasMatch() || out.contains(match.captured(1).toStdString()))
-            return nullptr;
-        out[match.captured(1).toStdString()] = json::parse(match.captured(2).toStdString());
-    }
-    return out;
-}
-json vllmConfig(const Design& design) { return readYaml(exportedFile("vllm", design, "vllm.yaml")); }
+json vllmConfig(const Design& design) { return settingsOf(exportedFile("vllm", design, "vllm.yaml")); }
+json sglangConfig(const Design& design) { return settingsOf(exportedFile("sglang", design, "sglang.yaml")); }
 
 /// SETTINGS of export.py.
 json readSettings(const std::string& module)
@@ -195,6 +183,27 @@ std::string servedReason(const std::string& target, const std::string& model, co
             return "mesh: mesh axis 'fsdp' cuts weights and the batch";
         return preset == "ep" ? "mesh: experts are cut over expert, and vLLM deals" : "";
     }
+    if (target == "sglang") {
+        if (train)
+            return "workload: SGLang serves models, and this design trains one";
+        if (preset.ends_with("fsdp"))
+            return "mesh: mesh axis 'fsdp' cuts weights and the batch";
+        if (preset == "ep" && model == "mixtral-8x7b")
+            return "mesh: experts are cut over expert, where attention is data-parallel, and SGLang has that not for mixtral";
+        if (preset != "pp-1f1b" || model == "qwen2.5-7b" || model == "deepseek2-16b")
+            return {};
+        return model == "gemma2-9b" ? "pipeline: SGLang has no stages for gemma2" : "lm_head.weight: SGLang has it on every stage";
+    }
+    if (target == "trtllm") {
+        if (train)
+            return "workload: TensorRT-LLM serves models, and this design trains one";
+        if (preset.ends_with("fsdp"))
+            return "mesh: mesh axis 'fsdp' cuts weights and the batch";
+        if (model == "gemma2-9b" || model == "deepseek2-16b")
+            return "model: TensorRT-LLM cuts the weights of each family by code of its own";
+        return model == "mixtral-8x7b" && preset != "ep" ? "embed_tokens.weight: dim 0 on rank 0 is 0:8000, in TensorRT-LLM 0:32000"
+                                                         : "";
+    }
     if (target == "megatron")
         return preset.ends_with("fsdp") ? "mesh: mesh axis 'fsdp' cuts weights and the batch" : "";
     if (preset == "pp-1f1b")
@@ -285,7 +294,7 @@ private Q_SLOTS:
                 else
                     QVERIFY2(text.find(pythonLiteral(design.model.name)) != std::string::npos, file.name.c_str());
                 if (file.name.ends_with(".yaml"))
-                    QVERIFY(readYaml(text).is_object());
+                    QVERIFY(settingsOf(text).is_object());
             }
         }
         if (servedReason("hf", model.toStdString(), preset.toStdString(), train).empty())
@@ -311,6 +320,12 @@ private Q_SLOTS:
         const int copies = stages == 2 || experts ? 1 : 2; // copies of a dense model may be one program
         QCOMPARE(vllmConfig(design),
                  (json { { "tensor-parallel-size", 4 }, { "pipeline-parallel-size", stages }, { "data-parallel-size", copies } }));
+        if (!servedReason("sglang", model.toStdString(), preset.toStdString(), train).empty())
+            return;
+        json sizes { { "tp-size", 4 }, { "pp-size", stages }, { "dp-size", stages == 2 ? 1 : 2 } };
+        if (experts)
+            sizes["ep-size"] = 1;
+        QCOMPARE(sglangConfig(design), sizes);
     }
 
     /// A Llama by hand: modules whose rows are cut are column-parallel, as the field says it, for weights are [out, in].
@@ -415,7 +430,7 @@ private Q_SLOTS:
         for (StrategyEntry& entry : design.strategies)
             if (entry.match == "*down_proj*")
                 entry.strategy.spec = "P(None,('b','a'))";
-        for (const char* target : { "vllm", "megatron" }) {
+        for (const char* target : { "vllm", "sglang", "megatron" }) {
             const QString refusal = QString::fromStdString(refusalOf(target, design));
             QVERIFY2(refusal.contains(QStringLiteral("mlp.down_proj.weight"))
                          && refusal.contains(QStringLiteral("dim 1 on rank 1 is 64:96, in "))
@@ -432,7 +447,7 @@ private Q_SLOTS:
         QCOMPARE(settings["pipeline_model_parallel_size"], json(4));
         QCOMPARE(settings["pipeline_model_parallel_layout"], json("Ett|t|t|tL"));
         const std::string yaml = exportedFile("vllm", design, "vllm.yaml");
-        QCOMPARE(readYaml(yaml)["pipeline-parallel-size"], json(4));
+        QCOMPARE(settingsOf(yaml)["pipeline-parallel-size"], json(4));
         QVERIFY2(yaml.find("#   VLLM_PP_LAYER_PARTITION=2,1,1,1 vllm serve \"$MODEL\" --config vllm.yaml\n") != std::string::npos,
                  yaml.c_str());
         // As vLLM deals them by itself.
@@ -458,12 +473,12 @@ private Q_SLOTS:
                      qPrintable(refusal));
         }
         design.strategies.pop_back();
-        for (const char* target : { "vllm", "megatron" })
+        for (const char* target : { "vllm", "sglang", "megatron" })
             QVERIFY2(refusalOf(target, design).find("numbers its ranks over data and model") != std::string::npos,
                      refusalOf(target, design).c_str());
         design.mesh = sure(Mesh::make(design.mesh.axes(), { 0, 4, 1, 5, 2, 6, 3, 7 }));
         const Design usual = servedLlama("data=2,model=4", "megatron-tp");
-        for (const char* target : { "hf", "vllm", "megatron" })
+        for (const char* target : { "hf", "vllm", "sglang", "megatron" })
             QVERIFY2(exported(target, design).ok() && servedFiles(target, design) == servedFiles(target, usual), target);
         design.mesh = sure(Mesh::make(design.mesh.axes(), { 7, 6, 5, 4, 3, 2, 1, 0 }));
         for (const char* target : kServing)
@@ -510,7 +525,7 @@ private Q_SLOTS:
         // 28 heads of 128 over 8.
         const Design heads = designOn("model=8", sure(builtinModel("qwen2.5-7b")), servedWorkload(false), "megatron-tp");
         QVERIFY2(refusalOf("hf", heads).find("in Hugging Face 0:448") != std::string::npos, refusalOf("hf", heads).c_str());
-        for (const char* target : { "vllm", "megatron" })
+        for (const char* target : { "vllm", "sglang", "megatron" })
             QVERIFY2(refusalOf(target, heads).find("cannot cut 28 heads over 8 tensor ranks") != std::string::npos,
                      refusalOf(target, heads).c_str());
         QVERIFY(!exported("deepspeed", heads).ok());
@@ -527,7 +542,7 @@ private Q_SLOTS:
         const Design few = designOn("model=4", denseModel(256, 64, 128, 2, 8, 2, 8), servedWorkload(false), "megatron-tp");
         QVERIFY2(refusalOf("hf", few).find("it is whole where the queries are cut") != std::string::npos,
                  refusalOf("hf", few).c_str());
-        for (const char* target : { "vllm", "megatron" })
+        for (const char* target : { "vllm", "sglang", "megatron" })
             QVERIFY2(refusalOf(target, few).find("dim 0 on rank 0 is 0:16, in ") != std::string::npos,
                      refusalOf(target, few).c_str());
         QVERIFY(!exported("deepspeed", few).ok());

@@ -71,7 +71,7 @@ std::string usageText(const Design& design, const ServingSizes& sizes)
         return command + "\n";
     std::string text;
     constexpr std::size_t kMostCopies = 8;
-    const std::vector<std::string> copies = devicesOfCopies(design, sizes);
+    const std::vector<std::string> copies = devicesOfCopies(sizes.tensor * sizes.stages, sizes.data);
     for (std::size_t i = 0; i < std::min(copies.size(), kMostCopies); ++i)
         text += "CUDA_VISIBLE_DEVICES=" + copies[i] + " " + command + " --port " + std::to_string(8000 + i) + "\n";
     if (copies.size() > kMostCopies)
@@ -137,7 +137,7 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
                                               const std::function<bool()>& stopped)
 {
     const ServingSizes sizes = servingSizes(design, evaluation);
-    auto out = servingRefusals(design, sizes, kFramework);
+    auto out = servingRefusals(design, sizes, kFramework, { sizes.use.data, sizes.use.stage, sizes.use.tensor });
     if (out.empty())
         out = expertRefusals(design, sizes);
     if (!out.empty())
