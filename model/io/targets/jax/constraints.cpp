@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -60,11 +61,9 @@ private:
     struct Chain {
         std::vector<Layout> said;
         std::vector<Layout> whole;
-        std::vector<Layout> planned; ///< with where the plan cuts them
 
         void goTo(const Layout& layout)
         {
-            planned.push_back(layout);
             shardboard::goTo(said, layout);
             shardboard::goTo(whole, summed(layout));
         }
@@ -87,6 +86,14 @@ private:
         return entry.gradientOf != kNoTensor || entry.addendOf != kNoTensor;
     }
 
+    /// As goTo, of an activation: notes where the plan cuts it elsewhere than XLA.
+    void lead(Chain& chain, const Layout& layout, TensorId tensor)
+    {
+        if (layout.partial.empty() && !cutAsXla(m_graph.tensor(tensor), layout, m_plan.mesh))
+            m_elsewhere.insert(tensor);
+        chain.goTo(layout);
+    }
+
     void forward(const PlannedSegment& segment)
     {
         const Segment& of = m_graph.segment(segment.segment);
@@ -106,13 +113,13 @@ private:
                 if (m_graph.tensor(use.tensor).role != TensorRole::Activation)
                     continue;
                 Chain& chain = find(use.tensor).forward;
-                chain.goTo(use.before);
+                lead(chain, use.before, use.tensor);
                 if (use.replaces)
-                    chain.goTo(use.layout);
+                    lead(chain, use.layout, use.tensor);
             }
             Seen& value = find(graphOp.result);
             // A lookup that gives partial sums is told where the sum lies, or compilers gather the table instead.
-            value.forward.goTo(graphOp.kind == OpKind::Embedding ? summed(op.result) : op.result);
+            lead(value.forward, graphOp.kind == OpKind::Embedding ? summed(op.result) : op.result, graphOp.result);
             gradientOf(segment, graphOp, value.gradient);
         }
         for (Seen& value : seen) {
@@ -139,7 +146,7 @@ private:
     }
 
     /// Where the gradient of an operation's result is made, and where the gradients of its operands take it.
-    void gradientOf(const PlannedSegment& segment, const Op& op, Chain& chain) const
+    void gradientOf(const PlannedSegment& segment, const Op& op, Chain& chain)
     {
         for (const PlannedSegment& other : m_plan.segments) // of what leaves a segment it is made in the next one
             if (other.phase == Phase::Backward)
@@ -147,8 +154,8 @@ private:
                     if (m_graph.entry(m_graph.op(planned.op).result).gradientOf == op.result) {
                         // Of several parts none is the whole gradient.
                         if (planned.operands.size() == 1 && m_graph.entry(planned.operands[0].tensor).addendOf == op.result)
-                            chain.goTo(planned.operands[0].before);
-                        chain.goTo(planned.result);
+                            lead(chain, planned.operands[0].before, op.result);
+                        lead(chain, planned.result, op.result);
                     }
         const PlannedSegment* backward = backwardOf(segment);
         if (backward == nullptr)
@@ -161,17 +168,10 @@ private:
             if (!isGradient(dy.tensor))
                 continue;
             if (chain.said.empty())
-                chain.goTo(dy.before);
+                lead(chain, dy.before, op.result);
             if (dy.replaces)
-                chain.goTo(dy.layout);
+                lead(chain, dy.layout, op.result);
         }
-    }
-
-    /// The plan cuts a dim that does not divide at other bounds than XLA, which would be told of equal tiles.
-    bool isElsewhere(const Seen& value) const
-    {
-        const auto other = [&](const Layout& layout) { return !cutAsXla(m_graph.tensor(value.tensor), layout, m_plan.mesh); };
-        return std::ranges::any_of(value.forward.planned, other) || std::ranges::any_of(value.gradient.planned, other);
     }
 
     /// A name stands alone where all segments agree.
@@ -180,7 +180,7 @@ private:
         std::map<std::string, std::vector<Seen*>> named;
         std::vector<std::string> order;
         for (Seen& value : m_seen) {
-            if (isElsewhere(value)) {
+            if (m_elsewhere.contains(value.tensor)) {
                 m_out.elsewhere.push_back(value.constraint.name);
                 continue;
             }
@@ -264,6 +264,7 @@ private:
     const Graph& m_graph;
     const Plan& m_plan;
     std::vector<Seen> m_seen;
+    std::set<TensorId> m_elsewhere; ///< activations that XLA would cut at other bounds
     std::unordered_map<TensorId, std::size_t> m_weights; ///< index into Constraints::weights
     Constraints m_out;
 };
