@@ -55,7 +55,7 @@ std::vector<ExportRefusal> servingRefusals(const Design& design, const ServingSi
     return {};
 }
 
-std::vector<std::string> servingLeftOut(const Design& design, const std::string& framework)
+std::vector<std::string> servingLeftOut(const Design& design, const Evaluation& evaluation, const std::string& framework)
 {
     std::vector<std::string> out = leftOutOf(design, framework);
     out.push_back("batch " + std::to_string(design.workload.batch) + " and sequence " + std::to_string(design.workload.sequence)
@@ -63,6 +63,7 @@ std::vector<std::string> servingLeftOut(const Design& design, const std::string&
     if (design.workload.dtype != design.model.dtype)
         out.push_back("weights and values in " + dtypeName(design.workload.dtype) + ": " + framework
                       + " takes the type of the checkpoint (" + dtypeName(design.model.dtype) + ") unless its options say another");
+    addWholeBatch(out, design, evaluation, framework);
     return out;
 }
 

@@ -29,7 +29,7 @@ std::vector<ExportRefusal> servingRefusals(const Design& design, const ServingSi
                                            const std::vector<std::vector<int>>& slowestFirst);
 
 /// What stays unsaid because a server decides about it: pins, overlap, batches.
-std::vector<std::string> servingLeftOut(const Design& design, const std::string& framework);
+std::vector<std::string> servingLeftOut(const Design& design, const Evaluation& evaluation, const std::string& framework);
 
 /// Which device ids each copy of the model has, of copies that are servers of their own: `0,1,2,3`.
 std::vector<std::string> devicesOfCopies(std::int64_t copySize, std::int64_t copies);

@@ -151,7 +151,30 @@ private Q_SLOTS:
         const Outcome outcome =
             shardctl({ "export", design("data=2,model=4"), "--to", "jax", "-o", path("out"), "--prove", "--json" });
         QVERIFY2(outcome.err.startsWith("has python3 check "), qPrintable(outcome.err));
-        QVERIFY(outcome.json()["proof"].isObject());
+        const QString found = outcome.json()["proof"].toObject()["outcome"].toString();
+        QVERIFY2(outcome.code == 0 ? found == "equal" : outcome.code == 3 && found == "skipped", qPrintable(found));
+    }
+
+    /// A refusal is a document, too: it has all of them.
+    void refusalIsOneDocument()
+    {
+        const Outcome outcome = shardctl({ "export", design("model=3"), "--to", "jax", "-o", path("out"), "--json" });
+        QCOMPARE(outcome.code, 3);
+        QCOMPARE(outcome.err.count('\n'), 1);
+        QVERIFY(outcome.json()["files"].toArray().isEmpty());
+        QVERIFY(outcome.json()["refusals"].toArray().size() >= 2);
+    }
+
+    /// What to do about a proof that failed: nobody can run a Python that is not there.
+    void pythonThatIsNotThere()
+    {
+        const QStringList words { "export", design("data=2,model=4"), "--to", "jax", "-o", path("out"), "--prove" };
+        const Outcome missing = shardctl(words + QStringList { "/nonexistent/python" });
+        QVERIFY2(missing.err.contains("name a Python that is there") && !missing.err.contains("see what it prints"),
+                 qPrintable(missing.err));
+        const QString differing = python("echo 29 of 30 tensors have the same shards in JAX 9; exit 1");
+        const Outcome differs = shardctl(words + QStringList { differing });
+        QVERIFY2(differs.err.contains("see what it prints: " + differing + " export.py"), qPrintable(differs.err));
     }
 
     /// What frameworks call the weights: Llama's are known by heart.
@@ -171,6 +194,7 @@ private Q_SLOTS:
             if (parameter.toObject()["name"] == "model.layers.*.self_attn.qkv_proj.weight")
                 fused = parameter.toObject();
         QVERIFY(fused["fused"].toBool() && !fused["transposed"].toBool());
+        QVERIFY(!fused["split"].toBool(true) && !fused["part"].toBool(true));
         QCOMPARE(fused["weights"].toArray().size(), 3);
         QCOMPARE(fused["shape"].toArray(), (QJsonArray { 64 + 32 + 32, 64 }));
         const Outcome flax = shardctl({ "names", file, "--scheme", "flax" });

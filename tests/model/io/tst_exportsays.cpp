@@ -87,7 +87,8 @@ private Q_SLOTS:
             const Design& design = id == "deepspeed" || !exported(id.c_str(), train).ok() ? whole : train;
             std::string text;
             for (const ExportedFile& file : sure(exported(
-                     id.c_str(), id == "vllm" || id == "sglang" ? llama8b("data=2,model=4", "megatron-tp", false) : design)))
+                     id.c_str(),
+                     id == "vllm" || id == "sglang" || id == "trtllm" ? llama8b("data=2,model=4", "megatron-tp", false) : design)))
                 if (file.name != "shards.json")
                     text += textOf(file.text);
             QVERIFY2(text.find("WEIGHTS = " + count + "  # in shards.json") != std::string::npos
@@ -100,7 +101,7 @@ private Q_SLOTS:
     void leftOutStandsInFiles()
     {
         for (const ExportTarget& target : exportTargets()) {
-            const bool serves = target.id == "vllm" || target.id == "sglang" || target.id == "tensorrt-llm";
+            const bool serves = target.id == "vllm" || target.id == "sglang" || target.id == "trtllm";
             Design design = smallLlama("data=2,model=4", "megatron-tp", !serves);
             if (target.id == "deepspeed")
                 lay(design, "*embed_tokens.weight", "P()");

@@ -563,13 +563,17 @@ private Q_SLOTS:
         QCOMPARE(hfConfig(design)["dp_replicate_size"], json(2048));
         design.strategies.push_back({ "model.embed_tokens.weight", { StrategyKind::Replicate, {}, 0, {} }, {} });
         QCOMPARE(deepspeedConfig(design)["train_micro_batch_size_per_gpu"], json(2));
-        // Copies that are servers of their own: some lines, not thousands.
+        // Copies that are servers of their own: the lines of one host.
         Design experts = designOn("data=2048,model=8", sure(builtinModel("mixtral-8x7b")), servedWorkload(false), "replicate");
         experts.workload.batch = 4096;
         (void)sure(applyPreset(experts, "megatron-tp"));
-        const std::string usage = findExportTarget("vllm")->usage(experts, *evaluated(experts));
-        QCOMPARE(std::ranges::count(usage, '\n'), 9);
-        QVERIFY(usage.starts_with("CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 vllm serve \"$MODEL\" --config vllm.yaml --port 8000\n"));
+        const auto usage = [&] { return findExportTarget("vllm")->usage(experts, *evaluated(experts)); };
+        QCOMPARE(usage(), std::string("# on each of 2048 hosts\nvllm serve \"$MODEL\" --config vllm.yaml\n"));
+        experts.mesh = sure(Mesh::parse("data=8,model=4"));
+        QVERIFY2(usage().find("# on each of 4 hosts\nCUDA_VISIBLE_DEVICES=0,1,2,3 vllm") == 0
+                     && usage().find("\nCUDA_VISIBLE_DEVICES=4,5,6,7 vllm") != std::string::npos,
+                 usage().c_str());
+        QCOMPARE(std::ranges::count(usage(), '\n'), 3);
     }
 
     /// Own pins stay among what is left out, when those of the preset are said by a setting.

@@ -5,6 +5,7 @@
 #include "model/io/exports/pythontext.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/ranks/commented.h"
+#include "model/io/ranks/launch.h"
 #include "model/io/ranks/modelconfig.h"
 #include "model/io/ranks/rankrule.h"
 #include "model/io/ranks/servingsizes.h"
@@ -67,23 +68,31 @@ std::string usageText(const Design& design, const ServingSizes& sizes)
     const std::string partition = partitionOf(sizes, design.model.layers);
     const std::string command = (partition.empty() ? "" : "VLLM_PP_LAYER_PARTITION=" + partition + " ")
         + std::string("vllm serve \"$MODEL\" --config vllm.yaml");
+    const Hosts hosts = hostsOf(design);
+    const std::int64_t copySize = sizes.tensor * sizes.stages;
+    const std::int64_t onHost = hosts.devices / copySize; // copies of the model
+    const std::string everywhere = hosts.count > 1 ? "# on each of " + std::to_string(hosts.count) + " hosts\n" : "";
+    if (onHost == 0)
+        return "# " + std::to_string(copySize / hosts.devices) + " hosts hold a copy of the model: a Ray cluster of theirs\n"
+            + command + " --distributed-executor-backend ray\n";
+    if (jointCopies(design, sizes) > 1 && hosts.count > 1)
+        return "# on the first of " + std::to_string(hosts.count)
+            + " hosts; on the others with --headless --data-parallel-start-rank of its first copy, too\n" + command
+            + " --data-parallel-size-local " + std::to_string(onHost) + " --data-parallel-address $HOST\n";
     if (sizes.data == 1 || jointCopies(design, sizes) > 1)
         return command + "\n";
-    std::string text;
-    constexpr std::size_t kMostCopies = 8;
-    const std::vector<std::string> copies = devicesOfCopies(sizes.tensor * sizes.stages, sizes.data);
-    for (std::size_t i = 0; i < std::min(copies.size(), kMostCopies); ++i)
-        text += "CUDA_VISIBLE_DEVICES=" + copies[i] + " " + command + " --port " + std::to_string(8000 + i) + "\n";
-    if (copies.size() > kMostCopies)
-        text += "# and so on, one server for each of " + std::to_string(copies.size()) + " copies of the model\n";
+    if (onHost == 1)
+        return everywhere + command + "\n";
+    std::string text = everywhere;
+    int port = 8000;
+    for (const std::string& devices : devicesOfCopies(copySize, onHost))
+        text += "CUDA_VISIBLE_DEVICES=" + devices + " " + command + " --port " + std::to_string(port++) + "\n";
     return text;
 }
 
 std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluation)
 {
-    std::vector<std::string> out = servingLeftOut(design, kFramework);
-    addWholeBatch(out, design, evaluation, kFramework);
-    return out;
+    return servingLeftOut(design, evaluation, kFramework);
 }
 
 std::string configText(const Design& design, const Evaluation& evaluation, const ServingSizes& sizes)
