@@ -18,8 +18,6 @@ struct EliminationLimits {
     std::size_t neighbors = 24;
     bool firstMatter = false; ///< nodes that were asked for first are the last to stay
 };
-/// Of the nodes around one: small enough to be asked often.
-inline constexpr EliminationLimits kBallLimits { 1e5, 24, true };
 
 /// What to eliminate in which order; made once, solved with many costs.
 class Elimination {

@@ -15,6 +15,7 @@ namespace {
 constexpr int kPriceSteps = 8;
 constexpr std::size_t kWholePlans = 8;
 constexpr EliminationLimits kRegionLimits { 3e4, 24 };
+constexpr EliminationLimits kBallLimits { 1e5, 24, true };
 constexpr double kGapSeconds = 0.3; ///< until gaps are looked at again
 constexpr double kFading = 0.9; ///< of what a kind of region saved and took, with each turn
 
