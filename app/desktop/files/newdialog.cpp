@@ -99,10 +99,10 @@ NewDialog::NewDialog(QWidget* parent)
     m_workload->setObjectName(QStringLiteral("new.workload"));
     for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train })
         m_workload->addItem(qstr(workloadName(kind)), static_cast<int>(kind));
-    nameWidget(m_logits, "new.logits", {},
+    nameWidget(m_logits, "new.logits", tr("Logits"),
                tr("The tokens whose logits a prefill computes: the last one of each sequence, to serve, or all, to score texts"));
     for (const Logits which : { Logits::Last, Logits::All })
-        m_logits->addItem(which == Logits::Last ? tr("last token") : tr("all tokens"), static_cast<int>(which));
+        m_logits->addItem(which == Logits::Last ? tr("logits of last token") : tr("logits of all tokens"), static_cast<int>(which));
     m_microBatches->setToolTip(tr("The batch is split into this many parts; their gradients are summed"));
     nameWidget(m_recompute, "new.recompute", {},
                tr("Activations that are recomputed for the backward pass instead of being saved"));
@@ -180,10 +180,14 @@ NewDialog::NewDialog(QWidget* parent)
     auto* hardwareLabel = new QLabel(tr("&Hardware"), this);
     hardwareLabel->setBuddy(m_hardware);
     form->addRow(hardwareLabel, hardwareRow);
-    form->addRow(tr("&Workload"), m_workload);
+    auto* workloadRow = new QHBoxLayout; // a row of its own would not fit small screens
+    workloadRow->addWidget(m_workload, 1);
+    workloadRow->addWidget(m_logits, 1);
+    auto* workloadLabel = new QLabel(tr("&Workload"), this);
+    workloadLabel->setBuddy(m_workload);
+    form->addRow(workloadLabel, workloadRow);
     form->addRow(tr("&Batch"), m_batch);
     form->addRow(tr("Se&quence"), m_sequence);
-    form->addRow(tr("Lo&gits"), m_logits);
     form->addRow(tr("Mi&cro-batches"), m_microBatches);
     form->addRow(tr("&Recompute"), m_recompute);
     form->addRow(tr("&Attention"), m_attention);
@@ -255,7 +259,7 @@ void NewDialog::showWorkload()
         field->setVisible(shown);
         m_form->labelForField(field)->setVisible(shown);
     };
-    show(m_logits, kind == WorkloadKind::Prefill && !isModule());
+    m_logits->setVisible(kind == WorkloadKind::Prefill && !isModule());
     show(m_microBatches, kind == WorkloadKind::Train);
     show(m_recompute, kind == WorkloadKind::Train);
     adjustSize();

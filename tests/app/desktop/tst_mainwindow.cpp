@@ -465,7 +465,7 @@ void TestMainWindow::newDialogAsksForLogits()
     const QString last = preview->text();
     logits->setFocus();
     QTest::keyClick(logits, Qt::Key_Down);
-    QCOMPARE(logits->currentText(), QStringLiteral("all tokens"));
+    QVERIFY(logits->currentText().contains(QStringLiteral("all tokens")));
     QTRY_VERIFY(preview->isEnabled() && preview->text() != last); // more memory and time
     for (const char* other : { "decode", "train" }) {
         workload->setCurrentText(QLatin1String(other));
