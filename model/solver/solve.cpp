@@ -27,6 +27,7 @@ constexpr int kFirstPrices = 60; ///< steps of the ascent until others start wit
 constexpr int kNextPrices = 50;
 constexpr double kAscentShare = 0.25; ///< of the time, at most
 constexpr double kStartShare = 0.15; ///< of the time that is left then
+constexpr int kSearchPerStart = 12; ///< time of the search for each further start
 
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -99,29 +100,46 @@ private:
         publish(ascent);
         prove(solution, ascent);
         if (!isClosed(solution)) {
-            Start start(m_network, ascent.prices(), m_options.seed);
-            begin(start, copy);
-            Search search(m_network, m_incumbent, m_options.seed, [&] { return stopped(); });
-            search.usePrices(ascent.prices());
-            search.useRelaxation(start.relaxation());
-            while (!stopped() && !isClosed(solution) && m_network.nodes() > 0) {
-                search.step();
+            improve(ascent.prices(), m_options.seed, [&](Search&) {
                 report(static_cast<double>(solution.bound));
-            }
+                return !isClosed(solution);
+            });
         }
         m_closed = true;
         m_published.notify_all();
     }
 
-    /// Assignments of different origin, and what is good in each of them.
-    void begin(Start& start, Incumbent::Copy& copy)
+    /// Assignments of different origin, and what is good in each of them; then the search, with another origin every now and then.
+    /// `goesOn(search)` is asked after each step.
+    template <class GoesOn>
+    void improve(const std::vector<double>& prices, std::uint64_t seed, GoesOn goesOn)
     {
-        const auto now = Clock::now();
-        const auto until = now + std::chrono::duration_cast<Clock::duration>((m_options.deadline - now) * kStartShare);
-        do {
-            if (const auto found = start.next([&] { return stopped(); }))
+        const auto stop = [this] { return stopped(); };
+        Incumbent::Copy copy = m_incumbent.copy();
+        Start start(m_network, prices, seed);
+        auto begun = Clock::now();
+        Clock::duration took {};
+        const auto another = [&] {
+            const auto now = Clock::now();
+            if (const auto found = start.next(stop))
                 m_incumbent.offerParts(copy, *found);
-        } while (!stopped() && Clock::now() < until);
+            begun = Clock::now();
+            took = begun - now;
+        };
+        const auto until = begun + std::chrono::duration_cast<Clock::duration>((m_options.deadline - begun) * kStartShare);
+        do
+            another();
+        while (!stopped() && Clock::now() < until && m_network.nodes() > 0);
+        Search search(m_network, m_incumbent, seed, stop);
+        search.usePrices(prices);
+        search.useRelaxation(start.relaxation());
+        while (!stopped() && m_network.nodes() > 0) {
+            search.step();
+            if (!goesOn(search))
+                return;
+            if (Clock::now() - begun > kSearchPerStart * took)
+                another();
+        }
     }
 
     void help(int number)
@@ -132,23 +150,17 @@ private:
             m_published.wait_until(lock, m_options.deadline, [&] { return m_board.version > 0 || m_closed; });
             board = m_board;
         }
-        if (board.version == 0 || stopped() || m_network.nodes() == 0)
+        if (board.version == 0 || stopped())
             return;
         const std::uint64_t seed = m_options.seed + 1000003 * static_cast<std::uint64_t>(number);
-        Incumbent::Copy copy = m_incumbent.copy();
-        Start start(m_network, board.prices, seed);
-        begin(start, copy);
-        Search search(m_network, m_incumbent, seed, [&] { return stopped(); });
-        search.usePrices(board.prices);
-        search.useRelaxation(start.relaxation());
-        while (!stopped()) {
-            search.step();
+        improve(board.prices, seed, [&](Search& search) {
             const std::lock_guard lock(m_mutex);
             if (m_board.version != board.version) {
                 board.version = m_board.version;
                 search.usePrices(m_board.prices);
             }
-        }
+            return true;
+        });
     }
 
     void publish(const Ascent& ascent)
