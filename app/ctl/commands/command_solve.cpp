@@ -102,7 +102,7 @@ int reportInfeasible(const solver::Excess& excess, const std::string& path, bool
         "raise the limit to " + solver::wideText(excess.usage) + ", or give the nodes alive then strategies that use less"));
 }
 
-void print(const solver::Solution& solution)
+void printSolution(const solver::Solution& solution)
 {
     std::cout << "cost         " << solver::wideText(solution.cost) << "\nlower bound  " << solver::wideText(solution.bound)
               << (solution.optimal ? "  (optimal)" : formatted("  (gap %.4g %%)", 100 * gapOf(solution))) << "\n             "
@@ -160,7 +160,7 @@ int solveCommand(const Arguments& arguments)
                                                { "seconds", secondsSinceStart() } })
                   << "\n";
     else
-        print(solution);
+        printSolution(solution);
     return kDone;
 }
 
