@@ -137,7 +137,7 @@ private:
             search.step();
             if (!goesOn(search))
                 return;
-            if (Clock::now() - begun > kSearchPerStart * took)
+            if (const auto now = Clock::now(); now - begun > kSearchPerStart * took && now + 2 * took < m_options.deadline)
                 another();
         }
     }

@@ -95,7 +95,7 @@ Start::Start(const Network& network, std::vector<double> prices, std::uint64_t s
         m_relaxation.sweep();
 }
 
-std::vector<int> Start::suggestion()
+std::vector<int> Start::suggestion(const std::function<bool()>& stop)
 {
     if (m_count++ == 0)
         return m_relaxation.decode();
@@ -105,11 +105,11 @@ std::vector<int> Start::suggestion()
     for (double& cost : costs)
         cost *= 1 + noise * (m_random.unit() - 0.5);
     m_relaxation.useCosts(std::move(costs));
-    for (int i = 0; i < kNoisySweeps; ++i)
+    for (int i = 0; i < kNoisySweeps && !stop(); ++i)
         m_relaxation.sweep();
     std::vector<int> out = m_relaxation.decode();
     m_relaxation.useCosts(m_costs);
-    for (int i = 0; i < kNoisySweeps; ++i)
+    for (int i = 0; i < kNoisySweeps && !stop(); ++i)
         m_relaxation.sweep();
     return out;
 }
@@ -120,7 +120,7 @@ std::optional<std::vector<int>> Start::next(const std::function<bool()>& stop)
         return std::nullopt;
     std::vector<double> raised = m_prices;
     const bool first = m_count == 0;
-    Mender mender(m_network, suggestion(), m_random.next());
+    Mender mender(m_network, suggestion(stop), m_random.next());
     const double scale = first ? 1 : 0.7 + 0.5 * m_random.unit();
     for (double& price : raised)
         price *= scale;

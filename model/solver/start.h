@@ -23,7 +23,7 @@ public:
     Relaxation& relaxation() { return m_relaxation; } ///< at the prices, swept
 
 private:
-    std::vector<int> suggestion();
+    std::vector<int> suggestion(const std::function<bool()>& stop);
 
     const Network& m_network;
     std::vector<double> m_prices;

@@ -135,7 +135,7 @@ int solveCommand(const Arguments& arguments)
     ProgressLine progress;
     solver::Options options;
     // Room for what is under way when the time is over, and for writing.
-    const double spare = std::min(0.2 * seconds.value(), 0.15 + 0.01 * seconds.value());
+    const double spare = std::min(0.2 * seconds.value(), 0.3 + 0.015 * seconds.value());
     options.deadline =
         kProcessStart + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds.value() - spare));
     options.threads = static_cast<int>(threads.value());

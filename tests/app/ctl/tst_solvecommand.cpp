@@ -59,7 +59,7 @@ private Q_SLOTS:
     {
         for (const char* time : { "0", "-1", "x", "1e9", "nan" })
             QCOMPARE(solve("10", { "--time", time }).code, 2);
-        QCOMPARE(solve("10", { "--threads", "0" }).code, 2);
+        QCOMPARE(solve("10", { "--threads", "0" }).code, 3);
         QCOMPARE(shardctl({ "solve" }).code, 2);
         QCOMPARE(shardctl({ "solve", m_folder.filePath(QStringLiteral("none.json")) }).code, 3);
         const Outcome damaged = solve("1.5");
