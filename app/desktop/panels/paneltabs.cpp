@@ -3,8 +3,6 @@
 
 #include "widgets/look/plaintext.h"
 
-#include <algorithm>
-
 namespace shardboard {
 
 PanelTabs::PanelTabs(QWidget* parent)
@@ -16,16 +14,9 @@ PanelTabs::PanelTabs(QWidget* parent)
     setUsesScrollButtons(true); // where not even the beginnings of the titles have room
 }
 
-/// The one that is shown is whole; of the others so much is left that one knows them.
 QSize PanelTabs::minimumTabSizeHint(int index) const
 {
-    constexpr qsizetype kLetters = 4;
-    const QSize whole = tabSizeHint(index);
-    const QString text = tabText(index);
-    if (index == currentIndex() || text.size() <= kLetters + 1)
-        return whole;
-    const int less = fontMetrics().horizontalAdvance(text) - fontMetrics().horizontalAdvance(text.left(kLetters) + QChar(0x2026));
-    return { whole.width() - std::max(0, less), whole.height() };
+    return index == currentIndex() ? tabSizeHint(index) : QTabBar::minimumTabSizeHint(index);
 }
 
 /// A group may be narrower than its titles.
