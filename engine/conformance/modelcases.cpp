@@ -36,7 +36,7 @@ std::vector<ModelCase> modelCases(std::int64_t devices)
         { "llama, sequence beside ring", "fsdp=2,context=2,model=3", "cp-ring+tp-sp+fsdp-cp", "llama", train, 4, 12 },
         { "llama, replicas of shards in stages", "stage=2,data=2,fsdp=2,model=3", "pp+tp+hsdp", "llama", train, 8, 6, 2 },
         { "mixtral, experts sharded", "fsdp=2,expert=2", "ep+fsdp", "mixtral", train, 4, 6 },
-        { "mixtral, experts on tensor devices", "expert=3,model=2", "ep+tp-sp+fsdp", "qwen3_moe", train, 6, 6 },
+        { "mixtral, experts on tensor devices", "expert=3,model=2", "ep+tp-sp+fsdp", "qwen3_moe", train, 6, 4 },
         { "mixtral, experts cut", "fsdp=2,expert=2,model=3", "ep+etp+tp-sp+fsdp", "mixtral", train, 4, 6 },
         { "deepseek v3, experts in stages", "stage=2,expert=2,model=2", "pp+ep+tp-sp", "deepseek_v3", train, 4, 6, 2 },
         { "llama on one", "model=1", "replicate", "llama", train },

@@ -266,7 +266,7 @@ private Q_SLOTS:
             for (const WeightLayout& weight : it->weights) {
                 const bool router =
                     weight.spec.name.ends_with("mlp.gate.weight") || weight.spec.name.find("router") != std::string::npos;
-                if (router || weight.spec.shape.size() < 2)
+                if (router || weight.spec.role != TensorRole::Weight || weight.spec.shape.size() < 2)
                     continue;
                 const std::int64_t devices = design.mesh.deviceCount() / (it->plan.pipeline ? it->plan.pipeline->stages : 1);
                 QVERIFY2(weight.shards.distinctCount() == devices, (std::string(preset) + " " + weight.spec.name).c_str());

@@ -155,11 +155,19 @@ void TestWorkload::aFieldTouchesNothingElse()
             Design edited = design;
             QCOMPARE(setting.set(edited, otherText(setting, design)), QString());
             QVERIFY(!(edited == design));
+            // A framework brings its allocator's reserve; a set and what is in it are two views of one setting.
+            const auto together = [&](const Setting& other) {
+                const auto pair = [&](const char* whole, const char* part) {
+                    return (setting.id == QLatin1String(whole) && other.id.startsWith(QLatin1String(part)))
+                        || (other.id == QLatin1String(whole) && setting.id.startsWith(QLatin1String(part)));
+                };
+                return pair("workload.recompute", "recompute.") || pair("workload.overlap", "overlap.")
+                    || (setting.id == QLatin1String("memory.framework") && other.id == QLatin1String("memory.reserve"));
+            };
             for (const SettingGroup& others : settingGroups(design))
                 for (const Setting& other : others.settings)
-                    if (other.id != setting.id
-                        && !(setting.id == QLatin1String("memory.framework") && other.id == QLatin1String("memory.reserve")))
-                        QCOMPARE(other.text(edited), other.text(design)); // a framework brings its allocator's reserve
+                    if (other.id != setting.id && !together(other))
+                        QCOMPARE(other.text(edited), other.text(design));
             QCOMPARE(setting.set(edited, setting.text(design)), QString());
             QVERIFY2(edited == design, qPrintable(setting.id));
         }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -54,7 +55,8 @@ public:
             m_names.add(graph, *forward);
         for (const Kept& kept : forward != nullptr ? forward->kept : planned.kept) {
             auto& size = m_kept[m_names.of(kept.tensor)];
-            size = std::max(size, scaledBytes(shardBytes(graph, plan.mesh, kept.tensor, kept.layout), kept.share));
+            const std::int64_t bytes = shardBytes(graph, plan.mesh, kept.tensor, kept.layout);
+            size = std::max(size, static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) * kept.share)));
         }
         for (std::size_t i = 0; i < planned.ops.size(); ++i)
             for (const OperandUse& use : planned.ops[i].operands)

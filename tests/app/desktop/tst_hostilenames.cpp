@@ -539,7 +539,7 @@ void TestHostileNames::sourcesUseTheHelper()
           { QStringLiteral("plaintext.cpp") },
           "plain text" },
         { "Qt::RichText",
-          { QStringLiteral("weighttable.cpp"), QStringLiteral("collectivesview.cpp") },
+          { QStringLiteral("weighttable.cpp"), QStringLiteral("collectivesview.cpp"), QStringLiteral("viewheader.cpp") },
           "plain text, or escape what is inserted and say so here" },
         { "rror(\\(\\))?\\.text\\(\\)|qstr\\((\\w+\\.)?(error\\.(what|fix)|finding\\.(message|repair))",
           { QStringLiteral("errortext.cpp"), QStringLiteral("main.cpp") },

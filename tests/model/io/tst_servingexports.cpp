@@ -59,7 +59,7 @@ json sglangConfig(const Design& design) { return settingsOf(exportedFile("sglang
 /// SETTINGS of export.py.
 json readSettings(const std::string& module)
 {
-    static const QRegularExpression setting(QStringLiteral("^    (\"[a-z_]+\"): (\"[A-Za-z0-9|_]*\"|[0-9]+|True),$"));
+    static const QRegularExpression setting(QStringLiteral("^    (\"[a-z0-9_]+\"): (\"[A-Za-z0-9|_]*\"|[0-9]+|True),$"));
     json out = json::object();
     bool inside = false;
     for (const QString& line : QString::fromStdString(module).split(QLatin1Char('\n'))) {

@@ -99,7 +99,9 @@ std::string headCode(const Design& design, const Constraints& constraints)
         + "\n\nif __name__ == \"__main__\" and os.environ.setdefault(\"JAX_PLATFORMS\", \"cpu\") == \"cpu\":\n"
           "    os.environ[\"XLA_FLAGS\"] = os.environ.get(\"XLA_FLAGS\", \"\") + \" --xla_force_host_platform_device_count="
         + std::to_string(devices <= kMostSimulated ? devices : 1)
-        + "\"\n\nimport jax\nimport numpy as np\nfrom jax.ad_checkpoint import checkpoint_name\n"
+        + "\"\n\ntry:\n    import jax\nexcept ModuleNotFoundError:\n    if __name__ != \"__main__\":\n        raise\n"
+          "    print(\"skipped: this Python has no JAX\")\n    sys.exit(77)\nimport numpy as np\nfrom jax.ad_checkpoint import "
+          "checkpoint_name\n"
           "from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec as P\n\n";
     return text;
 }
