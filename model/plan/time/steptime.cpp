@@ -52,8 +52,9 @@ double SegmentTime::beside(Overlap overlap) const
 
 void SegmentTime::hide(Overlap overlap)
 {
-    // The kinds add up to the collectives but for rounding.
-    exposed = collectives - std::min({ beside(overlap), compute, collectives });
+    exposed = std::max(0.0, beside(overlap) - compute);
+    for (const OverlapKind of : kOverlapKinds)
+        exposed += overlap.has(of) ? 0 : byKind[static_cast<std::size_t>(of)];
 }
 
 double SegmentTime::exposedPart(Overlap overlap, OverlapKind of) const
