@@ -55,6 +55,7 @@ void SegmentTime::hide(Overlap overlap)
     exposed = std::max(0.0, beside(overlap) - compute);
     for (const OverlapKind of : kOverlapKinds)
         exposed += overlap.has(of) ? 0 : byKind[static_cast<std::size_t>(of)];
+    exposed = std::min(exposed, collectives); // the kinds add up to them but for rounding
 }
 
 double SegmentTime::exposedPart(Overlap overlap, OverlapKind of) const

@@ -77,7 +77,8 @@ bool isSequenceParallel(const Evaluation& evaluation, const AxisUse& use)
                 || (kind != OpKind::RmsNorm && kind != OpKind::LayerNorm)
                 || !evaluation.graph.isStream(planned.operands.front().tensor))
                 continue;
-            const Layout& stream = planned.operands.front().layout; // what comes may be sums that are still partial
+            const OperandUse& norm = planned.operands.front();
+            const Layout& stream = norm.before.partial.empty() ? norm.before : norm.layout; // sums are made for it
             if (stream.dims.size() < 2 || std::ranges::none_of(stream.dims[1], [&](const AxisRef& ref) {
                     return std::ranges::find(use.tensor, ref.axis) != use.tensor.end();
                 }))
