@@ -289,6 +289,15 @@ void applyTheme(QApplication& application, const Theme& theme, PartStyle parts)
     application.setStyleSheet(theme.styleSheet());
 }
 
+StyleSheetOff::StyleSheetOff(QApplication& application)
+    : m_application(application)
+    , m_sheet(application.styleSheet())
+{
+    m_application.setStyleSheet({});
+}
+
+StyleSheetOff::~StyleSheetOff() { m_application.setStyleSheet(m_sheet); }
+
 void applyTextSize(QApplication& application, double points)
 {
     QFont font = application.font();

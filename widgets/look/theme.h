@@ -55,6 +55,19 @@ inline constexpr int kCanvasRadius = 8;
 
 /// Fusion, the theme's palette and its style sheet for the whole program, and how parts are told apart.
 void applyTheme(QApplication& application, const Theme& theme, PartStyle parts = PartStyle::Hues);
+/// While it lives there is no style sheet. Under one, a widget that gets another parent, and everything in it, takes its style
+/// anew; a window that is put together from its parts does that at every level.
+class StyleSheetOff {
+public:
+    explicit StyleSheetOff(QApplication& application);
+    ~StyleSheetOff();
+    StyleSheetOff(const StyleSheetOff&) = delete;
+    StyleSheetOff& operator=(const StyleSheetOff&) = delete;
+
+private:
+    QApplication& m_application;
+    QString m_sheet;
+};
 /// Fonts of the whole program at this size. Widgets that set fonts of their own follow with FontChange.
 void applyTextSize(QApplication& application, double points);
 

@@ -119,6 +119,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, std::vector<Expo
     , m_pictures(new PictureActions(m_document, settings, m_banner, this, [this](const QString& name) { return showView(name); }))
     , m_workbench(new Workbench)
 {
+    const StyleSheetOff whileItIsMade(*qApp);
     installAccessibleCanvases();
     showPlainText();
     setObjectName(QStringLiteral("mainWindow"));

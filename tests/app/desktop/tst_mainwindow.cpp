@@ -30,6 +30,7 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSpinBox>
+#include <QStyle>
 #include <QTabBar>
 #include <QTableView>
 #include <QTimer>
@@ -94,6 +95,7 @@ private Q_SLOTS:
     void newDialogMakesADesign();
     void newDialogTellsSizeFitAndStep();
     void newDialogAsksForLogits();
+    void styleSheetIsThereInTheEnd();
     void newDialogOffersWhatShardctlNewDoes();
     void tabsKeepTheirNamesInASmallWindow();
     void layoutIsRestoredAndReset();
@@ -480,6 +482,16 @@ void TestMainWindow::newDialogAsksForLogits()
     dialog.accept();
     QCOMPARE(dialog.result(), int(QDialog::Accepted));
     QVERIFY(dialog.design().workload.logits == Logits::All);
+}
+
+/// The window is put together without a style sheet, which costs half of the time, and has it in the end.
+void TestMainWindow::styleSheetIsThereInTheEnd()
+{
+    makeNew({ 1280, 800 });
+    const QString sheet = qApp->styleSheet();
+    QVERIFY(!sheet.isEmpty());
+    const QLabel* field = window->findChild<QLabel*>();
+    QVERIFY(field != nullptr && QLatin1String(field->style()->metaObject()->className()) == QLatin1String("QStyleSheetStyle"));
 }
 
 void TestMainWindow::newDialogOffersWhatShardctlNewDoes()
