@@ -98,7 +98,6 @@ private Q_SLOTS:
     void noTextIsClipped_data();
     void noTextIsClipped();
     void headingsAreWholeOrAway();
-    void flowIsUsableInLargeText();
     void largeTextDoesNotGrowTheWindow();
     void highContrastIsLiveAndKept();
     void patternsHaveNoHues();
@@ -336,39 +335,6 @@ void TestLook::headingsAreWholeOrAway()
 }
 
 /// Three mesh axes, three phases: nothing in the largest text asks for more than a small window has.
-/// In the smallest window and text of 144 dots an inch one sees operations, reads them, chooses one, and goes through the plan.
-void TestLook::flowIsUsableInLargeText()
-{
-    m_it.open({ 1024, 640 });
-    m_it.theme->setTextSize(15);
-    settle();
-    settle();
-    auto* flow = m_it.child<FlowCanvas>("flowCanvas");
-    QVERIFY(flow->isVisible());
-    const auto wholeOnes = [&] {
-        std::vector<int> out;
-        for (int i = 0; i < static_cast<int>(flow->scene().items.size()); ++i)
-            if (QRectF(flow->rect()).contains(flow->itemRect(i)))
-                out.push_back(i);
-        return out;
-    };
-    qInfo("flow %d x %d, %d of %d whole", flow->width(), flow->height(), static_cast<int>(wholeOnes().size()),
-          static_cast<int>(flow->scene().items.size()));
-    QVERIFY(wholeOnes().size() >= 3);
-    const int chosen = wholeOnes().back();
-    QVERIFY(flow->itemRect(chosen).height() >= 2 * flow->fontMetrics().height()); // two lines of text
-    QTest::mouseClick(flow, Qt::LeftButton, {}, flow->itemRect(chosen).center().toPoint());
-    QVERIFY(m_it.selection()->operation().valid() || m_it.selection()->collective().valid());
-    flow->setFocus();
-    const CollectiveId before = m_it.selection()->collective();
-    for (int i = 0; i < 12; ++i) {
-        QTest::keyClick(flow, Qt::Key_Right);
-        settle();
-    }
-    QVERIFY(m_it.selection()->collective() != before || m_it.selection()->operation().valid());
-    QVERIFY(!wholeOnes().empty()); // what is gone to is in sight
-}
-
 void TestLook::largeTextDoesNotGrowTheWindow()
 {
     m_it.open({ 1280, 800 }, false);
