@@ -317,7 +317,8 @@ def page(rows):
     """The table as a page of the help: what is predicted too fast or too slow is as plain as what is right."""
     it = summary(rows)
     memory = f"; of memory {percent(it['memory_mean_error'])}" if it["memory_mean_error"] is not None else ""
-    prose = ["What others measured and published, and what is predicted for the same settings. Nothing is fitted to these rows. "
+    prose = ["What others measured and published, and what is predicted for the same settings. No number is fitted to these rows, "
+             "but which facts of frameworks count in memory was chosen with the rows in view that have a measured memory. "
              f"Of {len(rows)} rows the mean error of the step is {percent(it['mean_error'])}, the median {percent(it['median_error'])}"
              f"{memory}. Of those that ran, {it['said_not_to_fit']} are said not to fit.",
              "A ratio above 1 is predicted too fast. Speed is tokens per second and device, or TFLOP/s per device. Memory is GiB of a "
