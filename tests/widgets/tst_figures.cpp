@@ -17,7 +17,7 @@
 #include "widgets/memory/memoryview.h"
 #include "widgets/plots/timelinechart.h"
 #include "widgets/workbench/summarybar.h"
-#include "widgets/workload/settings.h"
+#include "widgets/settings/settings.h"
 #include "widgets/workload/workloadview.h"
 
 #include <QRegularExpression>

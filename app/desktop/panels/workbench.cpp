@@ -7,6 +7,7 @@
 #include "widgets/look/boxlayout.h"
 
 #include <QApplication>
+#include <QJsonArray>
 #include <QKeyEvent>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -66,6 +67,8 @@ Panel* Workbench::add(const QString& name, const QString& title, QWidget* conten
 {
     auto* panel = new Panel(name, title, content, this);
     m_panels.push_back(panel);
+    if (const QVariant unfolded = content->property("unfolded"); unfolded.isValid())
+        m_unfoldedAtFirst[name] = QJsonArray::fromStringList(unfolded.toStringList());
     return panel;
 }
 

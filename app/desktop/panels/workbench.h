@@ -90,6 +90,8 @@ private:
     static void focusPanel(Panel* panel);
     void placeAsked();
     void placeRight();
+    QJsonObject unfoldedNow() const;
+    void placeUnfolded();
     void sizeColumns();
     void sizePage();
     void placeDrawer();
@@ -115,6 +117,8 @@ private:
     int m_rightWidth = 0;
     std::map<WorkMode, QByteArray> m_leftSizes; ///< of asked and weights, where a person chose them
     std::map<WorkMode, int> m_topSizes;
+    std::map<WorkMode, QJsonObject> m_unfolded; ///< sections of the panels that have some (their property `unfolded`), by panel
+    QJsonObject m_unfoldedAtFirst;
     std::map<WorkMode, bool> m_arranged; ///< modes whose parts have their sizes
     QPointer<Panel> m_maximized;
     std::vector<QPointer<QWidget>> m_putAway; ///< hidden for the panel that is maximized

@@ -8,6 +8,7 @@
 #include "widgets/look/theme.h"
 
 #include <QApplication>
+#include <QJsonArray>
 #include <QSplitter>
 #include <QStackedWidget>
 
@@ -34,7 +35,9 @@ void Workbench::setMode(WorkMode mode)
         m_focused[m_mode] = focused;
     const bool updates = updatesEnabled();
     setUpdatesEnabled(false); // one frame
+    m_unfolded[m_mode] = unfoldedNow();
     m_mode = mode;
+    placeUnfolded();
     sizePage();
     setUpdatesEnabled(updates);
     if (inside && (!focused->isVisible() || focused == m_placed)) {
@@ -136,6 +139,26 @@ void Workbench::placeRight()
         if (m_drawer) // a tab more does not open it
             m_right->setVisible(m_drawerOpen);
     }
+}
+
+/// What of panels with sections is unfolded, as it is in the present mode.
+QJsonObject Workbench::unfoldedNow() const
+{
+    QJsonObject out;
+    for (const Panel* panel : m_panels)
+        if (const QVariant now = panel->widget()->property("unfolded"); now.isValid())
+            out[panel->objectName()] = QJsonArray::fromStringList(now.toStringList());
+    return out;
+}
+
+void Workbench::placeUnfolded()
+{
+    for (const Panel* panel : m_panels)
+        if (const QString name = panel->objectName(); m_unfoldedAtFirst.contains(name)) {
+            const QJsonValue kept = m_unfolded[m_mode].value(name);
+            const QJsonArray wanted = (kept.isArray() ? kept : m_unfoldedAtFirst.value(name)).toArray();
+            panel->widget()->setProperty("unfolded", wanted.toVariantList());
+        }
 }
 
 void Workbench::sizeColumns()
