@@ -17,7 +17,8 @@ Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const
     auto forward = buildDecoder(model, workload, splitBefore);
     if (!forward.ok() || workload.kind != WorkloadKind::Train)
         return forward;
-    return differentiated(std::move(forward).value(), { workload.recompute, recomputed }, workload.optimizer.present());
+    return differentiated(std::move(forward).value(), { workload.recompute, recomputed }, workload.optimizer.present(),
+                          workload.rule);
 }
 
 std::string inputName(const ModelSpec& model)

@@ -30,6 +30,9 @@ struct FrameworkFacts {
     AllocatorShare allocator {};
     /// Embedding, final norm and head are gathered once a micro-batch and stay until their gradients are there.
     bool onlyOnce = false;
+    /// One collective moves all weights of a block, and one all of their gradients, where they go over the same mesh axes.
+    bool groupsBlocks = false;
+    bool hostSteps = true; ///< with the optimizer's states in the host's memory, the host makes the step
     /// In a pipeline weights stay gathered, and gradients are added up whole, until the last micro-batch; then they are reduced.
     bool wholeInPipelines = false;
     /// A stage keeps its output for every micro-batch in flight, and has a buffer for the gradient of each micro-batch's.

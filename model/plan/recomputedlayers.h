@@ -12,6 +12,9 @@
 
 namespace shardboard {
 
+/// The first `count` layers of every run of layers, in order.
+std::vector<Range> firstLayersOfRuns(std::int64_t count, const PipelineSpec& pipeline, const Mesh& mesh, std::int64_t layers);
+
 /// The first `recomputeLayers` of every run of layers, in order; none where all layers do, or none computes anything again.
 std::vector<Range> recomputedLayers(const Workload& workload, const PipelineSpec& pipeline, const Mesh& mesh, std::int64_t layers);
 

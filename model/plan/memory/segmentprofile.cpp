@@ -99,6 +99,8 @@ private:
         std::int64_t copies = 0;
         for (const OperandUse& use : planned.operands)
             copies += m_planned.phase == Phase::Update ? whileUpdated(use) : enter(use);
+        if (op.kind == OpKind::MuonStep)
+            copies += iterationBytes(m_graph.tensor(op.result).shape);
         loss(op, planned);
         if (m_planned.phase == Phase::Forward && definitionOf(op.kind).statistics != nullptr)
             m_live[Activations] += std::exchange(m_toCome, 0);
@@ -121,6 +123,14 @@ private:
         releaseAfter(index, op.result);
         if (op.kind == OpKind::LogitGrad)
             m_lossCopies = 0;
+    }
+
+    /// One matrix at a time in 16 bits: it and the next one, and two products of it with itself.
+    static std::int64_t iterationBytes(const Shape& shape)
+    {
+        const std::int64_t m = std::min(shape.back(), shape[shape.size() - 2]);
+        const std::int64_t n = std::max(shape.back(), shape[shape.size() - 2]);
+        return 2 * (2 * m * n + 2 * m * m);
     }
 
     /// From the loss on its copy of the logits in f32 stays, and while their gradient is made that is f32 too.
