@@ -331,6 +331,21 @@ const std::vector<Command>& commands()
           namesCommand,
           "Each parameter with the weights that it is made of, and what happens to them: transposed, dims split, fused, "
           "stacked.\n" },
+        { "optimize",
+          "finds the best layouts of a design, all at once, with a lower bound",
+          { "DESIGN" },
+          { { "-o", "FILE", "design file to write" },
+            { "--memory", "GIB", "what a device may need, such as 80 or 80GiB; none: no limit (the device's memory)" },
+            { "--objective", "WHAT", "step-time, or memory (step-time)" },
+            { "--keep", "PATTERN", "weights whose layouts stay as they are; may be repeated", true },
+            { "--forbid", "PATTERN@AXIS", "activations that may not be cut over a mesh axis; may be repeated", true },
+            { "--time", "SECONDS", "until the answer is there, counted from the start of the process (60)" },
+            kJson },
+          optimizeCommand,
+          "Layouts of weights and activations alone change; mesh, workload and pipeline stay. Pins set by hand are kept, those of "
+          "presets\nare replaced. The answer is planned as any design is, and is never worse than the design itself or a preset. "
+          "If "
+          "nothing\nfits into the memory it exits 3 and says how much is missing.\n" },
         { "solve",
           "finds the best assignment of a general layout problem, with a lower bound",
           { "PROBLEM" },

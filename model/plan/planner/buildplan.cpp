@@ -15,6 +15,7 @@
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/pickmemo.h"
 #include "model/plan/planner/pinning.h"
+#include "model/plan/planner/planfacts.h"
 #include "model/plan/planner/reasons.h"
 #include "model/plan/recomputedlayers.h"
 #include "model/plan/time/kernelworkof.h"
@@ -51,8 +52,7 @@ public:
         , m_microBatches(effective(request.workload).microBatches)
         , m_trains(request.workload.kind == WorkloadKind::Train)
         , m_framework(factsOf(m_trains ? request.memory.framework : Framework::None))
-        , m_kernels { heldTypes(effective(request.workload), m_framework.types), request.workload.software, request.workload.graphs,
-                      storageType(request.workload) != request.workload.dtype, effective(request.workload).fp8 }
+        , m_kernels(kernelSettings(request.workload, m_framework))
         , m_dispatch(request.workload.dispatch)
         , m_options(request.picker)
         , m_hardware(request.hardware)
@@ -503,7 +503,7 @@ private:
         planned.result.partial.clear(); // a weight that is stored in addends gets its step on the whole
         const bool inParts = isStep(op.kind) || (reduce && m_optimizer.gradients);
         if (inParts)
-            cutForOptimizer(weight, planned.result);
+            cutForOptimizer(m_optimizerAxes, m_graph.tensor(weight).shape, m_mesh, planned.result);
         if (reduce)
             for (const AxisRef& ref : layout(gradient).partial)
                 if ((m_plan.microBatches > 1 || waits(ref.axis)) && std::ranges::none_of(planned.result.dims, [&](const auto& dim) {
@@ -562,28 +562,6 @@ private:
 
     /// Whether a gradient's sum over the axis waits for the optimizer's step.
     bool waits(int axis) const { return !m_optimizer.gradients && contains(m_optimizerAxes, axis); }
-
-    /// The axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
-    void cutForOptimizer(TensorId weight, Layout& layout) const
-    {
-        std::vector<int> axes = m_optimizerAxes;
-        std::erase_if(axes, [&](int axis) {
-            return std::ranges::any_of(layout.dims, [axis](const std::vector<AxisRef>& dim) {
-                return std::ranges::any_of(dim, [axis](const AxisRef& ref) { return ref.axis == axis; });
-            });
-        });
-        const Shape& shape = m_graph.tensor(weight).shape;
-        for (std::size_t dim = 0; dim < shape.size() && !axes.empty(); ++dim) {
-            std::int64_t parts = m_mesh.groupSize(axes);
-            for (const AxisRef& ref : layout.dims[dim])
-                parts *= ref.whole() ? m_mesh.axis(ref.axis).size : ref.size;
-            if (shape[dim] % parts != 0 || !(layout.cuttingOf(dim) == Cutting {}))
-                continue;
-            for (const int axis : axes)
-                layout.dims[dim].push_back({ axis });
-            return;
-        }
-    }
 
     /// Brings the operands into the layouts that were picked.
     Status finish(const Segment& segment, PlannedOp planned, const std::vector<Layout>& targets,

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a planner takes from a workload, in one place for the plan and for those who look for a better one.
+#pragma once
+
+#include "model/core/layout.h"
+#include "model/ops/workload.h"
+#include "model/plan/framework.h"
+#include "model/plan/time/kernelworkof.h"
+
+#include <algorithm>
+#include <ranges>
+#include <vector>
+
+namespace shardboard {
+
+inline KernelSettings kernelSettings(const Workload& workload, const FrameworkFacts& framework)
+{
+    return { heldTypes(effective(workload), framework.types), workload.software, workload.graphs,
+             storageType(workload) != workload.dtype, effective(workload).fp8 };
+}
+
+/// The mesh axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
+inline void cutForOptimizer(std::vector<int> axes, const Shape& shape, const Mesh& mesh, Layout& layout)
+{
+    std::erase_if(axes, [&](int axis) {
+        return std::ranges::any_of(layout.dims, [axis](const std::vector<AxisRef>& dim) {
+            return std::ranges::any_of(dim, [axis](const AxisRef& ref) { return ref.axis == axis; });
+        });
+    });
+    for (std::size_t dim = 0; dim < shape.size() && !axes.empty(); ++dim) {
+        std::int64_t parts = mesh.groupSize(axes);
+        for (const AxisRef& ref : layout.dims[dim])
+            parts *= ref.whole() ? mesh.axis(ref.axis).size : ref.size;
+        if (shape[dim] % parts != 0 || !(layout.cuttingOf(dim) == Cutting {}))
+            continue;
+        for (const int axis : axes)
+            layout.dims[dim].push_back({ axis });
+        return;
+    }
+}
+
+} // namespace shardboard
