@@ -285,6 +285,10 @@ const std::vector<Command>& commands()
             { "--profile-mode", "MODE",
               "serial: one device alone at a time, for its cost; batched: all at once, for throughput (batched)" },
             { "--trace", "FILE", "write a timeline that Perfetto and chrome://tracing open" },
+            { "--keep", "FOLDER",
+              "keep the run with its design, measured as with --profile; see shardctl runs (~/.local/share/shardboard/runs)", false,
+              true },
+            { "--name", "NAME", "with --keep: what the run is called (the design's name and the time)" },
             { "--project", "HARDWARE",
               "also predict a step with this hardware's communication, overlap and bubbles, by the cost model" },
             { "--seed", "N", "seed of the generated weights (1)" },
@@ -295,6 +299,28 @@ const std::vector<Command>& commands()
             kJson },
           runDesignCommand,
           {} },
+        { "runs",
+          "lists, shows, compares, renames, or deletes runs that were kept",
+          { "WHAT", "[NAME]", "[OTHER]" },
+          { { "--folder", "FOLDER", "where they are kept (~/.local/share/shardboard/runs)" }, kJson },
+          runsCommand,
+          "WHAT is one of\n"
+          "  list            all runs, newest first, and what they take on the disk\n"
+          "  show NAME       what ran, its operations, and where its design is\n"
+          "  compare A B     operation by operation, the largest differences of a step first\n"
+          "  rename A NEW    gives a run another name\n"
+          "  delete NAME     removes a run with its design\n"
+          "shardctl run --keep keeps one.\n" },
+        { "trace",
+          "tells what a trace holds, and which of its collectives are those of a plan",
+          { "TRACE" },
+          { { "--design", "DESIGN", "match its collectives with the plan of this design" }, kJson },
+          traceCommand,
+          "TRACE is a file in the trace-event format (JSON, plain or gzip), as PyTorch, JAX, and run --trace write it. Times of a\n"
+          "lane count once where slices lie over each other. Collectives are matched by kind, size, and device group, as far as "
+          "the\n"
+          "trace tells them; those that are not in the plan are listed with the reason. A file that ends early is read as far as\n"
+          "it goes, with a note.\n" },
         { "calibrate",
           "measures this machine and writes hardware for designs: --hardware FILE",
           {},
