@@ -626,7 +626,8 @@ private:
         if (!m_trains)
             return 1;
         const double weight = bitsOf(m_kernels.held.weights) / 8.0;
-        return (weight + m_kernels.held.momentBytes() + m_kernels.held.masterBytes()
+        const int moments = m_request.workload.rule == Optimizer::Adam ? 2 : 1; // of the matrices, which are nearly all
+        return (weight + m_kernels.held.momentBytes(moments) + m_kernels.held.masterBytes()
                 + (m_microBatches > 1 ? bitsOf(m_kernels.held.gradients) / 8.0 : 0))
             / weight;
     }
