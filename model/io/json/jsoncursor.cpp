@@ -165,6 +165,12 @@ std::string_view JsonCursor::number()
 
 std::int64_t JsonCursor::integer()
 {
+    constexpr const char* kNotWhole = "a whole number is expected here";
+    constexpr const char* kGiveWhole = "costs, usages, and times are whole numbers";
+    if (const char byte = next(); byte != '-' && (byte < '0' || byte > '9')) {
+        fail(kNotWhole, kGiveWhole);
+        return 0;
+    }
     const std::string_view digits = number();
     if (m_error)
         return 0;
@@ -177,7 +183,7 @@ std::int64_t JsonCursor::integer()
     if (problem == std::errc::result_out_of_range)
         fail("the number does not fit into 64 bits", "give whole numbers from -2^63 to 2^63 - 1");
     else
-        fail("a whole number is expected here", "costs, usages, and times are whole numbers");
+        fail(kNotWhole, kGiveWhole);
     return 0;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/problem/problemfile.h"
 
-#include "model/io/file/textfile.h"
 #include "model/io/file/gunzip.h"
+#include "model/io/file/textfile.h"
 #include "model/io/json/jsoncursor.h"
 
 #include <array>
