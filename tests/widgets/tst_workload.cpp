@@ -95,6 +95,7 @@ private Q_SLOTS:
     void whatWaitsIsTakenOver();
     void errorsHaveNoKeysOrOptions();
     void foldedSectionsTellWhatDiffers();
+    void whatDoesNothingIsGray();
     void aSettingUnfoldsItsSection();
     void whatIsTypedStaysInAFoldedSection();
 };
@@ -461,6 +462,41 @@ void TestWorkload::foldedSectionsTellWhatDiffers()
     QCOMPARE(summary("parallel"), QString());
     QVERIFY(
         panel.view->findChild<QToolButton*>(QStringLiteral("fold.memory"))->accessibleName().contains(QStringLiteral("unfolded")));
+}
+
+/// Parts that the model has not, a cache in training, the axis of the stages; and no two fields have one name.
+void TestWorkload::whatDoesNothingIsGray()
+{
+    Design dense = trainingDesign("llama3-8b", "stage=2,data=2,model=2", "megatron-tp");
+    dense.pipeline.axis = "stage";
+    const auto applies = [&](const Design& design, const char* id) {
+        const Setting setting = settingNamed(design, QLatin1String(id));
+        return !setting.id.isEmpty() && setting.applies(design);
+    };
+    for (const char* none :
+         { "recompute.experts", "recompute.shared-experts", "recompute.latent-up", "overlap.experts", "workload.dispatch",
+           "workload.capacityFactor", "precision.cache", "optimizer.stage", "workload.logits" })
+        QVERIFY2(!settingNamed(dense, QLatin1String(none)).id.isEmpty() && !applies(dense, none), none);
+    for (const char* has : { "recompute.norms", "recompute.cheap", "overlap.tensor", "overlap.sends", "optimizer.data" })
+        QVERIFY2(applies(dense, has), has);
+    const Design sparse = trainingDesign("deepseek2-16b", "data=4,model=2", "megatron-tp");
+    for (const char* has : { "recompute.experts", "recompute.shared-experts", "recompute.latent-up", "overlap.experts",
+                             "workload.dispatch", "workload.capacityFactor" })
+        QVERIFY2(applies(sparse, has), has);
+    // `selective` and norms beside it is a state of its own, and undone by its two fields.
+    Design both = dense;
+    both.workload.recompute = Recompute(Recompute::Selective).with(RecomputePart::Norms);
+    QCOMPARE(settingNamed(both, QStringLiteral("recompute.cheap")).text(both), QStringLiteral("again"));
+    QCOMPARE(settingNamed(both, QStringLiteral("recompute.norms")).set(both, QStringLiteral("saved")), QString());
+    QVERIFY(both.workload.recompute == Recompute::Selective);
+    QStringList labels;
+    for (const SettingGroup& group : settingGroups(dense))
+        for (const Setting& setting : group.settings)
+            if (setting.label != group.title)
+                labels << setting.label;
+    for (const QString& label : std::as_const(labels))
+        QVERIFY2(labels.count(label) == 1 || label == QLatin1String("Attention") || label == QLatin1String("Gradients"),
+                 qPrintable(label));
 }
 
 void TestWorkload::aSettingUnfoldsItsSection()

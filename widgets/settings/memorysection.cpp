@@ -32,8 +32,8 @@ Setting frameworkField()
 Setting reshardField()
 {
     return choiceField(
-        fieldText("memory.reshardAfterForward", "Gathered weights of a layer",
-                  "Whether they are given back after its forward pass (reshard_after_forward)"),
+        fieldText("memory.reshardAfterForward", "Weights after forward",
+                  "Whether gathered weights of a layer are given back after its forward pass (reshard_after_forward)"),
         choices({ { "usual", "as the framework does", "Given back, but by TorchTitan in a pipeline" },
                   { "always", "given back", "And gathered again for the backward pass" },
                   { "never", "kept", "Until the backward pass has used them" } }),

@@ -14,9 +14,9 @@ struct OverlapText {
 };
 constexpr OverlapText kOverlapTexts[] {
     { OverlapKind::WeightGathers, "Weight gathers", "FSDP fetches the next layer's weights ahead" },
-    { OverlapKind::GradientScatters, "Gradient reductions", "Nothing waits for them until the update" },
+    { OverlapKind::GradientScatters, "Gradient collectives", "Nothing waits for them until the update" },
     { OverlapKind::Tensor, "Tensor parallel", "Async TP: products work on the parts that have arrived" },
-    { OverlapKind::Experts, "Tokens to experts", "Another micro-batch computes while tokens travel" },
+    { OverlapKind::Experts, "Expert all-to-all", "Another micro-batch computes while tokens travel" },
     { OverlapKind::Context, "Keys and values", "Attention works on the parts that have arrived" },
     { OverlapKind::Sends, "Sends between stages", "While the pipeline is full a stage has other micro-batches" },
 };
@@ -41,6 +41,10 @@ SettingGroup overlapSection(const Design& design)
                                   { "waited", "waited for", "The device waits until they are done" },
                                   { "beside", "overlaps", "They run beside the computation of their layer, as far as it lasts" },
                                   out.settings.front(), overlapOf, text.kind);
+        if (text.kind == OverlapKind::Experts)
+            field.whyNot = [](const Design& d) {
+                return d.model.moe.present() ? QString() : QObject::tr("The model has no experts.");
+            };
         if (text.kind == OverlapKind::Sends)
             field.whyNot = [](const Design& d) {
                 return d.pipeline.present() ? QString() : QObject::tr("No mesh axis carries pipeline stages.");

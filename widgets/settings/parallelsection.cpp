@@ -101,15 +101,20 @@ Setting statesOver(const std::string& axis)
 {
     const FieldText text { QStringLiteral("optimizer.") + verbatim(axis), QObject::tr("Optimizer over %1").arg(qstr(axis)),
                            QObject::tr("ZeRO-1: states of weights that %1 does not cut").arg(qstr(axis)) };
-    return onlyInTraining(switchField(
-                              text, { "whole", "whole", "Every device along the axis holds and updates all of them" },
-                              { "cut", "cut", "Each device along the axis holds and updates its part" },
-                              [axis](const Design& d) { return isCutOver(d, axis); },
-                              [axis](Design& d, bool on) {
-                                  if (on != isCutOver(d, axis))
-                                      cutOver(d.workload.optimizer, axis, on);
-                              }),
-                          QObject::tr("Only a training step has an optimizer."));
+    Setting out = switchField(
+        text, { "whole", "whole", "Every device along the axis holds and updates all of them" },
+        { "cut", "cut", "Each device along the axis holds and updates its part" },
+        [axis](const Design& d) { return isCutOver(d, axis); },
+        [axis](Design& d, bool on) {
+            if (on != isCutOver(d, axis))
+                cutOver(d.workload.optimizer, axis, on);
+        });
+    out.whyNot = [axis](const Design& d) {
+        return !isTraining(d)         ? QObject::tr("Only a training step has an optimizer.")
+            : axis == d.pipeline.axis ? QObject::tr("The axis carries the pipeline's stages.")
+                                      : QString();
+    };
+    return out;
 }
 
 Setting gradientsToo()

@@ -27,6 +27,8 @@ Setting heldIn(const PrecisionMember& member)
         [at = member.type](Design& design, const QString& name) {
             design.workload.precision.*at = dtypeFromName(name.toStdString());
         });
+    if (member.type == &Precision::cache)
+        out.whyNot = [](const Design& design) { return isTraining(design) ? QObject::tr("Training has no KV cache.") : QString(); };
     return member.training ? onlyInTraining(std::move(out), QObject::tr("Only training has gradients and an optimizer.")) : out;
 }
 
@@ -46,7 +48,7 @@ Setting fp8Recipe()
 Setting fp8Gather()
 {
     return switchField(
-        fieldText("fp8.gather", "Gathered weights", "The type in which weights of the layers' products are gathered"),
+        fieldText("fp8.gather", "Weights gathered in", "The type in which weights of the layers' products are gathered"),
         { "bf16", "16 bits", "They are cast after they are gathered" },
         { "fp8", "fp8", "They are cast before: half the bytes move and stay" },
         [](const Design& design) { return design.workload.fp8.gather; },

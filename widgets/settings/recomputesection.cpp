@@ -16,6 +16,7 @@ struct PartText {
     const char* label;
 };
 constexpr PartText kPartTexts[] {
+    { RecomputePart::Cheap, "recompute.cheap", "What costs little" },
     { RecomputePart::Norms, "recompute.norms", "Norms" },
     { RecomputePart::Activations, "recompute.activations", "Activations" },
     { RecomputePart::Attention, "recompute.attention", "Attention" },
@@ -30,6 +31,19 @@ constexpr PartText kPartTexts[] {
     { RecomputePart::Residuals, "recompute.residuals", "Residual sums" },
     { RecomputePart::SecondProducts, "recompute.second-products", "Every second product" },
 };
+
+/// Why a model has no such part; empty where it may.
+QString noPart(const Design& design, RecomputePart part)
+{
+    const ModelSpec& model = design.model;
+    if (part == RecomputePart::Experts && !model.moe.present())
+        return QObject::tr("The model has no experts.");
+    if (part == RecomputePart::SharedExperts && model.moe.sharedExperts == 0)
+        return QObject::tr("The model has no shared experts.");
+    if (part == RecomputePart::LatentUp && !model.mla.present())
+        return QObject::tr("The model has no latent attention.");
+    return {};
+}
 
 Recompute& recomputeOf(Design& design) { return design.workload.recompute; }
 
@@ -50,14 +64,17 @@ SettingGroup recomputeSection(const Design& design)
                    recomputeOf, recomputeName, recomputeFromName),
         whyNot));
     for (const PartText& text : kPartTexts) {
-        Setting field = partField(fieldText(text.id, text.label, "Whether the backward pass computes their results again"),
+        Setting field = partField(fieldText(text.id, text.label,
+                                            text.part == RecomputePart::Cheap
+                                                ? "Norms, activations and products of elements whose operands are there anyway"
+                                                : "Whether the backward pass computes their results again"),
                                   { "saved", "saved", "Kept from the forward pass, where the backward pass needs them" },
                                   { "again", "recomputed", "Computed again from what they read" }, out.settings.front(),
                                   recomputeOf, text.part);
-        field.whyNot = [whyNot](const Design& d) {
+        field.whyNot = [whyNot, part = text.part](const Design& d) {
             return !isTraining(d)                         ? whyNot
                 : d.workload.recompute == Recompute::Full ? QObject::tr("The whole layer is recomputed.")
-                                                          : QString();
+                                                          : noPart(d, part);
         };
         out.settings.push_back(std::move(field));
     }

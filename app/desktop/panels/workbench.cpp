@@ -210,8 +210,10 @@ void Workbench::restoreMaximized()
     for (const QPointer<QWidget>& widget : std::exchange(m_putAway, {}))
         if (widget)
             widget->show();
-    if (std::exchange(m_sizeLater, false))
+    if (std::exchange(m_sizeLater, false)) {
+        fit();
         sizePage();
+    }
     if (m_drawer)
         placeDrawer();
 }
@@ -296,8 +298,10 @@ void Workbench::changeEvent(QEvent* event)
             this,
             [this] {
                 m_sizeLater = m_maximized != nullptr; // the others are put away
-                if (!m_sizeLater)
-                    sizePage();
+                if (m_sizeLater)
+                    return;
+                fit();
+                sizePage();
             },
             Qt::QueuedConnection);
 }

@@ -86,6 +86,7 @@ private:
     std::vector<QSplitter*> splittersOf(WorkMode mode) const;
     WorkMode modeOf(const Panel* panel) const;
     void fit();
+    void foldGroups();
     void focusMode();
     static void focusPanel(Panel* panel);
     void placeAsked();
@@ -125,7 +126,8 @@ private:
     QPointer<QWidget> m_placed; ///< got the focus from a change of modes, not from a person
     bool m_sizeLater = false; ///< text has another size since
     std::map<WorkMode, QPointer<QWidget>> m_focused; ///< when the mode was left
-    bool m_compact = false;
+    bool m_compact = false; ///< narrow
+    bool m_low = false;
     bool m_drawer = false;
     bool m_drawerOpen = false;
     bool m_fitted = false;

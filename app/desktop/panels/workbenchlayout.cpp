@@ -20,6 +20,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kCompactWidth = 1400; ///< below, columns are narrower and groups become tabs
+constexpr int kLowHeight = 560; ///< in text of 10 points; below, views above one another become tabs
 constexpr int kDrawerWidth = 1100; ///< below, the right column is a drawer
 
 } // namespace
@@ -171,20 +172,40 @@ void Workbench::sizeColumns()
         m_lower->setSizes({ std::max(1, m_body->width() - right - 1), right });
 }
 
-/// To the window's size: what gives way does, or comes back.
+/// Those that stand alone where there is room.
+void Workbench::foldGroups()
+{
+    for (const auto& [mode, shown] : m_pages)
+        for (const ModePage::Fold& fold : shown->folds())
+            for (Panel* panel : m_panels) {
+                const bool low = fold.when == ModePage::Fold::Low;
+                PanelGroup* wanted = (low ? m_low : m_compact) ? fold.into : fold.from;
+                if (panel->home() != fold.from || panel->group() == nullptr || panel->group() == wanted)
+                    continue;
+                const bool untouched = fold.into->current() == fold.into->panels().front();
+                wanted->add(panel, low ? 0 : -1);
+                if (low && untouched && wanted == fold.into)
+                    wanted->setCurrent(panel);
+            }
+}
+
+/// To the window's size and that of its text: what gives way does, or comes back.
 void Workbench::fit()
 {
     const bool compact = width() < kCompactWidth;
+    const bool low = height() < kLowHeight * textScale(this);
     const bool drawer = width() < kDrawerWidth;
-    const bool changed = compact != m_compact || drawer != m_drawer || !m_fitted;
+    const bool changed = compact != m_compact || low != m_low || drawer != m_drawer || !m_fitted;
+    if (low != m_low)
+        for (const auto& [mode, shown] : m_pages)
+            for (const ModePage::Fold& fold : shown->folds())
+                if (fold.when == ModePage::Fold::Low)
+                    m_arranged[mode] = false; // its parts are others
     m_compact = compact;
+    m_low = low;
     if (changed) {
         restoreMaximized();
-        for (const auto& [mode, shown] : m_pages)
-            for (const auto& [group, into] : shown->folds())
-                for (Panel* panel : m_panels)
-                    if (panel->home() == group && panel->group() != nullptr)
-                        (compact ? into : group)->add(panel);
+        foldGroups();
     }
     if (drawer != m_drawer) {
         m_drawer = drawer;

@@ -62,6 +62,7 @@ QByteArray Workbench::save() const
     QJsonObject out;
     out[QStringLiteral("version")] = kLayoutVersion;
     out[QStringLiteral("mode")] = modeId(m_mode);
+    out[QStringLiteral("low")] = m_low; // the sizes are those of its parts
     out[QStringLiteral("left")] = m_leftWidth;
     out[QStringLiteral("right")] = m_rightWidth;
     QJsonObject splitters;
@@ -110,6 +111,9 @@ bool Workbench::restore(const QByteArray& state)
     };
     m_leftWidth = width("left");
     m_rightWidth = width("right");
+    const bool low = kept.value(QStringLiteral("low")).toBool();
+    if (!m_fitted)
+        m_low = low;
     for (const auto& [mode, shown] : m_pages) {
         const QJsonValue top = kept.value(QStringLiteral("tops")).toObject().value(modeId(mode));
         if (top.toInt() >= 40)
@@ -121,7 +125,7 @@ bool Workbench::restore(const QByteArray& state)
             m_leftSizes[mode] = bytes(left);
         for (QSplitter* one : splittersOf(mode)) {
             const QJsonValue sizes = kept.value(QStringLiteral("splitters")).toObject().value(one->objectName());
-            if (sizes.isString() && one->restoreState(bytes(sizes)))
+            if (low == m_low && sizes.isString() && one->restoreState(bytes(sizes)))
                 m_arranged[mode] = true;
         }
     }
