@@ -63,6 +63,7 @@ constexpr std::array kFrameworks {
     //   (core/distributed/param_and_grad_buffer.py; arguments.py: accumulate_allreduce_grads_in_fp32 under bf16); the distributed
     //   optimizer (core/optimizer/distrib_optimizer.py) cuts the states, which a design says by the axes of its optimizer.
     // Transformer Engine's linear layers save the cast input (pytorch/module/linear.py, save_for_backward of inputmat).
+    // core/transformer/moe/experts.py: permuted_probs go into weighted_bias_swiglu_impl, whose gradients need its input alone.
     // core/tensor_parallel/cross_entropy.py: one f32 copy, in which exponentials and gradient are made in place. Version 0.16.
     FrameworkFacts { .framework = Framework::Megatron,
                      .name = "megatron",
@@ -71,6 +72,7 @@ constexpr std::array kFrameworks {
                      .types = types({}, DType::F32, DType::F32),
                      .allocator = kCaching,
                      .groupsBlocks = true,
+                     .gatesInExperts = true,
                      .lossBytes = 4,
                      .lossBytesCut = 4 },
     // configs/base.yml, 0.2: weight_dtype float32, dtype bfloat16, mu_dtype as the weights; gradients of f32 weights are f32, but

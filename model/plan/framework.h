@@ -39,6 +39,8 @@ struct FrameworkFacts {
     bool stageBuffers = false;
     bool keepsGatheredInputs =
         false; ///< what a product takes is kept as it takes it, and not gathered again for its weight's gradient
+    /// A token's gates multiply what its experts' activations give, so that no gradient needs the experts' results.
+    bool gatesInExperts = false;
     bool savesInFp8 = true; ///< what a product in fp8 keeps of its input is the cast, not the value
     bool keepsProducts = false; ///< recomputing by operation in eager mode keeps results of products that no gradient reads
     int lossBytes = 8; ///< of a logit, beside it and its gradient, while the gradient is made

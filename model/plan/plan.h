@@ -162,6 +162,8 @@ struct Plan {
     bool keepsGathered = false; ///< weights of layers stay gathered until their gradients are there
     bool wholeGradients = false; ///< and gradients are added up as they come, and reduced once a step
     Fp8Settings fp8 {}; ///< of training in fp8
+    bool fp8AnyOrder =
+        false; ///< products in 8 bits take their operands in any order of the elements, so that none is kept transposed
     std::set<TensorId> fp8Weights {}; ///< those that products in fp8 take
     std::optional<DType> cacheType {}; ///< of the KV cache, where it is another one than that of what is written into it
     std::int64_t reservedBytes = 0; ///< of the hardware's device (DeviceSpec); part of what the runtime takes

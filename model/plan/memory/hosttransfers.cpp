@@ -68,9 +68,12 @@ std::int64_t storedBytes(const Graph& graph, const Plan& plan, TensorId weight)
     if (!factsOf(plan.memorySettings.framework).savesInFp8 || plan.fp8.recipe == Fp8Recipe::Usual
         || !plan.fp8Weights.contains(weight))
         return stored;
-    // Rows and columns are cast (Hopper's products take one order of the elements alone), and kept from micro-batch to
-    // micro-batch; where the weights are gathered in fp8 these are what is stored.
-    const std::int64_t casts = scaledBytes(elements, 2 * factsOf(plan.fp8.recipe).bytes);
+    // Rows and columns are cast where they are scaled apart, and where products take one order of the elements alone (Transformer
+    // Engine, is_non_tn_fp8_gemm_supported: not before Blackwell); casts are kept from micro-batch to micro-batch, and where the
+    // weights are gathered in fp8 they are what is stored.
+    const Fp8RecipeFacts& recipe = factsOf(plan.fp8.recipe);
+    const int copies = recipe.twoCopies || !plan.fp8AnyOrder ? 2 : 1;
+    const std::int64_t casts = scaledBytes(elements, copies * recipe.bytes);
     if (plan.fp8.gather)
         return casts;
     return stored + (plan.microBatches > 1 ? casts : 0);

@@ -62,6 +62,7 @@ public:
         , m_neededBackward(neededBackward(request.graph))
         , m_readBackward(m_kernels.fp8.recipe == Fp8Recipe::Usual ? decltype(m_readBackward) {}
                                                                   : readBackward(request.graph, m_neededBackward))
+        , m_gateReads(m_framework.gatesInExperts ? readByGatesAlone(request.graph) : std::set<TensorId> {})
         , m_made(request.graph.tensors.size())
         , m_variants(request.graph.segments.size())
     {
@@ -203,6 +204,19 @@ private:
         return out;
     }
 
+    /// What of the forward pass only the gradients of gates need: the results of experts.
+    static std::set<TensorId> readByGatesAlone(const Graph& graph)
+    {
+        std::set<TensorId> gates;
+        std::set<TensorId> others;
+        for (const Segment& segment : graph.segments)
+            for (const OpId id : segment.phase == Phase::Backward ? segment.ops : std::vector<OpId> {})
+                for (const TensorId tensor : graph.op(id).operands)
+                    (graph.op(id).kind == OpKind::CombineGradGates ? gates : others).insert(tensor);
+        std::erase_if(gates, [&](TensorId tensor) { return others.contains(tensor); });
+        return gates;
+    }
+
     Status plan(SegmentId index)
     {
         const Segment& segment = m_graph.segment(index);
@@ -305,6 +319,8 @@ private:
     /// others need that.
     double keptShare(SegmentId index, TensorId tensor) const
     {
+        if (m_gateReads.contains(tensor))
+            return 0;
         const Fp8RecipeFacts& recipe = factsOf(m_plan.fp8.recipe);
         const TensorSpec& spec = m_graph.tensor(tensor);
         if (recipe.recipe == Fp8Recipe::Usual || !m_framework.savesInFp8 || !m_graph.segment(index).isLayer
@@ -529,6 +545,7 @@ private:
     void chooseFp8()
     {
         m_plan.fp8 = m_kernels.fp8;
+        m_plan.fp8AnyOrder = m_hardware.device.peak.fp4.has_value(); // Blackwell and later
         for (const Segment& segment : m_graph.segments)
             for (const OpId id : segment.phase == Phase::Forward ? segment.ops : std::vector<OpId> {})
                 if (definitionOf(m_graph.op(id).kind).gemm != nullptr && !ofVocabulary(m_graph.op(id)))
@@ -755,6 +772,7 @@ private:
     std::vector<AxisPin> m_decided; ///< pins that decided how the operation at hand runs
     std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
     std::vector<std::map<TensorId, Readers>> m_readBackward; ///< the same: who reads it
+    std::set<TensorId> m_gateReads; ///< kept for nobody
     std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs
     std::map<TensorId, OpId> m_lastUse; ///< of weights, in the segment that is being planned
     std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made
