@@ -66,7 +66,7 @@ Status chooseMemory(const Arguments& arguments, MemorySettings& settings)
             return usageError("--reserve", "'" + arguments.text("--reserve") + "' is not a number", "give percent");
         if (!(*percent >= 0 && *percent <= 100))
             return inputError("--reserve", arguments.text("--reserve") + " cannot be used", "use percent from 0 to 100");
-        settings.reserveShare = *percent / 100;
+        settings.chooseReserve(*percent / 100);
     }
     if (arguments.has("--loss")) {
         const std::string loss = arguments.text("--loss");
