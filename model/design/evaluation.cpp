@@ -75,7 +75,7 @@ private:
         if (!graph.ok())
             return graph.error();
         auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
-        const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, m_design.model.layers);
+        const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, graph.value());
         for (const Range& layers : recomputed)
             for (const std::int64_t layer : { layers.lo, layers.hi })
                 if (layer > 0 && layer < m_design.model.layers)

@@ -4,6 +4,7 @@
 
 #include "model/core/mesh.h"
 #include "model/core/shards.h"
+#include "model/ops/graph.h"
 #include "model/ops/workload.h"
 #include "model/plan/pipelinespec.h"
 
@@ -12,7 +13,8 @@
 
 namespace shardboard {
 
-/// The first `recomputeLayers` of every run of layers, in order; none where all layers do, or none computes anything again.
-std::vector<Range> recomputedLayers(const Workload& workload, const PipelineSpec& pipeline, const Mesh& mesh, std::int64_t layers);
+/// The first `recomputeLayers` of every run of layers, in order, as the pipeline cuts the layers of the graph; none where all
+/// layers do, none computes anything again, or the pipeline cannot be planned.
+std::vector<Range> recomputedLayers(const Workload& workload, const PipelineSpec& pipeline, const Mesh& mesh, const Graph& graph);
 
 } // namespace shardboard
