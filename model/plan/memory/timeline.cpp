@@ -3,6 +3,7 @@
 
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
+#include "model/plan/memory/castbytes.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/stagelayers.h"
 
@@ -127,11 +128,12 @@ private:
         if (!m_facts.savesInFp8 || m_plan.fp8.recipe == Fp8Recipe::Usual || !m_plan.fp8Weights.contains(weight))
             return stored;
         // Rows and columns are cast (Hopper's products take one order of the elements alone), and kept from micro-batch to
-        // micro-batch; where the weights are gathered in fp8 these are what is stored.
-        const std::int64_t casts = scaledBytes(elements, 2 * factsOf(m_plan.fp8.recipe).bytes);
-        if (m_plan.fp8.gather)
+        // micro-batch; where the weights are gathered in fp8 these are what is stored beside the optimizer's copy. Without one the
+        // stored weights are what it updates, and stay.
+        const std::int64_t casts = 2 * castBytes(m_plan.fp8.recipe, elements);
+        if (m_plan.fp8.gather && m_plan.held.copiesWeights())
             return casts;
-        return stored + (m_plan.microBatches > 1 ? casts : 0);
+        return stored + (m_plan.fp8.gather || m_plan.microBatches > 1 ? casts : 0);
     }
 
     /// Of a stage of a pipeline, its outputs in flight, and gradients of all.

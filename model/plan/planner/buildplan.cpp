@@ -7,6 +7,7 @@
 #include "model/picker/greedy.h"
 #include "model/plan/collectiveprice.h"
 #include "model/plan/largestshard.h"
+#include "model/plan/memory/castbytes.h"
 #include "model/plan/memory/timeline.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/planner/linkprice.h"
@@ -47,8 +48,7 @@ public:
         , m_microBatches(effective(request.workload).microBatches)
         , m_trains(request.workload.kind == WorkloadKind::Train)
         , m_framework(factsOf(m_trains ? request.memory.framework : Framework::None))
-        , m_kernels { heldTypes(effective(request.workload), m_framework.types), request.workload.software, request.workload.graphs,
-                      storageType(request.workload) != request.workload.dtype, effective(request.workload).fp8 }
+        , m_kernels(kernelSettings(request.workload, m_framework, request.hardware))
         , m_dispatch(request.workload.dispatch)
         , m_options(request.picker)
         , m_hardware(request.hardware)
@@ -73,6 +73,8 @@ public:
             && request.workload.recompute == Recompute::ByOp;
         m_plan.cacheType = request.workload.precision.cache;
         m_plan.memorySettings = request.memory;
+        if (!m_trains) // what trains holds nothing while a model serves
+            m_plan.memorySettings.choose(Framework::None);
         m_plan.overlap = request.workload.overlap;
         m_producer.resize(m_graph.tensors.size());
         m_uses.resize(m_graph.ops.size());
@@ -112,6 +114,19 @@ public:
     }
 
 private:
+    /// Products are in fp8 where the device has units for them, else in the type of what they take, with nothing cast.
+    static KernelSettings kernelSettings(const Workload& workload, const FrameworkFacts& framework, const Hardware& hardware)
+    {
+        KernelSettings out;
+        out.held = heldTypes(effective(workload), framework.types);
+        out.software = workload.software;
+        out.inGraph = workload.graphs;
+        out.fp8Products = storageType(workload) != workload.dtype && hardware.device.peak.fp8.has_value();
+        out.fp8 = out.fp8Products ? effective(workload).fp8 : Fp8Settings {};
+        out.computed = storageType(workload);
+        return out;
+    }
+
     double density(TensorId id) const { return m_graph.entry(id).density; }
     Layout& layout(TensorId id) { return m_plan.layouts[static_cast<std::size_t>(id)]; }
 
@@ -342,6 +357,7 @@ private:
     Status operations(const Segment& segment)
     {
         m_lastUse.clear();
+        m_cast.clear();
         for (const OpId id : segment.ops)
             for (const TensorId tensor : m_graph.op(id).operands)
                 if (m_graph.tensor(tensor).role == TensorRole::Weight)
@@ -562,6 +578,8 @@ private:
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
             collective.bytes = scaledBytes(stepBytes(step, spec.shape, dtype, m_mesh), density(tensor));
+            if (dtype == DType::F8E4M3 && movesCasts(op, tensor))
+                collective.bytes = castBytes(m_plan.fp8.recipe, collective.bytes); // an element is a byte
             if (m_dispatch == Dispatch::PerNode && step.kind == CollectiveKind::AllToAll && !spec.dimLabels.empty()
                 && spec.dimLabels.front() == "experts")
                 collective.copies = m_chosen;
@@ -586,15 +604,21 @@ private:
         return use;
     }
 
+    /// Whether an operation takes a weight after its step.
+    bool isUpdated(const Op& op) const { return op.kind == OpKind::Output && m_plan.segments.back().phase == Phase::Update; }
+
+    /// Whether what moves is a weight that was cast to fp8 before.
+    bool movesCasts(const Op& op, TensorId tensor) const
+    {
+        return m_plan.fp8.gather && m_plan.fp8Weights.contains(isUpdated(op) ? m_graph.op(m_producer[tensor]).operands[0] : tensor);
+    }
+
     /// Weights are gathered, and their gradients reduced, in types of their own.
     DType movedType(const Op& op, TensorId tensor) const
     {
         const TensorSpec& spec = m_graph.tensor(tensor);
-        const bool updated = op.kind == OpKind::Output && m_plan.segments.back().phase == Phase::Update;
-        if (spec.role == TensorRole::Weight || updated)
-            return m_plan.fp8.gather && m_plan.fp8Weights.contains(updated ? m_graph.op(m_producer[tensor]).operands[0] : tensor)
-                ? DType::F8E4M3
-                : m_kernels.held.gathered;
+        if (spec.role == TensorRole::Weight || isUpdated(op))
+            return movesCasts(op, tensor) ? DType::F8E4M3 : m_kernels.held.gathered;
         const bool gradient = op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep;
         return gradient ? m_kernels.held.reductions : spec.dtype;
     }
@@ -658,11 +682,28 @@ private:
         return op.valid() ? Producer { op, m_uses[op] } : Producer {};
     }
 
+    /// How often the stored weights of an operation are cast for it: before its first use in a layer's pass; where weights stay
+    /// gathered once a step.
+    double castsOf(const PlannedOp& planned)
+    {
+        const Phase phase = m_plan.segments.back().phase;
+        if (bitsOf(m_kernels.held.weights) <= bitsOf(m_kernels.held.gathered) || phase == Phase::Update)
+            return 0;
+        bool first = false;
+        for (const OperandUse& use : planned.operands)
+            if (m_graph.tensor(use.tensor).role == TensorRole::Weight)
+                first = m_cast.insert(use.tensor).second || first;
+        if (!m_plan.keepsGathered)
+            return first ? 1 : 0;
+        return first && phase == Phase::Forward ? 1.0 / static_cast<double>(m_plan.microBatches) : 0;
+    }
+
     /// Embedding and head are not computed in fp8.
-    void price(PlannedOp& planned, bool inLayer) const
+    void price(PlannedOp& planned, bool inLayer)
     {
         KernelSettings settings = m_kernels;
         settings.fp8Products = settings.fp8Products && inLayer;
+        settings.casts = castsOf(planned);
         planned.work = kernelWorkOf(m_graph, m_mesh, planned, settings);
         planned.seconds = kernelSeconds(planned.work, m_hardware);
     }
@@ -692,6 +733,7 @@ private:
     std::vector<std::map<TensorId, Readers>> m_readBackward; ///< the same: who reads it
     std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs
     std::map<TensorId, OpId> m_lastUse; ///< of weights, in the segment that is being planned
+    std::set<TensorId> m_cast; ///< weights that the segment that is being planned has cast from their stored type
     std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made
     std::vector<std::vector<Variant>> m_variants; ///< by forward segment
     std::size_t m_firstCollective = 0; ///< of the layer that is being planned
