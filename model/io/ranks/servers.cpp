@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/ranks/servers.h"
 
+#include "model/text/numbers.h"
+
 #include <algorithm>
 
 namespace shardboard {
@@ -25,7 +27,10 @@ std::string nodeCommands(const Servers& servers, std::int64_t joint, const std::
     if (all == 1)
         return command + "\n";
     const std::int64_t each = std::min(all, servers.nodeSize / servers.copySize / joint);
+    const std::int64_t rest = all % each;
     std::string text = all > each ? "# on every node\n" : "";
+    if (rest > 0)
+        text = "# on each of " + counted(all / each, "node") + "; on one more the first " + counted(rest, "line") + "\n";
     if (each == 1)
         return text + command + "\n";
     int port = firstPort;
