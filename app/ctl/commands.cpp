@@ -78,11 +78,19 @@ const std::vector<Command>& commands()
                 { "--shard-optimizer", "AXES",
                   "train: mesh axes that cut the optimizer states where they do not cut the weights (ZeRO-1)" },
                 { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
+                { "--optimizer", "RULE", "train: adam, muon (matrices of layers; the rest adam) or sgd (with momentum) (adam)" },
+                { "--offload", "WHAT",
+                  "train: what lies in the memory of the host: none, or a list of optimizer (states; the host makes the step), "
+                  "weights, "
+                  "and activations (what layers keep) (none)" },
+                { "--offload-layers", "N", "train: only that of the first N layers of every run of layers of a stage (0: all)" },
+                { "--mtp", "N", "train: modules that predict further tokens, behind the layers (DeepSeek-V3) (0)" },
                 { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
                 { "--overlap", "WHAT",
                   "collectives that run while the device computes: none, weights (those of weights and their gradients, like "
                   "FSDP), "
-                  "all, or a list of weight-gathers, gradient-scatters, tensor (async TP), experts, context and sends (none)" },
+                  "all, or a list of weight-gathers, gradient-scatters, tensor (async TP), experts, context, sends and host "
+                  "(none)" },
                 { "--batch", "N", "sequences in a step (8)" },
                 { "--sequence", "N", "tokens in a sequence; for decode, entries in the KV cache (4096)" },
                 { "--logits", "WHICH", "prefill: of the last token of each sequence, to serve, or of all, to score texts (last)" },

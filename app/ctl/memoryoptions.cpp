@@ -32,6 +32,9 @@ std::vector<OptionSpec> withMemoryOptions(std::vector<OptionSpec> options)
           { "--reshard-after-forward", "WHEN",
             "train: always gives gathered weights back after a layer's forward pass, never keeps them to its backward pass (as "
             "the framework does)" },
+          { "--group-collectives", "WHEN",
+            "train: always moves the weights of a block in one call, and their gradients, never each in its own (as the framework "
+            "does)" },
           { "--gather-ahead", "N", "layers whose weights are gathered ahead (1)" },
           { "--reserve", "PERCENT",
             "what the allocator holds on top of activations and gathered weights (5; a framework has its own)" },
@@ -55,6 +58,12 @@ Status chooseMemory(const Arguments& arguments, MemorySettings& settings)
         if (when != "always" && when != "never")
             return usageError("--reshard-after-forward", "there is no '" + when + "'", "use always or never");
         settings.reshardAfterForward = when == "always";
+    }
+    if (arguments.has("--group-collectives")) {
+        const std::string when = arguments.text("--group-collectives");
+        if (when != "always" && when != "never")
+            return usageError("--group-collectives", "there is no '" + when + "'", "use always or never");
+        settings.groupCollectives = when == "always";
     }
     const auto layers = arguments.integer("--gather-ahead", settings.prefetchedLayers, 0, 64);
     if (!layers.ok())

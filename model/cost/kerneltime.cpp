@@ -35,6 +35,10 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
 {
     if (work.kernel == KernelClass::None)
         return 0;
+    if (work.onHost) {
+        const double rate = hostLinkOf(hardware.device).memoryBytesPerSecond;
+        return rate > 0 ? work.bytes / rate : 0;
+    }
     const KernelConstants& kernels = hardware.device.kernels;
     // CUDA's, which no other devices have.
     const bool inGraph = work.inGraph && hardware.device.kind == DeviceKind::Gpu;

@@ -43,6 +43,7 @@ struct KernelWork {
     double launches = 1; ///< kernels that are started
     double between = 0; ///< bytes of kernels before or between the products, which `bytes` does not count: softmax, casts to fp8
     bool flash2 = false; ///< of class Attention: by FlashAttention-2
+    bool onHost = false; ///< of class Optimizer: the host makes the step, in its memory
     bool inGraph = false; ///< launched with a recorded CUDA graph
     friend bool operator==(const KernelWork&, const KernelWork&) = default;
 };

@@ -22,7 +22,7 @@ Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const
         if (segment.isLayer && recomputing.of(segment) == Recompute::None) // these layers keep their scores
             for (const OpId id : segment.ops)
                 forward.value().ops[id].attributes.scoresAgain = false;
-    return differentiated(std::move(forward).value(), recomputing, workload.optimizer.present());
+    return differentiated(std::move(forward).value(), recomputing, workload.optimizer.present(), workload.rule);
 }
 
 std::string inputName(const ModelSpec& model)

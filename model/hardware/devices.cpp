@@ -124,6 +124,8 @@ const std::vector<DeviceSpec>& devicePresets()
         std::vector<DeviceSpec> all = gpus();
         for (DeviceSpec& it : others())
             all.push_back(std::move(it));
+        for (DeviceSpec& it : all)
+            it.host = knownHostLink(it.id);
         return all;
     }();
     return presets;

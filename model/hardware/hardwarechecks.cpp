@@ -119,6 +119,11 @@ void checkDevice(const DeviceSpec& device, Checker& check)
     checkPacking(device.kernels.gemmPacking, "device.kernels.gemm_packing", check);
     checkPacking(device.kernels.attentionPacking, "device.kernels.attention_packing", check);
     checkCache(device.cache, "device", device.kernels.memoryEfficiency * device.memoryBytesPerSecond, check);
+    if (device.host) {
+        check.rate("device.host.bytes_per_second", device.host->bytesPerSecond, "bytes/s");
+        if (device.host->memoryBytesPerSecond != 0)
+            check.rate("device.host.memory_bytes_per_second", device.host->memoryBytesPerSecond, "bytes/s");
+    }
     if (device.kernels.flash2Efficiency)
         check.share("device.kernels.flash2_efficiency", *device.kernels.flash2Efficiency, 1);
 }

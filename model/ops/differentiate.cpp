@@ -151,20 +151,6 @@ bool GradientBuilder::readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, 
     return readers > 0;
 }
 
-std::set<OpId> savedByOp(const Graph& graph, const std::vector<OpId>& ops)
-{
-    std::set<OpId> out;
-    bool second = false;
-    for (const OpId id : ops) {
-        const OpDefinition& definition = definitionOf(graph.op(id).kind);
-        if (definition.statistics != nullptr)
-            out.insert(id);
-        else if (graph.op(id).kind == OpKind::Linear && !std::exchange(second, !second))
-            out.insert(id);
-    }
-    return out;
-}
-
 /// The operations of a forward segment to do again for what the backward pass needs of it, in their order.
 std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& segment, Recompute recompute) const
 {
@@ -254,7 +240,18 @@ void GradientBuilder::backward(SegmentId index, Recompute recompute)
     m_graph.segments.back() = std::move(segment);
 }
 
-void GradientBuilder::update(SegmentId index, bool gather)
+OpKind GradientBuilder::stepOf(TensorId weight, Optimizer rule) const
+{
+    if (rule != Optimizer::Muon)
+        return rule == Optimizer::Sgd ? OpKind::SgdStep : OpKind::AdamStep;
+    const bool table = !m_graph.tensor(weight).logicalNames.empty() && m_graph.tensor(weight).logicalNames.front() == "vocab";
+    const bool multiplies = std::ranges::any_of(m_graph.ops, [&](const Op& op) {
+        return definitionOf(op.kind).gemm != nullptr && op.operands.size() > 1 && op.operands[1] == weight;
+    });
+    return multiplies && !table ? OpKind::MuonStep : OpKind::AdamStep;
+}
+
+void GradientBuilder::update(SegmentId index, bool gather, Optimizer rule)
 {
     const Segment forward = m_graph.segment(index);
     Segment segment;
@@ -272,7 +269,7 @@ void GradientBuilder::update(SegmentId index, bool gather)
             continue;
         const std::string name = m_graph.tensor(weight).name;
         const TensorId result = make(name + " updated", weight, false);
-        append(name + ".update", OpKind::AdamStep, { weight, gradient->second }, result, {});
+        append(name + ".update", stepOf(weight, rule), { weight, gradient->second }, result, {});
         if (gather)
             append(name + ".gather", OpKind::Output, { result }, make(name + " gathered", weight, false), {});
     }
@@ -289,14 +286,14 @@ std::vector<Op> GradientBuilder::gradientsOf(OpId id, TensorId dy)
     return out;
 }
 
-Graph differentiated(Graph graph, const Recomputing& recomputing, bool gather)
+Graph differentiated(Graph graph, const Recomputing& recomputing, bool gather, Optimizer rule)
 {
     const std::size_t segments = graph.segments.size();
     GradientBuilder builder(graph);
     for (std::size_t segment = segments; segment-- > 0;)
         builder.backward(SegmentId(segment), recomputing.of(graph.segments[segment]));
     for (SegmentId segment { 0 }; segment < segments; ++segment)
-        builder.update(segment, gather);
+        builder.update(segment, gather, rule);
     return graph;
 }
 

@@ -35,12 +35,9 @@ struct Recomputing {
 /// laid out as the residual stream, the sum of all goes through an Output operation, so that there is one place where it is
 /// reduced. Other gradients stay partial as far as operations can take them (all are linear in what comes from above), so
 /// that what a block gives back is reduced once, where its gradients meet.
-/// `gather`: after its step every weight goes through an Output operation, in which it is gathered where the optimizer is cut.
-Graph differentiated(Graph forward, const Recomputing& recomputing, bool gather = false);
-
-/// Of the operations of a forward segment those whose results recomputing by operation keeps: attention, and the first, third, …
-/// matrix product.
-std::set<OpId> savedByOp(const Graph& graph, const std::vector<OpId>& ops);
+/// `rule`: of a step; Muon is for matrices that products take, without the vocabulary's. `gather`: after its step every weight goes
+/// through an Output operation, in which it is gathered where the optimizer is cut.
+Graph differentiated(Graph forward, const Recomputing& recomputing, bool gather = false, Optimizer rule = Optimizer::Adam);
 
 /// What an operation's gradient function sees.
 class GradientBuilder {
@@ -70,7 +67,7 @@ public:
     /// the gradient. GraphTensor::addendOf tells of which operand each result is.
     std::vector<Op> gradientsOf(OpId id, TensorId dy);
     void backward(SegmentId segment, Recompute recompute);
-    void update(SegmentId segment, bool gather);
+    void update(SegmentId segment, bool gather, Optimizer rule);
 
 private:
     struct Addend {
@@ -86,6 +83,7 @@ private:
     TensorId total(TensorId of);
     TensorId sum(TensorId of, std::vector<Addend>& addends);
     void reduceWeights(SegmentId segment);
+    OpKind stepOf(TensorId weight, Optimizer rule) const;
     template <class Reads>
     bool readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, Reads reads) const;
     std::vector<OpId> repeated(SegmentId forward, const Segment& segment, Recompute recompute) const;

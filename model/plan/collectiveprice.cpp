@@ -7,8 +7,9 @@ namespace shardboard {
 
 void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices)
 {
-    CollectiveTime time = prices.curve(collective.kind, collective.axes).at(bytes);
-    collective.seconds = time.seconds;
+    const bool grouped = collective.groupBytes > 0;
+    CollectiveTime time = prices.curve(collective.kind, collective.axes).at(grouped ? collective.groupBytes : bytes);
+    collective.seconds = time.seconds * shareOfCall(collective);
     collective.algorithm = std::move(time.algorithm);
     if (collective.copies > 0) {
         const PriceCurve& curve = prices.curve(collective.kind, collective.axes);

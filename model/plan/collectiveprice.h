@@ -37,6 +37,12 @@ double oncePerNode(std::int64_t bytes, std::int64_t copies, const Footprint& foo
 /// What the algorithm's name of such a collective ends with.
 inline constexpr const char* kOncePerNode = ", once to a node";
 
+/// Of a collective that goes in one call with others, its part of what the call moves; else 1.
+inline double shareOfCall(const Collective& collective)
+{
+    return collective.groupBytes > 0 ? static_cast<double>(collective.bytes) / static_cast<double>(collective.groupBytes) : 1;
+}
+
 /// Seconds of one occurrence that moves `bytes`, with algorithm and links.
 void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices);
 

@@ -14,6 +14,8 @@ struct MemorySettings {
     /// Gathered weights are given back after the forward pass of their layer, and gathered again for the backward pass. Absent: as
     /// the framework does. Not: they stay until the backward pass has used them, and are gathered once.
     std::optional<bool> reshardAfterForward {};
+    /// One collective for all weights of a block. Absent: as the framework does.
+    std::optional<bool> groupCollectives {};
     /// Layers whose weights are gathered ahead, beside those of the layer that works. FSDP2 gathers one ahead.
     std::int64_t prefetchedLayers = 1;
     /// Share of activations, logits, gathered weights and reshard copies that the allocator holds on top of them, because free

@@ -46,6 +46,8 @@ public:
         const std::int64_t parts = 1 + below(2);
         const std::int64_t sequence = tokens > 1 ? tokens * (1 + below(2)) : 1 + below(8);
         design.workload = { WorkloadKind::Train, parts * (1 + below(4)), sequence, DType::BF16, parts, recompute[below(4)] };
+        design.workload.rule = below(2) ? Optimizer::Sgd : Optimizer::Adam;
+        design.workload.predicted = below(4) == 0 ? 1 : 0;
         return design;
     }
 

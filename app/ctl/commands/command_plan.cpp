@@ -85,8 +85,7 @@ std::string perLayer(const Plan& plan)
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         std::map<std::string, int> counts;
         for (const Collective& collective : plan.collectives)
-            if (collective.plannedSegment == PlannedSegmentId(i) && collective.kind != CollectiveKind::LocalSlice
-                && !isBetweenStages(collective, plan))
+            if (collective.plannedSegment == PlannedSegmentId(i) && collective.isCall() && !isBetweenStages(collective, plan))
                 ++counts[collectiveName(collective.kind) + " over " + axesText(collective, plan.mesh)];
         if (counts.empty())
             continue;
@@ -111,7 +110,7 @@ std::string collectivesTable(const Evaluation& evaluation)
     for (const Collective& c : plan.collectives) {
         const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(c.plannedSegment)];
         const std::int64_t groups = plan.mesh.deviceCount() / c.groupSize;
-        table.add({ std::to_string(c.count), collectiveName(c.kind), axesText(c, plan.mesh),
+        table.add({ c.joins ? "joined" : std::to_string(c.count), collectiveName(c.kind), axesText(c, plan.mesh),
                     std::to_string(groups) + " x " + std::to_string(c.groupSize), c.link, c.algorithm,
                     evaluation.graph.tensor(c.tensor).name, bytesText(c.bytes), secondsText(c.seconds),
                     segment.name + "/" + evaluation.graph.op(c.op).name, c.cause });

@@ -8,7 +8,7 @@
 #include "model/session/selection.h"
 #include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
-#include "widgets/workload/settings.h"
+#include "widgets/settings/settings.h"
 
 #include <QAction>
 #include <QMenu>

@@ -67,6 +67,13 @@ void nameMembers(Each& each, Part& part)
     each.prose("source", part.source);
 }
 
+template <class Each, MembersOf<HostLink> Link>
+void jsonMembers(Each& each, Link& link)
+{
+    each.value("bytes_per_second", link.bytesPerSecond);
+    each.unless("memory_bytes_per_second", link.memoryBytesPerSecond, 0);
+}
+
 static auto jsonWords(DeviceKind) { return JsonWords { deviceKindName, deviceKindFromName, "gpu, tpu or cpu" }; }
 template <class Each, MembersOf<DeviceSpec> Device>
 void jsonMembers(Each& each, Device& device)
@@ -80,6 +87,7 @@ void jsonMembers(Each& each, Device& device)
     each.usual("peak_flops", device.peak);
     each.usual("kernels", device.kernels);
     each.value("cache", device.cache);
+    each.value("host", device.host);
 }
 
 template <class Each, MembersOf<LinkSpec> Link>

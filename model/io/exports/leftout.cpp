@@ -75,6 +75,10 @@ std::vector<SettingText> settingTexts(const Design& design)
     add(workload.fp8 != Fp8Settings {},
         std::string("fp8 recipe ") + fp8RecipeName(workload.fp8.recipe) + (workload.fp8.gather ? ", weights gathered in fp8" : ""),
         "how values are scaled and weights are gathered");
+    add(workload.rule != Optimizer::Adam, "optimizer " + optimizerName(workload.rule), "by which rule weights are stepped");
+    add(workload.offload.any(), "offload of " + offloadName(workload.offload.what), "what lies in the hosts' memory");
+    add(workload.predicted > 0, counted(workload.predicted, "further token") + " predicted",
+        "what is predicted beside the next token");
     add(memory.framework != Framework::None, std::string("memory as ") + factsOf(memory.framework).title + " holds it",
         "what is held beside the layouts, and in which types");
     if (memory.reshardAfterForward)

@@ -3,6 +3,7 @@
 
 #include "model/cost/kerneltime.h"
 #include "model/plan/collectiveprice.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/time/reprice.h"
 
@@ -54,13 +55,14 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
             continue;
         }
         const std::int64_t hops = hopsOf(plan, collective);
-        const Price price { collective.kind, collective.axes, collective.bytes / hops, collective.copies };
+        const std::int64_t called = collective.groupBytes > 0 ? collective.groupBytes : collective.bytes;
+        const Price price { collective.kind, collective.axes, called / hops, collective.copies };
         const auto priced = std::ranges::find(m_questions, price);
         const auto place = static_cast<std::size_t>(priced - m_questions.begin());
         if (priced == m_questions.end())
             m_questions.push_back(price);
-        const Transfer transfer { place, static_cast<double>(collective.count * hops), collective.plannedSegment,
-                                  overlapKindOf(graph, plan, collective) };
+        const Transfer transfer { place, static_cast<double>(collective.count * hops) * shareOfCall(collective),
+                                  collective.plannedSegment, overlapKindOf(graph, plan, collective) };
         const auto alike = std::ranges::find_if(m_transfers, [&](const Transfer& t) {
             return t.price == transfer.price && t.segment == transfer.segment && t.kind == transfer.kind;
         });
@@ -99,6 +101,8 @@ StepCost CompiledCost::on(const Hardware& hardware)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
     for (const Transfer& transfer : m_transfers)
         m_times[transfer.segment].add(transfer.kind, transfer.count * m_answers[transfer.price]);
+    for (std::size_t s = 0; s < m_times.size(); ++s)
+        m_times[s].add(OverlapKind::Host, hostSeconds(m_plan.segments[s].host, hardware.device));
     for (SegmentTime& time : m_times)
         time.hide(m_plan.overlap);
     setStepTimes(m_frame, m_times, m_sendSeconds, m_plan);

@@ -16,11 +16,27 @@ double bytesOfShape(const Shape& shape, DType dtype)
 }
 
 /// Gradient and states are read, states and weight are written.
-double optimizerBytes(double elements, const HeldTypes& held)
+double optimizerBytes(double elements, int moments, const HeldTypes& held)
 {
     const double weight = bitsOf(held.weights) / 8.0;
     const double read = held.copiesWeights() ? 0 : weight; // else the copy among the states is read in its place
-    return elements * (bitsOf(held.gradients) / 8.0 + read + 2 * (held.momentBytes() + held.masterBytes()) + weight);
+    return elements * (bitsOf(held.gradients) / 8.0 + read + 2 * (held.momentBytes(moments) + held.masterBytes()) + weight);
+}
+
+/// The products of Newton-Schulz iterations on whole matrices in 16 bits, of [m, n] with m the smaller: X Xt, A A and B X, each of
+/// which reads its operands and what is added, and writes its result. Every device that has a part of a matrix makes all of it, as
+/// Megatron-Core's TensorParallelMuon does in its mode `duplicated`.
+void orthogonalize(KernelWork& work, const Shape& gradient)
+{
+    const double m = static_cast<double>(std::min(gradient.back(), gradient[gradient.size() - 2]));
+    const double n = static_cast<double>(std::max(gradient.back(), gradient[gradient.size() - 2]));
+    const double rounds = kNewtonSchulzSteps * volume(gradient) / (m * n);
+    work.dtype = DType::BF16;
+    work.gemm = { rounds, m, n, 2 * m + m * m / n }; // all three as one product
+    work.flops = rounds * (4 * m * m * n + 2 * m * m * m);
+    work.bytes = rounds * 2 * (3 * m * n + 5 * m * m);
+    work.launches = 3 * kNewtonSchulzSteps + 2;
+    work.between += 3 * 2 * volume(gradient); // the norm is taken, and divided by
 }
 
 /// The attention core of arXiv 2205.05198: forward product, softmax, dropout (where there is one), product; backward four products,
@@ -102,8 +118,11 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     const auto densityOf = [&](TensorId id) { return graph.entry(id).density; };
     std::vector<Shape> shapes;
     LocalShapes local { {}, largestShape(out.shape, planned.result, mesh), &shapes };
-    if (work.kernel == KernelClass::Optimizer) {
-        work.bytes = optimizerBytes(volume(local.result), settings.held);
+    if (definition.moments > 0) {
+        const double bytes = optimizerBytes(volume(local.result), definition.moments, settings.held);
+        (op.kind == OpKind::MuonStep ? work.between : work.bytes) = bytes;
+        if (op.kind == OpKind::MuonStep)
+            orthogonalize(work, largestShape(out.shape, planned.operands[1].layout, mesh));
         return work;
     }
     double elements = 0; // of the operands

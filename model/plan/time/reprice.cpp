@@ -3,6 +3,7 @@
 
 #include "model/cost/kerneltime.h"
 #include "model/plan/collectiveprice.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/time/steptime.h"
 
@@ -39,9 +40,11 @@ void setReserved(Plan& plan, const Hardware& hardware)
 void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dtype)
 {
     CollectivePrices prices(plan.mesh, hardware);
-    for (PlannedSegment& segment : plan.segments)
+    for (PlannedSegment& segment : plan.segments) {
+        segment.host.seconds = hostSeconds(segment.host, hardware.device);
         for (PlannedOp& op : segment.ops)
             op.seconds = kernelSeconds(op.work, hardware);
+    }
     for (Collective& collective : plan.collectives) {
         if (isStageSend(plan, collective)) {
             priceSend(collective, prices);
