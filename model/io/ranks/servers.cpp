@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/ranks/servers.h"
 
-#include "model/text/numbers.h"
-
 #include <algorithm>
 
 namespace shardboard {
@@ -30,7 +28,7 @@ std::string nodeCommands(const Servers& servers, std::int64_t joint, const std::
     const std::int64_t rest = all % each;
     std::string text = all > each ? "# on every node\n" : "";
     if (rest > 0)
-        text = "# on each of " + counted(all / each, "node") + "; on one more the first " + counted(rest, "line") + "\n";
+        text = "# on every node; on the last one the first " + (rest == 1 ? "line" : std::to_string(rest) + " lines") + " alone\n";
     if (each == 1)
         return text + command + "\n";
     int port = firstPort;
