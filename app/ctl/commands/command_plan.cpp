@@ -215,14 +215,11 @@ nlohmann::json fitJson(const FitAdvice& advice)
 
                                 { "devices", o.devices } };
     };
-    nlohmann::json out { { "fits", advice.fits() && advice.missing() <= 0 },
-                         { "verdict", fitName(advice.fit()) },
-                         { "least_bytes", advice.leastBytes },
-                         { "most_bytes", advice.mostBytes },
-                         { "limit_bytes", advice.limitBytes },
-                         { "missing_bytes", advice.missing() },
-                         { "tried", advice.tried },
-                         { "fixes", nlohmann::json::array() } };
+    nlohmann::json out {
+        { "fits", advice.fits() },          { "verdict", fitName(advice.fit()) }, { "least_bytes", advice.leastBytes },
+        { "most_bytes", advice.mostBytes }, { "limit_bytes", advice.limitBytes }, { "missing_bytes", advice.missing() },
+        { "tried", advice.tried },          { "fixes", nlohmann::json::array() }
+    };
     for (const FitOption& fix : advice.fixes)
         out["fixes"].push_back(option(fix));
     if (!advice.nearest.empty())
