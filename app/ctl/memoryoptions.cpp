@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/memoryoptions.h"
 
-#include <charconv>
-#include <optional>
-
 namespace shardboard {
 
 namespace {
 
 constexpr std::int64_t kMib = std::int64_t { 1 } << 20;
 constexpr std::int64_t kMostMib = kMib; // 2^40 bytes
-
-std::optional<double> numberIn(const std::string& text)
-{
-    double value = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc {} && rest == end ? std::optional(value) : std::nullopt;
-}
 
 } // namespace
 
@@ -70,12 +59,10 @@ Status chooseMemory(const Arguments& arguments, MemorySettings& settings)
         return layers.error();
     settings.prefetchedLayers = layers.value();
     if (arguments.has("--reserve")) {
-        const auto percent = numberIn(arguments.text("--reserve"));
-        if (!percent)
-            return usageError("--reserve", "'" + arguments.text("--reserve") + "' is not a number", "give percent");
-        if (!(*percent >= 0 && *percent <= 100))
-            return inputError("--reserve", arguments.text("--reserve") + " cannot be used", "use percent from 0 to 100");
-        settings.reserveShare = *percent / 100;
+        const auto percent = arguments.number("--reserve", 0, 0, 100);
+        if (!percent.ok())
+            return percent.error();
+        settings.chooseReserve(percent.value() / 100);
     }
     if (arguments.has("--loss")) {
         const std::string loss = arguments.text("--loss");

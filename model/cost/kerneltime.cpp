@@ -40,8 +40,10 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
         return rate > 0 ? work.bytes / rate : 0;
     }
     const KernelConstants& kernels = hardware.device.kernels;
+    // CUDA's, which no other devices have.
+    const bool inGraph = work.inGraph && hardware.device.kind == DeviceKind::Gpu;
     const double launches =
-        work.launches * (work.inGraph ? std::min(kernels.launchSeconds, kernels.graphLaunchSeconds) : kernels.launchSeconds);
+        work.launches * (inGraph ? std::min(kernels.launchSeconds, kernels.graphLaunchSeconds) : kernels.launchSeconds);
     const double memory = memorySeconds(work.bytes, hardware.device);
     const std::optional<Packing>* packing = nullptr;
     double rate = hardware.peakFlops(work.dtype);

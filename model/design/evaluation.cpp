@@ -75,10 +75,10 @@ private:
         if (!graph.ok())
             return graph.error();
         auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
-        const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, m_design.model.layers);
+        const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, graph.value());
         std::vector<Range> apart = recomputed;
         if (const Offload& offload = effective(m_design.workload).offload; offload.any() && offload.layers > 0)
-            std::ranges::copy(firstLayersOfRuns(offload.layers, m_design.pipeline, m_design.mesh, m_design.model.layers),
+            std::ranges::copy(firstLayersOfRuns(offload.layers, m_design.workload, m_design.pipeline, m_design.mesh, graph.value()),
                               std::back_inserter(apart));
         for (const Range& layers : apart)
             for (const std::int64_t layer : { layers.lo, layers.hi })

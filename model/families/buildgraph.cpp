@@ -17,8 +17,12 @@ Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const
     auto forward = buildDecoder(model, workload, splitBefore);
     if (!forward.ok() || workload.kind != WorkloadKind::Train)
         return forward;
-    return differentiated(std::move(forward).value(), { workload.recompute, recomputed }, workload.optimizer.present(),
-                          workload.rule);
+    const Recomputing recomputing { workload.recompute, recomputed };
+    for (const Segment& segment : forward.value().segments)
+        if (segment.isLayer && recomputing.of(segment) == Recompute::None) // these layers keep their scores
+            for (const OpId id : segment.ops)
+                forward.value().ops[id].attributes.scoresAgain = false;
+    return differentiated(std::move(forward).value(), recomputing, workload.optimizer.present(), workload.rule);
 }
 
 std::string inputName(const ModelSpec& model)

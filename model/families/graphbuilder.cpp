@@ -21,7 +21,7 @@ GraphBuilder::GraphBuilder(const ModelSpec& model, const Workload& workload)
     , m_capacity(workload.capacityFactor > 0 ? workload.capacityFactor : 1)
     , m_decode(workload.kind == WorkloadKind::Decode)
     , m_unfusedAttention(workload.attention == AttentionKernel::Unfused)
-    , m_scoresAgain(m_unfusedAttention && workload.kind == WorkloadKind::Train && workload.recomputeLayers == 0
+    , m_scoresAgain(m_unfusedAttention && workload.kind == WorkloadKind::Train
                     && (workload.recompute.has(RecomputePart::Cheap) || workload.recompute.has(RecomputePart::Attention)))
 {
 }

@@ -16,7 +16,7 @@ void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& pric
         const double once = oncePerNode(bytes, collective.copies, prices.footprint(collective.axes), prices.hardware(),
                                         [&](std::int64_t size) { return curve.seconds(size); });
         if (once < collective.seconds)
-            collective.algorithm += ", once to a node";
+            collective.algorithm += kOncePerNode;
         collective.seconds = once;
     }
     if (collective.kind != CollectiveKind::LocalSlice)

@@ -21,6 +21,7 @@ struct MemorySettings {
     /// Share of activations, logits, gathered weights and reshard copies that the allocator holds on top of them, because free
     /// blocks do not fit what is asked for. An assumption: nobody publishes one; measured peaks of PyTorch hold it.
     double reserveShare = 0.05;
+    bool reserveChosen = false; ///< somebody has set it, if to what is usual
     /// The loss makes a copy of the logits in f32, and their gradient in f32, as PyTorch's cross_entropy does. A fused loss
     /// makes neither.
     bool logitsInF32 = true;
@@ -30,8 +31,9 @@ struct MemorySettings {
     /// ring of 16 channels has 4 MiB in each direction of each (Simple protocol).
     std::int64_t communicatorBytes = std::int64_t { 128 } << 20;
 
-    /// The allocator's reserve goes with the framework, unless it has been set otherwise.
+    /// The allocator's reserve goes with the framework, unless somebody has set it.
     void choose(Framework next);
+    void chooseReserve(double share);
     friend bool operator==(const MemorySettings&, const MemorySettings&) = default;
 };
 

@@ -90,6 +90,7 @@ GAPS = [
     (r"capacity factor (?:of )?([\d.]+)", lambda row, match: ["--capacity-factor", match.group(1)]),
     (r"dropless", []),
     (r"\b(Muon|SGD|Adam)W?\b", lambda row, match: ["--optimizer", match.group(1).lower()]),
+    (r"ZeRO-?1|distributed optimizer", lambda row, match: [] if row.get("zero1") else None),
     (r"optimizer|ZeRO", None),
 ]
 
@@ -160,11 +161,10 @@ def read_gaps(row):
             match = re.search(words, remark, re.IGNORECASE)
             if not match:
                 continue
-            if callable(says):
-                options.append((says(row, match), remark))
-            elif isinstance(says, list):
-                options.append((says, remark))
-            elif says is None:
+            said = says(row, match) if callable(says) else says
+            if isinstance(said, list):
+                options.append((said, remark))
+            elif said is None:
                 not_expressed.append(remark)
             break
         else:
@@ -247,8 +247,11 @@ def measure(row, folder, program):
     extra, not_expressed, not_understood = read_gaps(row)
     out = {key: row.get(key) for key in ("id", "group", "title")}
     out.update(not_expressed=not_expressed, not_understood=not_understood)
-    plain = new_options(row, folder)
     try:
+        missing = [key for key in ("model", "mesh", "hardware", "batch", "sequence") if row.get(key) is None]
+        if missing:
+            raise ValueError("the row has no " + ", ".join(missing))
+        plain = new_options(row, folder)
         plan = None
         while plan is None:
             out["options"] = together(plain + [word for words, _ in extra for word in words])

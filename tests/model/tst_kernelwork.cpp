@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each planned operation says of its kernel: class, FLOPs, bytes and the sizes of matrix products.
 #include "model/cost/closedforms/modelflops.h"
+#include "model/cost/kerneltime.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
@@ -203,6 +204,19 @@ private Q_SLOTS:
         QCOMPARE(a100.peakFlops(DType::F8E4M3), a100.peakFlops(DType::BF16));
         const DeviceSpec h100 = *findDevice("h100-sxm");
         QCOMPARE(h100.peakFlops(DType::F8E4M3), 1978.9e12);
+    }
+
+    /// CUDA graphs are CUDA's.
+    void graphsOnGpusAlone()
+    {
+        for (const char* id : { "dgx-h100", "tpu-v5p-4x4x4", "cpu-virtual" }) {
+            const Hardware hardware = findHardware(id).value();
+            KernelWork work;
+            work.kernel = KernelClass::Memory;
+            const double launched = kernelSeconds(work, hardware);
+            work.inGraph = true;
+            QCOMPARE(kernelSeconds(work, hardware) < launched, hardware.device.kind == DeviceKind::Gpu);
+        }
     }
 
     /// Adam reads gradient (2 or 4 bytes) and 12 bytes of states, and writes states and weight.

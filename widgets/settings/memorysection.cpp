@@ -72,7 +72,7 @@ SettingGroup memorySection()
             fieldText("memory.reserve", "Allocator's reserve",
                       "What the allocator holds on top of activations, logits and gathered weights because of fragmentation", "%"),
             kPercent, 1, [](const Design& design) { return design.memory.reserveShare * kPercent; },
-            [](Design& design, double value) { design.memory.reserveShare = value / kPercent; }),
+            [](Design& design, double value) { design.memory.chooseReserve(value / kPercent); }),
         mibField(
             fieldText("memory.context", "Context of a device", "What a process takes on a GPU before it allocates anything", "MiB"),
             64, &MemorySettings::contextBytes),

@@ -59,7 +59,7 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
                           "workloads are prefill, decode and train");
     workload.kind = *kind;
     for (const char* option : { "--micro-batches", "--recompute", "--recompute-layers", "--shard-optimizer", "--shard-gradients",
-                                "--optimizer", "--offload", "--offload-layers", "--mtp" })
+                                "--optimizer", "--offload", "--offload-layers", "--mtp", "--framework", "--reshard-after-forward" })
         if (arguments.has(option) && *kind != WorkloadKind::Train)
             return usageError(option, "it is of training", "add --workload train");
     const auto microBatches = arguments.integer("--micro-batches", 1, 1, std::int64_t { 1 } << 31);
@@ -116,8 +116,11 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     workload.dispatch = *dispatch;
     if (arguments.has("--capacity-factor")) {
         const auto factor = arguments.number("--capacity-factor", 0, 0, 1000);
-        if (!factor.ok())
+        if (!factor.ok() && factor.error().code == ErrorCode::Usage)
             return factor.error();
+        if (!factor.ok() || (factor.value() > 0 && factor.value() < 0.01))
+            return inputError("--capacity-factor", arguments.text("--capacity-factor") + " cannot be used",
+                              "use 0.01 to 1000, or 0 for dropless");
         if (!model.moe.present())
             return usageError("--capacity-factor", "it is of models with experts", model.name + " has none");
         workload.capacityFactor = factor.value();
@@ -330,7 +333,7 @@ int newCommand(const Arguments& arguments)
     if (!evaluation.ok())
         return report(evaluation.error());
     for (const DesignFinding& finding : evaluation.value()->findings)
-        if (finding.kind == "dead-pin" || finding.kind == "pin-unmet")
+        if (finding.kind == "dead-pin" || finding.kind == "pin-unmet" || finding.kind == "idle-setting")
             printFinding(finding);
     for (const std::string& note : notes)
         std::cerr << "note: " << note << "\n";

@@ -52,7 +52,7 @@ public:
         , m_layouts(request.layouts)
         , m_trains(request.workload.kind == WorkloadKind::Train)
         , m_framework(factsOf(m_trains ? request.memory.framework : Framework::None))
-        , m_kernels(kernelSettings(request.workload, m_framework))
+        , m_kernels(kernelSettings(request.workload, m_framework, request.hardware))
         , m_microBatches(static_cast<double>(request.plan.microBatches))
     {
         m_segment.resize(m_graph.ops.size());

@@ -174,6 +174,7 @@ void jsonMembers(Each& each, Memory& memory)
     each.value("group_collectives", memory.groupCollectives);
     each.usual("prefetched_layers", memory.prefetchedLayers, { 0, kLargestInDesign });
     each.usual("reserve_share", memory.reserveShare, { 0, 1 });
+    each.unless("reserve_chosen", memory.reserveChosen, false);
     each.usual("logits_in_f32", memory.logitsInF32);
     each.usual("context_bytes", memory.contextBytes, { 0, kMostBytes });
     each.usual("communicator_bytes", memory.communicatorBytes, { 0, kMostBytes });

@@ -3,6 +3,7 @@
 
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
+#include "model/plan/memory/castbytes.h"
 #include "model/plan/memory/segmentprofile.h"
 
 #include <algorithm>
@@ -69,14 +70,15 @@ std::int64_t storedBytes(const Graph& graph, const Plan& plan, TensorId weight)
         || !plan.fp8Weights.contains(weight))
         return stored;
     // Rows and columns are cast where they are scaled apart, and where products take one order of the elements alone (Transformer
-    // Engine, is_non_tn_fp8_gemm_supported: not before Blackwell); casts are kept from micro-batch to micro-batch, and where the
-    // weights are gathered in fp8 they are what is stored.
+    // Engine, is_non_tn_fp8_gemm_supported: not before Blackwell); casts are kept from micro-batch to micro-batch. Where the
+    // weights are gathered in fp8 they are what is stored beside the optimizer's copy; without one the stored weights are what it
+    // updates, and stay.
     const Fp8RecipeFacts& recipe = factsOf(plan.fp8.recipe);
     const int copies = recipe.twoCopies || !plan.fp8AnyOrder ? 2 : 1;
-    const std::int64_t casts = scaledBytes(elements, copies * recipe.bytes);
-    if (plan.fp8.gather)
+    const std::int64_t casts = copies * castBytes(plan.fp8.recipe, elements);
+    if (plan.fp8.gather && plan.held.copiesWeights())
         return casts;
-    return stored + (plan.microBatches > 1 ? casts : 0);
+    return stored + (plan.fp8.gather || plan.microBatches > 1 ? casts : 0);
 }
 
 std::int64_t fetchedBytes(const Graph& graph, const Plan& plan, const PlannedSegment& segment)

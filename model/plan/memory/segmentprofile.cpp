@@ -3,6 +3,7 @@
 
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
+#include "model/plan/memory/castbytes.h"
 
 #include <algorithm>
 #include <array>
@@ -202,8 +203,7 @@ private:
                 auto& size = m_gathered[use.tensor];
                 const bool fp8 = m_plan.fp8.gather && m_plan.fp8Weights.contains(use.tensor);
                 const std::int64_t elements = largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh);
-                size = std::max(
-                    size, fp8 ? scaledBytes(elements, factsOf(m_plan.fp8.recipe).bytes) : bytesOf(elements, m_plan.held.gathered));
+                size = std::max(size, fp8 ? castBytes(m_plan.fp8.recipe, elements) : bytesOf(elements, m_plan.held.gathered));
             }
             return 0;
         }

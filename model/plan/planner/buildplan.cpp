@@ -8,6 +8,7 @@
 #include "model/picker/greedy.h"
 #include "model/plan/collectiveprice.h"
 #include "model/plan/largestshard.h"
+#include "model/plan/memory/castbytes.h"
 #include "model/plan/memory/hosttransfers.h"
 #include "model/plan/memory/timeline.h"
 #include "model/plan/pipeline.h"
@@ -52,7 +53,7 @@ public:
         , m_microBatches(effective(request.workload).microBatches)
         , m_trains(request.workload.kind == WorkloadKind::Train)
         , m_framework(factsOf(m_trains ? request.memory.framework : Framework::None))
-        , m_kernels(kernelSettings(request.workload, m_framework))
+        , m_kernels(kernelSettings(request.workload, m_framework, request.hardware))
         , m_dispatch(request.workload.dispatch)
         , m_options(request.picker)
         , m_hardware(request.hardware)
@@ -78,6 +79,8 @@ public:
             && request.workload.recompute == Recompute::ByOp;
         m_plan.cacheType = request.workload.precision.cache;
         m_plan.memorySettings = request.memory;
+        if (!m_trains) // what trains holds nothing while a model serves
+            m_plan.memorySettings.choose(Framework::None);
         m_offload = effective(request.workload).offload;
         m_groups = m_trains && request.memory.groupCollectives.value_or(m_framework.groupsBlocks);
         m_plan.overlap = request.workload.overlap;
@@ -101,7 +104,7 @@ public:
             m_plan.pipeline = pipeline.value();
         }
         if (m_offload.any() && m_offload.layers > 0)
-            m_offloaded = firstLayersOfRuns(m_offload.layers, m_pipeline, m_wholeMesh, layerCount());
+            m_offloaded = firstLayersOfRuns(m_offload.layers, m_plan.pipeline.value_or(oneRun()));
         if (auto status = chooseOptimizerAxes(); !status.ok())
             return status.error();
         m_plan.layouts = layouts;
@@ -125,12 +128,13 @@ private:
     double density(TensorId id) const { return m_graph.entry(id).density; }
     Layout& layout(TensorId id) { return m_plan.layouts[static_cast<std::size_t>(id)]; }
 
-    std::int64_t layerCount() const
+    /// All layers, without a pipeline.
+    PlannedPipeline oneRun() const
     {
-        std::int64_t layers = 0;
+        PlannedPipeline out;
         for (const Segment& segment : m_graph.segments)
-            layers += segment.isLayer && segment.phase == Phase::Forward ? segment.count : 0;
-        return layers;
+            out.layers += segment.isLayer && segment.phase == Phase::Forward ? segment.count : 0;
+        return out;
     }
 
     /// What of the segment that has just begun lies in the host's memory.
@@ -419,6 +423,7 @@ private:
     Status operations(const Segment& segment)
     {
         m_lastUse.clear();
+        m_cast.clear();
         for (const OpId id : segment.ops)
             for (const TensorId tensor : m_graph.op(id).operands)
                 if (m_graph.tensor(tensor).role == TensorRole::Weight)
@@ -637,6 +642,8 @@ private:
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
             collective.bytes = scaledBytes(stepBytes(step, spec.shape, dtype, m_mesh), density(tensor));
+            if (dtype == DType::F8E4M3 && movesCasts(op, tensor))
+                collective.bytes = castBytes(m_plan.fp8.recipe, collective.bytes); // an element is a byte
             if (m_dispatch == Dispatch::PerNode && step.kind == CollectiveKind::AllToAll && !spec.dimLabels.empty()
                 && spec.dimLabels.front() == "experts")
                 collective.copies = m_chosen;
@@ -661,15 +668,21 @@ private:
         return use;
     }
 
+    /// Whether an operation takes a weight after its step.
+    bool isUpdated(const Op& op) const { return op.kind == OpKind::Output && m_plan.segments.back().phase == Phase::Update; }
+
+    /// Whether what moves is a weight that was cast to fp8 before.
+    bool movesCasts(const Op& op, TensorId tensor) const
+    {
+        return m_plan.fp8.gather && m_plan.fp8Weights.contains(isUpdated(op) ? m_graph.op(m_producer[tensor]).operands[0] : tensor);
+    }
+
     /// Weights are gathered, and their gradients reduced, in types of their own.
     DType movedType(const Op& op, TensorId tensor) const
     {
         const TensorSpec& spec = m_graph.tensor(tensor);
-        const bool updated = op.kind == OpKind::Output && m_plan.segments.back().phase == Phase::Update;
-        if (spec.role == TensorRole::Weight || updated)
-            return m_plan.fp8.gather && m_plan.fp8Weights.contains(updated ? m_graph.op(m_producer[tensor]).operands[0] : tensor)
-                ? DType::F8E4M3
-                : m_kernels.held.gathered;
+        if (spec.role == TensorRole::Weight || isUpdated(op))
+            return movesCasts(op, tensor) ? DType::F8E4M3 : m_kernels.held.gathered;
         if (op.kind == OpKind::MuonStep && m_plan.layouts[static_cast<std::size_t>(tensor)].partial.empty())
             return m_kernels.held.gathered; // it is orthogonalized in the computing type
         const bool gradient = op.kind == OpKind::ReduceGrad || isStep(op.kind);
@@ -735,11 +748,28 @@ private:
         return op.valid() ? Producer { op, m_uses[op] } : Producer {};
     }
 
+    /// How often the stored weights of an operation are cast for it: before its first use in a layer's pass; where weights stay
+    /// gathered once a step.
+    double castsOf(const PlannedOp& planned)
+    {
+        const Phase phase = m_plan.segments.back().phase;
+        if (bitsOf(m_kernels.held.weights) <= bitsOf(m_kernels.held.gathered) || phase == Phase::Update)
+            return 0;
+        bool first = false;
+        for (const OperandUse& use : planned.operands)
+            if (m_graph.tensor(use.tensor).role == TensorRole::Weight)
+                first = m_cast.insert(use.tensor).second || first;
+        if (!m_plan.keepsGathered)
+            return first ? 1 : 0;
+        return first && phase == Phase::Forward ? 1.0 / static_cast<double>(m_plan.microBatches) : 0;
+    }
+
     /// Embedding and head are not computed in fp8.
-    void price(PlannedOp& planned, bool inLayer) const
+    void price(PlannedOp& planned, bool inLayer)
     {
         KernelSettings settings = m_kernels;
         settings.fp8Products = settings.fp8Products && (inLayer || !ofVocabulary(m_graph.op(planned.op)));
+        settings.casts = castsOf(planned);
         planned.work = kernelWorkOf(m_graph, m_mesh, planned, settings);
         planned.work.onHost = planned.work.kernel == KernelClass::Optimizer && m_framework.hostSteps
             && m_plan.segments.back().offload.has(OffloadKind::Optimizer);
@@ -775,6 +805,7 @@ private:
     std::set<TensorId> m_gateReads; ///< kept for nobody
     std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs
     std::map<TensorId, OpId> m_lastUse; ///< of weights, in the segment that is being planned
+    std::set<TensorId> m_cast; ///< weights that the segment that is being planned has cast from their stored type
     std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made
     std::vector<std::vector<Variant>> m_variants; ///< by forward segment
     std::size_t m_firstCollective = 0; ///< of the layer that is being planned

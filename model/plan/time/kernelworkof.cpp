@@ -88,6 +88,20 @@ void castToFp8(KernelWork& work, double elements, double weights, const KernelSe
     }
 }
 
+/// What is stored is read, and written in the type in which it is gathered and read. Of a table that is looked up in place only
+/// the rows that are wanted are.
+void castWeights(KernelWork& work, const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings)
+{
+    const HeldTypes& held = settings.held;
+    double bytes = 0;
+    for (const OperandUse& use : planned.operands)
+        if (const TensorSpec& spec = graph.tensor(use.tensor);
+            spec.role == TensorRole::Weight && (work.kernel != KernelClass::Lookup || !use.collectives.empty()))
+            bytes += volume(largestShape(spec.shape, use.before, mesh)) * (bitsOf(held.weights) + bitsOf(held.gathered)) / 8.0;
+    const bool products = work.kernel == KernelClass::Gemm;
+    (products ? work.between : work.bytes) += settings.casts * bytes;
+}
+
 } // namespace
 
 KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings)
@@ -148,8 +162,13 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         work.bytes = volume(local.operands.front()) * least * (eager.narrow * bytes + eager.wide * 4);
         work.launches = eager.launches;
     }
-    if (settings.fp8Products && work.kernel == KernelClass::Gemm && bitsOf(out.dtype) == 16)
+    // Activations may be held in another type than products are computed in.
+    if (settings.computed && work.flops > 0)
+        work.dtype = *settings.computed;
+    if (settings.fp8Products && work.kernel == KernelClass::Gemm && bitsOf(work.dtype) == 16)
         castToFp8(work, elements, weights, settings);
+    if (settings.casts > 0)
+        castWeights(work, graph, mesh, planned, settings);
     if (definition.gemm != nullptr) {
         work.gemm = definition.gemm(local);
         (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;
