@@ -44,6 +44,10 @@ struct KernelWork {
     double between = 0; ///< bytes of kernels before or between the products, which `bytes` does not count: softmax, casts to fp8
     bool flash2 = false; ///< of class Attention: by FlashAttention-2
     bool inGraph = false; ///< launched with a recorded CUDA graph
+    bool backward = false; ///< of class Attention: a gradient
+    double headDim = 0; ///< of class Attention; 0: not known
+    double keys = 0; ///< the same: that a sequence has
+    double hostLaunches = 0; ///< that the host starts one by one beside `launches`: experts' products, each on its own
     friend bool operator==(const KernelWork&, const KernelWork&) = default;
 };
 

@@ -8,7 +8,7 @@
 namespace shardboard {
 
 Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore,
-                         const std::vector<Range>& recomputed)
+                         const std::vector<Range>& recomputed, bool toEnd)
 {
     if (model.kind == ModelKind::ColumnParallelLinear)
         return workload.kind == WorkloadKind::Train
@@ -17,7 +17,7 @@ Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const
     auto forward = buildDecoder(model, workload, splitBefore);
     if (!forward.ok() || workload.kind != WorkloadKind::Train)
         return forward;
-    return differentiated(std::move(forward).value(), { workload.recompute, recomputed }, workload.optimizer.present());
+    return differentiated(std::move(forward).value(), { workload.recompute, recomputed, toEnd }, workload.optimizer.present());
 }
 
 std::string inputName(const ModelSpec& model)

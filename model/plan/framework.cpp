@@ -60,6 +60,8 @@ constexpr std::array kFrameworks {
     //   (core/distributed/param_and_grad_buffer.py; arguments.py: accumulate_allreduce_grads_in_fp32 under bf16); the distributed
     //   optimizer (core/optimizer/distrib_optimizer.py) cuts the states, which a design says by the axes of its optimizer.
     // Transformer Engine's linear layers save the cast input (pytorch/module/linear.py, save_for_backward of inputmat).
+    // gradient_accumulation_fusion: products add to main_grad (core/tensor_parallel/layers.py).
+    // Transformer Engine's grouped linear layer starts a product for every expert, on several streams (general_grouped_gemm).
     // core/tensor_parallel/cross_entropy.py: one f32 copy, in which exponentials and gradient are made in place. Version 0.16.
     FrameworkFacts { .framework = Framework::Megatron,
                      .name = "megatron",
@@ -67,6 +69,8 @@ constexpr std::array kFrameworks {
                      .holds = "bf16 weights beside the optimizer's f32 ones, gradients whole in f32 on every data parallel rank",
                      .types = types({}, DType::F32, DType::F32),
                      .allocator = kCaching,
+                     .expertsApart = true,
+                     .addsGradients = true,
                      .lossBytes = 4,
                      .lossBytesCut = 4 },
     // configs/base.yml, 0.2: weight_dtype float32, dtype bfloat16, mu_dtype as the weights; gradients of f32 weights are f32, but

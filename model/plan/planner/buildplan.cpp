@@ -14,6 +14,7 @@
 #include "model/plan/planner/pickmemo.h"
 #include "model/plan/planner/pinning.h"
 #include "model/plan/planner/reasons.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/kernelworkof.h"
 #include "model/plan/time/steptime.h"
 #include "model/text/contains.h"
@@ -47,8 +48,12 @@ public:
         , m_microBatches(effective(request.workload).microBatches)
         , m_trains(request.workload.kind == WorkloadKind::Train)
         , m_framework(factsOf(m_trains ? request.memory.framework : Framework::None))
-        , m_kernels { heldTypes(effective(request.workload), m_framework.types), request.workload.software, request.workload.graphs,
-                      storageType(request.workload) != request.workload.dtype, effective(request.workload).fp8 }
+        , m_kernels { heldTypes(effective(request.workload), m_framework.types),
+                      request.workload.software,
+                      request.workload.graphs,
+                      storageType(request.workload) != request.workload.dtype,
+                      effective(request.workload).fp8,
+                      m_framework.expertsApart, m_framework.addsGradients }
         , m_dispatch(request.workload.dispatch)
         , m_options(request.picker)
         , m_hardware(request.hardware)
@@ -105,6 +110,7 @@ public:
                 return status.error();
         if (m_plan.pipeline)
             addPipeline(m_graph, m_resharding.prices(), m_plan);
+        waitForHost(m_plan, m_hardware);
         setStepTimes(m_graph, m_plan);
         m_plan.reservedBytes = static_cast<std::int64_t>(m_hardware.reservedBytes());
         fillMemory(m_graph, m_plan);

@@ -15,6 +15,9 @@ struct KernelSettings {
     bool inGraph = false; ///< kernels are launched with a recorded CUDA graph
     bool fp8Products = false; ///< products of 16-bit values are computed in f8e4m3
     Fp8Settings fp8 {}; ///< how they are scaled
+    bool expertsApart = false; ///< the host starts the product of every expert on its own
+    /// The product that gives a weight's gradient adds it, in the type of gradients, to those of the micro-batches before.
+    bool addsGradients = false;
 };
 
 /// FLOPs and bytes of the largest shards (uneven cuts: the device that has the most). Activations of experts count by the share

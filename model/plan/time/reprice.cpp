@@ -4,6 +4,7 @@
 #include "model/cost/kerneltime.h"
 #include "model/plan/collectiveprice.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/steptime.h"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dty
     for (PlannedSegment& segment : plan.segments)
         for (PlannedOp& op : segment.ops)
             op.seconds = kernelSeconds(op.work, hardware);
+    waitForHost(plan, hardware);
     for (Collective& collective : plan.collectives) {
         if (isStageSend(plan, collective)) {
             priceSend(collective, prices);
