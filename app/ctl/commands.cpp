@@ -49,7 +49,11 @@ const std::vector<Command>& commands()
         { "hardware",
           "lists the hardware presets, or shows one with its units and sources",
           { "[ID]" },
-          { kJson },
+          { { "--here", "",
+              "the GPUs of this machine and their memory as the worker reads them, with the constants of the "
+              "built-in device" },
+            { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
+            kJson },
           hardwareCommand,
           "With --json, one preset is printed as a hardware file that can be edited and given to --hardware; ID can also be such a "
           "file.\n"

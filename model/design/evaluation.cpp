@@ -71,7 +71,10 @@ public:
 private:
     Status withGraph(const Hardware& hardware)
     {
-        auto graph = buildGraph(m_design.model, m_design.workload);
+        // Megatron's checkpoints run a layer again to its end (core/tensor_parallel/random.py, CheckpointFunction.backward);
+        // PyTorch's stop behind what the last gradient needs (torch.utils.checkpoint, early_stop), and XLA drops it.
+        const bool toEnd = m_design.memory.framework == Framework::Megatron;
+        auto graph = buildGraph(m_design.model, m_design.workload, {}, {}, toEnd);
         if (!graph.ok())
             return graph.error();
         auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
@@ -87,7 +90,7 @@ private:
         if (!points.empty()) {
             std::ranges::sort(points);
             points.erase(std::unique(points.begin(), points.end()), points.end());
-            graph = buildGraph(m_design.model, m_design.workload, points, recomputed);
+            graph = buildGraph(m_design.model, m_design.workload, points, recomputed, toEnd);
             if (!graph.ok())
                 return graph.error();
         }

@@ -152,8 +152,10 @@ bool GradientBuilder::readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, 
 }
 
 /// The operations of a forward segment to do again for what the backward pass needs of it, in their order.
-std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& segment, Recompute recompute) const
+std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& segment, Recompute recompute, bool toEnd) const
 {
+    if (toEnd && recompute.has(RecomputePart::Layer))
+        return m_graph.segment(forward).ops;
     std::set<TensorId> needed;
     for (const OpId id : segment.ops)
         needed.insert(m_graph.op(id).operands.begin(), m_graph.op(id).operands.end());
@@ -189,9 +191,9 @@ std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& se
 }
 
 /// Puts the operations that make what the gradients need, and that is not kept, in front of them.
-void GradientBuilder::computeAgain(SegmentId forward, Segment& segment, Recompute recompute)
+void GradientBuilder::computeAgain(SegmentId forward, Segment& segment, Recompute recompute, bool toEnd)
 {
-    const std::vector<OpId> chosen = repeated(forward, segment, recompute);
+    const std::vector<OpId> chosen = repeated(forward, segment, recompute, toEnd);
     std::map<TensorId, TensorId> again;
     m_ops.clear();
     for (const OpId id : chosen) {
@@ -212,7 +214,7 @@ void GradientBuilder::computeAgain(SegmentId forward, Segment& segment, Recomput
     segment.ops.insert(segment.ops.begin(), m_ops.begin(), m_ops.end());
 }
 
-void GradientBuilder::backward(SegmentId index, Recompute recompute)
+void GradientBuilder::backward(SegmentId index, Recompute recompute, bool toEnd)
 {
     const Segment forward = m_graph.segment(index);
     Segment segment;
@@ -236,7 +238,7 @@ void GradientBuilder::backward(SegmentId index, Recompute recompute)
     segment.ops = m_ops;
     // The first layers of a run of alike segments compute again as well; the head's logits are not worth it.
     if (forward.isLayer)
-        computeAgain(index, segment, recompute);
+        computeAgain(index, segment, recompute, toEnd);
     m_graph.segments.back() = std::move(segment);
 }
 
@@ -291,7 +293,7 @@ Graph differentiated(Graph graph, const Recomputing& recomputing, bool gather, O
     const std::size_t segments = graph.segments.size();
     GradientBuilder builder(graph);
     for (std::size_t segment = segments; segment-- > 0;)
-        builder.backward(SegmentId(segment), recomputing.of(graph.segments[segment]));
+        builder.backward(SegmentId(segment), recomputing.of(graph.segments[segment]), recomputing.toEnd);
     for (SegmentId segment { 0 }; segment < segments; ++segment)
         builder.update(segment, gather, rule);
     return graph;

@@ -18,6 +18,7 @@ namespace shardboard {
 struct Recomputing {
     Recompute what = Recompute::None;
     std::vector<Range> layers {}; ///< layers that do; none: all
+    bool toEnd = false; ///< where a whole layer is computed again, what no gradient reads is, too
     /// A segment's first layer tells of all of them.
     Recompute of(const Segment& segment) const
     {
@@ -66,7 +67,7 @@ public:
     /// Of a graph with one segment: the operations for the gradients of the operands of one operation, of whose result `dy` is
     /// the gradient. GraphTensor::addendOf tells of which operand each result is.
     std::vector<Op> gradientsOf(OpId id, TensorId dy);
-    void backward(SegmentId segment, Recompute recompute);
+    void backward(SegmentId segment, Recompute recompute, bool toEnd);
     void update(SegmentId segment, bool gather, Optimizer rule);
 
 private:
@@ -86,8 +87,8 @@ private:
     OpKind stepOf(TensorId weight, Optimizer rule) const;
     template <class Reads>
     bool readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, Reads reads) const;
-    std::vector<OpId> repeated(SegmentId forward, const Segment& segment, Recompute recompute) const;
-    void computeAgain(SegmentId forward, Segment& segment, Recompute recompute);
+    std::vector<OpId> repeated(SegmentId forward, const Segment& segment, Recompute recompute, bool toEnd) const;
+    void computeAgain(SegmentId forward, Segment& segment, Recompute recompute, bool toEnd);
 
     Graph& m_graph;
     std::vector<OpId> m_producer; ///< by TensorId, of the forward pass

@@ -64,6 +64,8 @@ constexpr std::array kFrameworks {
     //   optimizer (core/optimizer/distrib_optimizer.py) cuts the states, which a design says by the axes of its optimizer.
     // Transformer Engine's linear layers save the cast input (pytorch/module/linear.py, save_for_backward of inputmat).
     // core/transformer/moe/experts.py: permuted_probs go into weighted_bias_swiglu_impl, whose gradients need its input alone.
+    // gradient_accumulation_fusion: products add to main_grad (core/tensor_parallel/layers.py).
+    // Transformer Engine's grouped linear layer starts a product for every expert, on several streams (general_grouped_gemm).
     // core/tensor_parallel/cross_entropy.py: one f32 copy, in which exponentials and gradient are made in place. Version 0.16.
     FrameworkFacts { .framework = Framework::Megatron,
                      .name = "megatron",
@@ -73,6 +75,8 @@ constexpr std::array kFrameworks {
                      .allocator = kCaching,
                      .groupsBlocks = true,
                      .gatesInExperts = true,
+                     .expertsApart = true,
+                     .addsGradients = true,
                      .lossBytes = 4,
                      .lossBytesCut = 4 },
     // configs/base.yml, 0.2: weight_dtype float32, dtype bfloat16, mu_dtype as the weights; gradients of f32 weights are f32, but

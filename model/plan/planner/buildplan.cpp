@@ -19,6 +19,7 @@
 #include "model/plan/planner/planfacts.h"
 #include "model/plan/planner/reasons.h"
 #include "model/plan/recomputedlayers.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/kernelworkof.h"
 #include "model/plan/time/steptime.h"
 #include "model/text/contains.h"
@@ -118,6 +119,7 @@ public:
         if (m_plan.pipeline)
             addPipeline(m_graph, m_resharding.prices(), m_plan);
         fillHostTransfers(m_graph, m_plan, m_hardware);
+        waitForHost(m_plan, m_hardware);
         setStepTimes(m_graph, m_plan);
         m_plan.reservedBytes = static_cast<std::int64_t>(m_hardware.reservedBytes());
         fillMemory(m_graph, m_plan);

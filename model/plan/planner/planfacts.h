@@ -24,6 +24,8 @@ inline KernelSettings kernelSettings(const Workload& workload, const FrameworkFa
     out.fp8Products = storageType(workload) != workload.dtype && hardware.device.peak.fp8.has_value();
     out.fp8 = out.fp8Products ? effective(workload).fp8 : Fp8Settings {};
     out.computed = storageType(workload);
+    out.expertsApart = framework.expertsApart;
+    out.addsGradients = framework.addsGradients;
     return out;
 }
 

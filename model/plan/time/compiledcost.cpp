@@ -5,6 +5,7 @@
 #include "model/plan/collectiveprice.h"
 #include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/reprice.h"
 
 #include <algorithm>
@@ -89,6 +90,16 @@ void CompiledCost::askPrices()
         m_sendSeconds += count * sendPrice(send, *m_prices).seconds;
 }
 
+/// As model/plan/time/hosttime.h has it.
+void CompiledCost::waitForHost(const KernelConstants& kernels)
+{
+    std::vector<double> host(m_times.size(), 0);
+    for (const Kernel& kernel : m_kernels)
+        host[kernel.segment] += kernel.count * hostSeconds(kernel.work, kernels);
+    for (std::size_t i = 0; i < host.size(); ++i)
+        m_times[i].compute = std::max(m_times[i].compute, host[i]);
+}
+
 StepCost CompiledCost::on(const Hardware& hardware)
 {
     if (!m_prices)
@@ -99,6 +110,8 @@ StepCost CompiledCost::on(const Hardware& hardware)
     std::ranges::fill(m_times, SegmentTime {});
     for (const Kernel& kernel : m_kernels)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
+    if (startsFromHost(m_plan, hardware))
+        waitForHost(hardware.device.kernels);
     for (const Transfer& transfer : m_transfers)
         m_times[transfer.segment].add(transfer.kind, transfer.count * m_answers[transfer.price]);
     for (std::size_t s = 0; s < m_times.size(); ++s)

@@ -3,6 +3,7 @@
 
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 
@@ -69,6 +70,27 @@ void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
     }
 }
 
+/// What the time of fused attention depends on beside its FLOPs. Of a gradient the queries come second.
+void describeAttention(KernelWork& work, const OpDefinition& definition, const LocalShapes& local, const KernelSettings& settings)
+{
+    work.flash2 = settings.software != Software::Fused;
+    work.backward = definition.statistics == nullptr;
+    const std::size_t queries = work.backward ? 1 : 0;
+    if (local.operands.size() < queries + 2)
+        return;
+    work.headDim = static_cast<double>(local.operands[queries].back());
+    if (const Shape& keys = (*local.globalOperands)[queries + 1]; keys.size() > 1)
+        work.keys = static_cast<double>(keys[1]);
+}
+
+/// Of an operation that is started from Python. In fp8 Transformer Engine 2 has four calls for the product of an expert: its input
+/// is cast, the scales of both operands are put in the order that the product reads, and the product
+/// (pytorch/module/grouped_linear.py and cpp_extensions/gemm.py). They come from a loop in C++, which has half of the layers of a
+/// call from Python. Its newer fused block takes 52 us of the host for an expert, forward and backward (TransformerEngine#2897: 3.3
+/// ms for 64 experts on a GB200).
+constexpr double kCallsOfExpert = 0.5;
+constexpr double kCallsOfExpertInFp8 = 2;
+
 /// `elements` of both operands are cast from 16 bits.
 void castToFp8(KernelWork& work, double elements, double weights, const KernelSettings& settings)
 {
@@ -125,6 +147,8 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
             orthogonalize(work, largestShape(out.shape, planned.operands[1].layout, mesh));
         return work;
     }
+    if (settings.addsGradients && definition.sumsRows)
+        work.bytes = 2 * bytesOfShape(local.result, settings.held.gradients);
     double elements = 0; // of the operands
     double weights = 0; // of weights among them
     double least = densityOf(op.result); // rows without data are not worked on
@@ -155,7 +179,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     if (op.attributes.unfused)
         unfuse(work, op, local);
     else if (work.kernel == KernelClass::Attention)
-        work.flash2 = settings.software != Software::Fused;
+        describeAttention(work, definition, local, settings);
     if (settings.software == Software::Eager && definition.eager.narrow + definition.eager.wide > 0) {
         const EagerPasses& eager = definition.eager;
         const double bytes = bitsOf(graph.tensor(planned.operands.front().tensor).dtype) / 8.0;
@@ -172,6 +196,8 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     if (definition.gemm != nullptr) {
         work.gemm = definition.gemm(local);
         (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;
+        if (settings.expertsApart && work.gemm.b > 1 && contains(out.dimLabels, "experts"))
+            work.hostLaunches = work.gemm.b * (work.dtype == DType::F8E4M3 ? kCallsOfExpertInFp8 : kCallsOfExpert);
     }
     return work;
 }

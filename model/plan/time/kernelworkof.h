@@ -20,6 +20,9 @@ struct KernelSettings {
     std::optional<DType> computed {}; ///< that products are computed in; nothing: in the type of their result
     /// How often stored weights that are wider than what they are read in are cast for this operation.
     double casts = 0;
+    bool expertsApart = false; ///< the host starts the product of every expert on its own
+    /// The product that gives a weight's gradient adds it, in the type of gradients, to those of the micro-batches before.
+    bool addsGradients = false;
 };
 
 /// FLOPs and bytes of the largest shards (uneven cuts: the device that has the most). Activations of experts count by the share

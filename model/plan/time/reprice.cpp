@@ -5,6 +5,7 @@
 #include "model/plan/collectiveprice.h"
 #include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/steptime.h"
 
 #include <algorithm>
@@ -45,6 +46,7 @@ void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dty
         for (PlannedOp& op : segment.ops)
             op.seconds = kernelSeconds(op.work, hardware);
     }
+    waitForHost(plan, hardware);
     for (Collective& collective : plan.collectives) {
         if (isStageSend(plan, collective)) {
             priceSend(collective, prices);
