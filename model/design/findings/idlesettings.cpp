@@ -44,7 +44,10 @@ public:
 
 private:
     /// A word for all kinds names no kind.
-    static bool isWhole(const Overlap& overlap) { return overlap.with(OverlapKind::Sends, false) == Overlap::All; }
+    static bool isWhole(const Overlap& overlap)
+    {
+        return std::ranges::all_of(kOverlapKinds, [&](OverlapKind kind) { return !Overlap::All.has(kind) || overlap.has(kind); });
+    }
 
     void recompute()
     {

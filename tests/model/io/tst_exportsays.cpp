@@ -198,7 +198,7 @@ private Q_SLOTS:
 
     void settingsOfExperts()
     {
-        Design design = designOn("data=2,expert=2", sure(builtinModel("mixtral-8x7b")), workloadOf(true), "ep");
+        Design design = designOn("data=2,expert=2", sure(builtinModel("mixtral-8x7b")), workloadOf(true), "ep+dp");
         design.workload.dispatch = Dispatch::PerNode;
         design.workload.capacityFactor = 1.25;
         for (const char* target : { "jax", "shardy", "hlo", "maxtext" }) {
