@@ -47,6 +47,8 @@ int exportCommand(const Arguments& arguments);
 int namesCommand(const Arguments& arguments);
 int dumpCommand(const Arguments& arguments);
 int diffCommand(const Arguments& arguments);
+int runsCommand(const Arguments& arguments);
+int traceCommand(const Arguments& arguments);
 int calibrateCommand(const Arguments& arguments);
 int benchCommand(const Arguments& arguments);
 

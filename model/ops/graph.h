@@ -99,7 +99,9 @@ enum class OpKind {
     CombineGradGates,
     SquaredRelu,
     SquaredReluGrad,
-    LastToken
+    LastToken,
+    MuonStep,
+    SgdStep
 };
 
 /// The name in plans and views: `rms_norm`.

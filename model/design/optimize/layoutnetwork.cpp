@@ -52,7 +52,7 @@ public:
         , m_layouts(request.layouts)
         , m_trains(request.workload.kind == WorkloadKind::Train)
         , m_framework(factsOf(m_trains ? request.memory.framework : Framework::None))
-        , m_kernels(kernelSettings(request.workload, m_framework))
+        , m_kernels(kernelSettings(request.workload, m_framework, request.hardware))
         , m_microBatches(static_cast<double>(request.plan.microBatches))
     {
         m_segment.resize(m_graph.ops.size());
@@ -682,7 +682,8 @@ private:
         if (!m_trains)
             return 1;
         const double weight = bitsOf(m_kernels.held.weights) / 8.0;
-        return (weight + m_kernels.held.momentBytes() + m_kernels.held.masterBytes()
+        const int moments = m_request.workload.rule == Optimizer::Adam ? 2 : 1; // of the matrices, which are nearly all
+        return (weight + m_kernels.held.momentBytes(moments) + m_kernels.held.masterBytes()
                 + (m_microBatches > 1 ? bitsOf(m_kernels.held.gradients) / 8.0 : 0))
             / weight;
     }

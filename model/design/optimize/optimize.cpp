@@ -25,9 +25,9 @@ constexpr int kPrices = 24; ///< of memory
 
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-class Optimizer {
+class LayoutOptimizer {
 public:
-    Optimizer(const Design& design, const OptimizeOptions& options)
+    LayoutOptimizer(const Design& design, const OptimizeOptions& options)
         : m_design(design)
         , m_options(options)
         , m_begin(Clock::now())
@@ -416,7 +416,7 @@ std::optional<LayoutObjective> layoutObjectiveFromName(std::string_view name)
 
 Result<OptimizedDesign> optimizeLayouts(const Design& design, const OptimizeOptions& options)
 {
-    return Optimizer(design, options).run();
+    return LayoutOptimizer(design, options).run();
 }
 
 Result<double> usableMemory(const Design& design)

@@ -47,7 +47,8 @@ void readDeepSeek(ConfigFields& config, ModelSpec& model)
     if (const auto more = fields.integer("num_nextn_predict_layers", 0, 1000, 0); more > 0)
         config.note("not-in-graph", Severity::Note,
                     std::to_string(more) + (more == 1 ? " layer that predicts" : " layers that predict")
-                        + " further tokens (num_nextn_predict_layers) is not in the graph and not counted");
+                        + " further tokens (num_nextn_predict_layers) is not counted; training has it with --mtp "
+                        + std::to_string(more));
 }
 
 } // namespace

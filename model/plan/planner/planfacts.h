@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/core/layout.h"
+#include "model/hardware/hardware.h"
 #include "model/ops/workload.h"
 #include "model/plan/framework.h"
 #include "model/plan/time/kernelworkof.h"
@@ -13,10 +14,19 @@
 
 namespace shardboard {
 
-inline KernelSettings kernelSettings(const Workload& workload, const FrameworkFacts& framework)
+/// Products are in fp8 where the device has units for them, else in the type of what they take, with nothing cast.
+inline KernelSettings kernelSettings(const Workload& workload, const FrameworkFacts& framework, const Hardware& hardware)
 {
-    return { heldTypes(effective(workload), framework.types), workload.software, workload.graphs,
-             storageType(workload) != workload.dtype, effective(workload).fp8 };
+    KernelSettings out;
+    out.held = heldTypes(effective(workload), framework.types);
+    out.software = workload.software;
+    out.inGraph = workload.graphs;
+    out.fp8Products = storageType(workload) != workload.dtype && hardware.device.peak.fp8.has_value();
+    out.fp8 = out.fp8Products ? effective(workload).fp8 : Fp8Settings {};
+    out.computed = storageType(workload);
+    out.expertsApart = framework.expertsApart;
+    out.addsGradients = framework.addsGradients;
+    return out;
 }
 
 /// The mesh axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
