@@ -223,7 +223,7 @@ const std::vector<Command>& commands()
           { "DESIGN" },
           withMemoryOptions(
               { { "--hardware", "ID", "hardware preset or file in place of the design's" },
-                { "--picker", "NAME", "greedy, partials-only or none" },
+                { "--picker", "NAME", "greedy, partials-only, none, or optimal: with the layouts that optimize finds" },
                 { "--profile", "NAME",
                   "shardboard (pins, vocabulary-parallel embedding), a released MAX (max-26.6, max-26.7), or a generation of it as "
                   "documented: G0, G1 (greedy), G2, G3 (auto_reshard)" },
@@ -366,9 +366,16 @@ const std::vector<Command>& commands()
           { "DESIGN" },
           { { "-o", "FILE", "design file to write" },
             { "--memory", "GIB", "what a device may need, such as 80 or 80GiB; none: no limit (the device's memory)" },
-            { "--objective", "WHAT", "step-time, or memory (step-time)" },
+            { "--objective", "WHAT", "step-time, or memory; with --search also tokens-per-device or slowest-link (step-time)" },
             { "--keep", "PATTERN", "weights whose layouts stay as they are; may be repeated", true },
             { "--forbid", "PATTERN@AXIS", "activations that may not be cut over a mesh axis; may be repeated", true },
+            { "--search", "WHAT",
+              "what may change instead: a list of mesh, order, micro-batches, virtual-stages, recompute, zero "
+              "and precision; each design is laid out by a preset" },
+            { "--devices", "N", "with --search mesh: how many devices (those of the design)" },
+            { "--hardware", "ID", "hardware preset or file in place of the design's" },
+            { "--front", "FOLDER", "with --search: where to write the designs of the front" },
+            { "--within", "SECONDS", "with --search: a step may not take longer" },
             { "--time", "SECONDS", "until the answer is there, counted from the start of the process (60)" },
             kJson },
           optimizeCommand,
@@ -376,6 +383,16 @@ const std::vector<Command>& commands()
           "presets\nare replaced. The answer is planned as any design is, and is never worse than the design itself or a preset. "
           "If "
           "nothing\nfits into the memory it exits 3 and says how much is missing.\n" },
+        { "sweep",
+          "plans a design for many batches, sequences, micro-batches, and numbers of devices",
+          { "DESIGN" },
+          { { "--batch", "VALUES", "sequences in a step: a list such as 8,16,32, or 8..512 for powers of two" },
+            { "--sequence", "VALUES", "tokens in a sequence" },
+            { "--micro-batches", "VALUES", "parts of the batch, for training" },
+            { "--devices", "VALUES", "all devices: the first data or fsdp axis grows or shrinks" },
+            kJson },
+          sweepCommand,
+          "Every combination of values is a point, planned with the layouts of the design. What is not given stays as it is.\n" },
         { "solve",
           "finds the best assignment of a general layout problem, with a lower bound",
           { "PROBLEM" },

@@ -7,6 +7,7 @@
 #include "app/ctl/table.h"
 #include "app/ctl/visibleoutput.h"
 #include "model/design/evaluate/fitadvice.h"
+#include "model/design/optimize/optimize.h"
 #include "model/families/window.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/documents/comparejson.h"
@@ -252,10 +253,15 @@ std::optional<TransitionSet> transitionsFrom(const std::string& text)
     return set;
 }
 
+/// No picker of operations: all layouts are chosen at once, and each operation then takes its row.
+constexpr const char* kOptimalPicker = "optimal";
+
 /// The options of one run in place of those of the design.
 Status choosePicker(const Arguments& arguments, PickerOptions& options)
 {
-    Status status = choose(arguments, "--picker", options.picker, pickerFromName, "picker", "greedy, partials-only or none");
+    Status status = done();
+    if (arguments.text("--picker") != kOptimalPicker)
+        status = choose(arguments, "--picker", options.picker, pickerFromName, "picker", "greedy, partials-only, none or optimal");
     PickerProfile profile = options.profile;
     if (status.ok())
         status = choose(arguments, "--profile", profile, profileFromName, "profile", kProfileList);
@@ -286,7 +292,20 @@ Status chooseRun(const Arguments& arguments, Design& design)
     }
     if (auto status = chooseMemory(arguments, design.memory); !status.ok())
         return status;
-    return choosePicker(arguments, design.picker);
+    if (auto status = choosePicker(arguments, design.picker); !status.ok())
+        return status;
+    if (arguments.text("--picker") != kOptimalPicker)
+        return done();
+    OptimizeOptions options;
+    const auto memory = usableMemory(design);
+    if (!memory.ok())
+        return memory.error();
+    options.memoryBytes = memory.value();
+    auto optimized = optimizeLayouts(design, options);
+    if (!optimized.ok())
+        return optimized.error();
+    design = std::move(optimized.value().design);
+    return done();
 }
 
 /// What a device sends over each level of the hardware in a step.
