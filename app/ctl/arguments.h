@@ -36,9 +36,9 @@ public:
     std::vector<std::string> texts(const std::string& option) const;
     /// The same with an option given in another way, by a positional argument say.
     Arguments with(const std::string& option, const std::string& value) const;
-    /// Errors (usage): not a whole number in [least, most].
-    /// A number with or without a fraction. Errors as of integer().
+    /// A number with or without a fraction. Errors (usage): not a number; (input): not in [least, most].
     Result<double> number(const std::string& option, double fallback, double least, double most) const;
+    /// Errors (usage): not a whole number; (input): not in [least, most].
     Result<std::int64_t> integer(const std::string& option, std::int64_t fallback, std::int64_t least, std::int64_t most) const;
 
 private:

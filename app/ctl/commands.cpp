@@ -49,7 +49,11 @@ const std::vector<Command>& commands()
         { "hardware",
           "lists the hardware presets, or shows one with its units and sources",
           { "[ID]" },
-          { kJson },
+          { { "--here", "",
+              "the GPUs of this machine and their memory as the worker reads them, with the constants of the "
+              "built-in device" },
+            { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
+            kJson },
           hardwareCommand,
           "With --json, one preset is printed as a hardware file that can be edited and given to --hardware; ID can also be such a "
           "file.\n"
@@ -78,11 +82,19 @@ const std::vector<Command>& commands()
                 { "--shard-optimizer", "AXES",
                   "train: mesh axes that cut the optimizer states where they do not cut the weights (ZeRO-1)" },
                 { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
+                { "--optimizer", "RULE", "train: adam, muon (matrices of layers; the rest adam) or sgd (with momentum) (adam)" },
+                { "--offload", "WHAT",
+                  "train: what lies in the memory of the host: none, or a list of optimizer (states; the host makes the step), "
+                  "weights, "
+                  "and activations (what layers keep) (none)" },
+                { "--offload-layers", "N", "train: only that of the first N layers of every run of layers of a stage (0: all)" },
+                { "--mtp", "N", "train: modules that predict further tokens, behind the layers (DeepSeek-V3) (0)" },
                 { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
                 { "--overlap", "WHAT",
                   "collectives that run while the device computes: none, weights (those of weights and their gradients, like "
                   "FSDP), "
-                  "all, or a list of weight-gathers, gradient-scatters, tensor (async TP), experts, context and sends (none)" },
+                  "all, or a list of weight-gathers, gradient-scatters, tensor (async TP), experts, context, sends and host "
+                  "(none)" },
                 { "--batch", "N", "sequences in a step (8)" },
                 { "--sequence", "N", "tokens in a sequence; for decode, entries in the KV cache (4096)" },
                 { "--logits", "WHICH", "prefill: of the last token of each sequence, to serve, or of all, to score texts (last)" },
@@ -277,6 +289,10 @@ const std::vector<Command>& commands()
             { "--profile-mode", "MODE",
               "serial: one device alone at a time, for its cost; batched: all at once, for throughput (batched)" },
             { "--trace", "FILE", "write a timeline that Perfetto and chrome://tracing open" },
+            { "--keep", "FOLDER",
+              "keep the run with its design, measured as with --profile; see shardctl runs (~/.local/share/shardboard/runs)", false,
+              true },
+            { "--name", "NAME", "with --keep: what the run is called (the design's name and the time)" },
             { "--project", "HARDWARE",
               "also predict a step with this hardware's communication, overlap and bubbles, by the cost model" },
             { "--seed", "N", "seed of the generated weights (1)" },
@@ -287,6 +303,28 @@ const std::vector<Command>& commands()
             kJson },
           runDesignCommand,
           {} },
+        { "runs",
+          "lists, shows, compares, renames, or deletes runs that were kept",
+          { "WHAT", "[NAME]", "[OTHER]" },
+          { { "--folder", "FOLDER", "where they are kept (~/.local/share/shardboard/runs)" }, kJson },
+          runsCommand,
+          "WHAT is one of\n"
+          "  list            all runs, newest first, and what they take on the disk\n"
+          "  show NAME       what ran, its operations, and where its design is\n"
+          "  compare A B     operation by operation, the largest differences of a step first\n"
+          "  rename A NEW    gives a run another name\n"
+          "  delete NAME     removes a run with its design\n"
+          "shardctl run --keep keeps one.\n" },
+        { "trace",
+          "tells what a trace holds, and which of its collectives are those of a plan",
+          { "TRACE" },
+          { { "--design", "DESIGN", "match its collectives with the plan of this design" }, kJson },
+          traceCommand,
+          "TRACE is a file in the trace-event format (JSON, plain or gzip), as PyTorch, JAX, and run --trace write it. Times of a\n"
+          "lane count once where slices lie over each other. Collectives are matched by kind, size, and device group, as far as "
+          "the\n"
+          "trace tells them; those that are not in the plan are listed with the reason. A file that ends early is read as far as\n"
+          "it goes, with a note.\n" },
         { "calibrate",
           "measures this machine and writes hardware for designs: --hardware FILE",
           {},
@@ -323,6 +361,21 @@ const std::vector<Command>& commands()
           namesCommand,
           "Each parameter with the weights that it is made of, and what happens to them: transposed, dims split, fused, "
           "stacked.\n" },
+        { "optimize",
+          "finds the best layouts of a design, all at once, with a lower bound",
+          { "DESIGN" },
+          { { "-o", "FILE", "design file to write" },
+            { "--memory", "GIB", "what a device may need, such as 80 or 80GiB; none: no limit (the device's memory)" },
+            { "--objective", "WHAT", "step-time, or memory (step-time)" },
+            { "--keep", "PATTERN", "weights whose layouts stay as they are; may be repeated", true },
+            { "--forbid", "PATTERN@AXIS", "activations that may not be cut over a mesh axis; may be repeated", true },
+            { "--time", "SECONDS", "until the answer is there, counted from the start of the process (60)" },
+            kJson },
+          optimizeCommand,
+          "Layouts of weights and activations alone change; mesh, workload and pipeline stay. Pins set by hand are kept, those of "
+          "presets\nare replaced. The answer is planned as any design is, and is never worse than the design itself or a preset. "
+          "If "
+          "nothing\nfits into the memory it exits 3 and says how much is missing.\n" },
         { "solve",
           "finds the best assignment of a general layout problem, with a lower bound",
           { "PROBLEM" },

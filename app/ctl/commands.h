@@ -38,6 +38,7 @@ int rulesCommand(const Arguments& arguments);
 int pickCommand(const Arguments& arguments);
 int planCommand(const Arguments& arguments);
 int explainCommand(const Arguments& arguments);
+int optimizeCommand(const Arguments& arguments);
 int solveCommand(const Arguments& arguments);
 int checkCommand(const Arguments& arguments);
 int runDesignCommand(const Arguments& arguments);
@@ -45,6 +46,8 @@ int exportCommand(const Arguments& arguments);
 int namesCommand(const Arguments& arguments);
 int dumpCommand(const Arguments& arguments);
 int diffCommand(const Arguments& arguments);
+int runsCommand(const Arguments& arguments);
+int traceCommand(const Arguments& arguments);
 int calibrateCommand(const Arguments& arguments);
 int benchCommand(const Arguments& arguments);
 

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/memoryoptions.h"
 
-#include <charconv>
-#include <optional>
-
 namespace shardboard {
 
 namespace {
 
 constexpr std::int64_t kMib = std::int64_t { 1 } << 20;
 constexpr std::int64_t kMostMib = kMib; // 2^40 bytes
-
-std::optional<double> numberIn(const std::string& text)
-{
-    double value = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc {} && rest == end ? std::optional(value) : std::nullopt;
-}
 
 } // namespace
 
@@ -32,6 +21,9 @@ std::vector<OptionSpec> withMemoryOptions(std::vector<OptionSpec> options)
           { "--reshard-after-forward", "WHEN",
             "train: always gives gathered weights back after a layer's forward pass, never keeps them to its backward pass (as "
             "the framework does)" },
+          { "--group-collectives", "WHEN",
+            "train: always moves the weights of a block in one call, and their gradients, never each in its own (as the framework "
+            "does)" },
           { "--gather-ahead", "N", "layers whose weights are gathered ahead (1)" },
           { "--reserve", "PERCENT",
             "what the allocator holds on top of activations and gathered weights (5; a framework has its own)" },
@@ -56,17 +48,21 @@ Status chooseMemory(const Arguments& arguments, MemorySettings& settings)
             return usageError("--reshard-after-forward", "there is no '" + when + "'", "use always or never");
         settings.reshardAfterForward = when == "always";
     }
+    if (arguments.has("--group-collectives")) {
+        const std::string when = arguments.text("--group-collectives");
+        if (when != "always" && when != "never")
+            return usageError("--group-collectives", "there is no '" + when + "'", "use always or never");
+        settings.groupCollectives = when == "always";
+    }
     const auto layers = arguments.integer("--gather-ahead", settings.prefetchedLayers, 0, 64);
     if (!layers.ok())
         return layers.error();
     settings.prefetchedLayers = layers.value();
     if (arguments.has("--reserve")) {
-        const auto percent = numberIn(arguments.text("--reserve"));
-        if (!percent)
-            return usageError("--reserve", "'" + arguments.text("--reserve") + "' is not a number", "give percent");
-        if (!(*percent >= 0 && *percent <= 100))
-            return inputError("--reserve", arguments.text("--reserve") + " cannot be used", "use percent from 0 to 100");
-        settings.reserveShare = *percent / 100;
+        const auto percent = arguments.number("--reserve", 0, 0, 100);
+        if (!percent.ok())
+            return percent.error();
+        settings.chooseReserve(percent.value() / 100);
     }
     if (arguments.has("--loss")) {
         const std::string loss = arguments.text("--loss");

@@ -123,6 +123,10 @@ std::vector<double> gradientReference(OpKind kind, const OpAttributes& a, const 
         return logitGradient(in);
     case OpKind::AdamStep:
         return adam(dy, *in[1]);
+    case OpKind::SgdStep: // at a rate of 1
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = dy.data[i] - in[1]->data[i];
+        return out;
     case OpKind::SumHeads:
         for (std::int64_t row = 0; row < rows; ++row)
             for (std::int64_t i = 0; i < result.back(); ++i)

@@ -99,7 +99,7 @@ void launchAdamStep(Launches& launches, const OpCall& call, Sharded& result)
     if (launches.planning())
         return;
     const Sharded& weight = *call.operands[0];
-    AdamBody body = adamBody();
+    AdamBody body = adamBody(call.kind);
     if (weight.source)
         body.made = madeOf(*weight.source);
     Table<AdamBody::Entry> table;

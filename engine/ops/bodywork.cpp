@@ -518,9 +518,16 @@ Timing runRowSum(Context& context, const OpCall& call, Sharded& result, decltype
     return timing;
 }
 
-AdamBody adamBody()
+AdamBody adamBody(OpKind step)
 {
     AdamBody body;
+    if (step == OpKind::SgdStep) { // the first moment is the gradient, and nothing divides it
+        body.newM = 1;
+        body.epsilon = 1;
+        body.rate = static_cast<float>(kSgdRate);
+        body.keepW = 1;
+        return body;
+    }
     body.newM = static_cast<float>(1 - kAdam.beta1);
     body.newV = static_cast<float>(1 - kAdam.beta2);
     body.correctV = static_cast<float>(1 / std::sqrt(1 - kAdam.beta2));

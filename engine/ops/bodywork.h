@@ -59,8 +59,8 @@ struct RowSumRoom {
 RowSumWork rowSumWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const RowSumRoom& room);
 RowSumWork expertBiasGradWork(const OpCall& call, const Sharded& result, std::int64_t sumsOfItem, const RowSumRoom& room);
 
-/// Of kAdam, for weights that a source makes or that are in memory.
-bodies::AdamBody adamBody();
+/// Of kAdam or kSgd, for weights that a source makes or that are in memory.
+bodies::AdamBody adamBody(OpKind step);
 
 /// The sums by the workers, with memory from the context's arena.
 Timing runRowSum(Context& context, const OpCall& call, Sharded& result, decltype(rowSumWork)* workOf);

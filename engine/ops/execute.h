@@ -23,6 +23,8 @@ struct AdamSettings {
 /// its sign is a matter of rounding, two right results differ by twice the rate: with this rate, in the sum over a weight
 /// of 1 / sqrt(16384), by less than the tolerance of gradients, while a wrong gradient still shows in a norm's weight around 1.
 inline constexpr AdamSettings kAdam { .rate = 2e-4 };
+/// Of SgdStep, whose moment starts at 0: so large that a wrong gradient shows beside the weight.
+inline constexpr double kSgdRate = 1;
 
 /// Of a weight, that a worker makes up at once.
 inline constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22;

@@ -55,7 +55,7 @@ Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result)
         if (!weight.allocated())
             fillBox(*weight.source, weight.shape(), piece.box, made);
         const double spent = coreSeconds() - start;
-        bodies::AdamBody body = adamBody();
+        bodies::AdamBody body = adamBody(call.kind);
         bodies::AdamBody::Entry entry;
         entry.count = volumeOf(piece.box);
         entry.weight.data = made;

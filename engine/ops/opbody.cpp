@@ -110,7 +110,10 @@ OpBody bodyOf(OpKind kind)
     case OpKind::LogitGrad:
         return OpBody::Loss;
     case OpKind::AdamStep:
+    case OpKind::SgdStep:
         return OpBody::AdamStep;
+    case OpKind::MuonStep:
+        break;
     }
 #pragma GCC diagnostic pop
     throw Failure { "internal", "operation kind " + std::to_string(static_cast<int>(kind)) + " has no body", "" };

@@ -42,7 +42,7 @@ namespace shardboard::engine {
     X(ExpertBias)                                                                                                                  \
     X(ExpertBiasGrad)                                                                                                              \
     X(Loss) /* the pieces of cross-entropy */                                                                                      \
-    X(AdamStep)
+    X(AdamStep) /* AdamStep, SgdStep */
 
 #define SHARDBOARD_OP_BODY(Body) Body,
 enum class OpBody { SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY) };

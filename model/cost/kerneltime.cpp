@@ -16,6 +16,50 @@ double waveShare(const GemmDims& gemm, std::int64_t multiprocessors)
     return waves <= 1 ? 1 : waves / std::ceil(waves);
 }
 
+double paddedShare(const GemmDims& gemm, std::int64_t side)
+{
+    if (side <= 0 || gemm.b <= 0)
+        return 1;
+    const auto share = [&](double extent) {
+        const auto step = static_cast<double>(side);
+        return extent / (std::ceil(extent / step) * step);
+    };
+    return share(gemm.k) * std::max(share(gemm.m), share(gemm.n));
+}
+
+double gemmRate(const KernelWork& work, const DeviceSpec& device)
+{
+    const KernelConstants& kernels = device.kernels;
+    const double peak = device.peakFlops(work.dtype);
+    double efficiency = kernels.gemmEfficiency;
+    if (const int bits = bitsOf(work.dtype); bits <= 8) {
+        efficiency = kernels.fp8Efficiency.value_or(efficiency);
+        efficiency = bits <= 4 ? kernels.fp4Efficiency.value_or(efficiency) : efficiency;
+    }
+    double rate = peak * efficiency * kernels.sustainedClock;
+    rate *= kernels.gemmArray > 0 ? paddedShare(work.gemm, kernels.gemmArray) : waveShare(work.gemm, device.multiprocessors);
+    if (kernels.gemmDepth > 0 && work.gemm.k > 0)
+        rate *= work.gemm.k / (work.gemm.k + kernels.gemmDepth * peak / device.peakFlops(DType::BF16));
+    return rate;
+}
+
+double attentionRate(const KernelWork& work, const DeviceSpec& device)
+{
+    const KernelConstants& kernels = device.kernels;
+    double efficiency = kernels.attentionEfficiency;
+    if (work.backward)
+        efficiency = kernels.attentionBackwardEfficiency.value_or(efficiency);
+    if (work.flash2 && kernels.flash2Efficiency)
+        efficiency =
+            work.backward ? kernels.flash2BackwardEfficiency.value_or(*kernels.flash2Efficiency) : *kernels.flash2Efficiency;
+    constexpr double kUsualHead = 128;
+    if (work.headDim > 0)
+        efficiency *= work.headDim / (work.headDim + kernels.attentionHead) * (kUsualHead + kernels.attentionHead) / kUsualHead;
+    if (work.keys > 0)
+        efficiency *= work.keys / (work.keys + kernels.attentionRamp);
+    return device.peakFlops(work.dtype) * std::min(1.0, efficiency);
+}
+
 double memorySeconds(double bytes, const DeviceSpec& device)
 {
     const double rate = device.kernels.memoryEfficiency * device.memoryBytesPerSecond;
@@ -31,27 +75,34 @@ double packedSeconds(const Packing& packing, double flops, double computeSeconds
     return std::min(packed, flops / (*packing.unpackedEfficiency * device.peakFlops(dtype)) + memorySeconds(bytes, device));
 }
 
-double kernelSeconds(const KernelWork& work, const Hardware& hardware)
+namespace {
+
+/// Without what the host may take longer for.
+double deviceSeconds(const KernelWork& work, const Hardware& hardware)
 {
-    if (work.kernel == KernelClass::None)
-        return 0;
+    if (work.onHost) {
+        const double rate = hostLinkOf(hardware.device).memoryBytesPerSecond;
+        return rate > 0 ? work.bytes / rate : 0;
+    }
     const KernelConstants& kernels = hardware.device.kernels;
+    // CUDA's, which no other devices have.
+    const bool inGraph = work.inGraph && hardware.device.kind == DeviceKind::Gpu;
     const double launches =
-        work.launches * (work.inGraph ? std::min(kernels.launchSeconds, kernels.graphLaunchSeconds) : kernels.launchSeconds);
+        work.launches * (inGraph ? std::min(kernels.launchSeconds, kernels.graphLaunchSeconds) : kernels.launchSeconds);
     const double memory = memorySeconds(work.bytes, hardware.device);
     const std::optional<Packing>* packing = nullptr;
-    double rate = hardware.peakFlops(work.dtype);
+    double rate = 0;
     switch (work.kernel) {
     case KernelClass::Gemm:
-        rate *= kernels.gemmEfficiency * waveShare(work.gemm, hardware.device.multiprocessors);
+        rate = gemmRate(work, hardware.device);
         packing = &kernels.gemmPacking;
         break;
     case KernelClass::Attention:
-        rate *= work.flash2 ? kernels.flash2Efficiency.value_or(kernels.attentionEfficiency) : kernels.attentionEfficiency;
+        rate = attentionRate(work, hardware.device);
         packing = &kernels.attentionPacking;
         break;
     case KernelClass::UnfusedAttention:
-        rate *= kernels.gemmEfficiency;
+        rate = hardware.peakFlops(work.dtype) * kernels.gemmEfficiency * kernels.sustainedClock;
         break;
     default:
         return launches + memory;
@@ -60,6 +111,23 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
     if (packing == nullptr || !*packing)
         return launches + std::max(work.flops / rate, memory) + between;
     return launches + packedSeconds(**packing, work.flops, work.flops / rate, work.bytes, work.dtype, hardware.device) + between;
+}
+
+} // namespace
+
+double kernelSeconds(const KernelWork& work, const Hardware& hardware)
+{
+    if (work.kernel == KernelClass::None)
+        return 0;
+    const double device = deviceSeconds(work, hardware);
+    return work.hostLaunches > 0 ? std::max(device, work.hostLaunches * hardware.device.kernels.hostSeconds) : device;
+}
+
+double hostSeconds(const KernelWork& work, const KernelConstants& kernels)
+{
+    if (work.kernel == KernelClass::None)
+        return 0;
+    return kernels.hostSeconds * (work.hostLaunches + (work.inGraph ? 0 : work.launches));
 }
 
 } // namespace shardboard

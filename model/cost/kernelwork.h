@@ -43,7 +43,12 @@ struct KernelWork {
     double launches = 1; ///< kernels that are started
     double between = 0; ///< bytes of kernels before or between the products, which `bytes` does not count: softmax, casts to fp8
     bool flash2 = false; ///< of class Attention: by FlashAttention-2
+    bool onHost = false; ///< of class Optimizer: the host makes the step, in its memory
     bool inGraph = false; ///< launched with a recorded CUDA graph
+    bool backward = false; ///< of class Attention: a gradient
+    double headDim = 0; ///< of class Attention; 0: not known
+    double keys = 0; ///< the same: that a sequence has
+    double hostLaunches = 0; ///< that the host starts one by one beside `launches`: experts' products, each on its own
     friend bool operator==(const KernelWork&, const KernelWork&) = default;
 };
 

@@ -15,6 +15,18 @@ double attentionWidth(const ModelSpec& model)
     return static_cast<double>(model.heads) * static_cast<double>(model.headDim + model.valueHeadDim()) / 2;
 }
 
+/// Parameters that a token meets: all that are active, but of routed experts only what their capacity takes.
+double workedOn(const Design& design, const ModelSize& size)
+{
+    const auto active = static_cast<double>(size.active);
+    const double capacity = design.workload.capacityFactor;
+    const MoeSpec& moe = design.model.moe;
+    if (capacity == 0 || capacity >= 1 || moe.experts <= moe.chosen)
+        return active;
+    const double expert = (static_cast<double>(size.total) - active) / static_cast<double>(moe.experts - moe.chosen);
+    return active - (1 - capacity) * static_cast<double>(moe.chosen) * expert;
+}
+
 double flopsPerToken(const Design& design)
 {
     const auto size = modelSize(design.model);
@@ -25,7 +37,7 @@ double flopsPerToken(const Design& design)
         : design.workload.kind == WorkloadKind::Decode ? cachedShare(design.model, design.workload.sequence)
                                                        : attendedShare(design.model, design.workload.sequence);
     const double training =
-        trainingFlopsPerToken(static_cast<double>(size->active), decoder ? static_cast<double>(design.model.layers) : 0,
+        trainingFlopsPerToken(workedOn(design, *size), decoder ? static_cast<double>(design.model.layers) : 0,
                               decoder ? attentionWidth(design.model) : 0, seen * static_cast<double>(design.workload.sequence));
     return design.workload.kind == WorkloadKind::Train ? training : training / 3;
 }
@@ -44,6 +56,26 @@ double recomputingOf(const Graph& graph, const Plan& plan)
     return all > again ? all / (all - again) : 1;
 }
 
+/// A capacity factor above 1 has experts work on rows without tokens.
+double paddingOf(double capacityFactor, const Graph& graph, const Plan& plan)
+{
+    if (capacityFactor <= 1)
+        return 1;
+    double all = 0;
+    double padded = 0;
+    for (const PlannedSegment& segment : plan.segments)
+        for (const PlannedOp& op : segment.ops) {
+            const Op& what = graph.op(op.op);
+            if (graph.entry(what.result).again != kNoTensor)
+                continue;
+            const double flops = static_cast<double>(op.count) * op.work.flops;
+            all += flops;
+            if (const auto& labels = graph.tensor(what.operands.front()).dimLabels; !labels.empty() && labels.front() == "experts")
+                padded += flops * (1 - 1 / capacityFactor);
+        }
+    return all > padded ? all / (all - padded) : 1;
+}
+
 } // namespace
 
 Performance performanceOf(const Design& design, const Graph& graph, const Plan& plan, const Hardware& hardware)
@@ -57,6 +89,7 @@ Performance performanceOf(const Design& design, const Graph& graph, const Plan& 
         out.modelFlops -= (out.tokens - static_cast<double>(design.workload.batch))
             * linearFlopsPerToken(static_cast<double>(design.model.vocabSize) * static_cast<double>(design.model.hiddenSize));
     out.recomputing = recomputingOf(graph, plan);
+    out.padding = paddingOf(design.workload.capacityFactor, graph, plan);
     out.rate(plan.seconds(), static_cast<double>(plan.mesh.deviceCount()), hardware.peakFlops(design.workload.dtype));
     return out;
 }

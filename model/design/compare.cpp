@@ -170,12 +170,24 @@ private:
         changed(Part::Workload, "logits", logitsName(a.logits), logitsName(b.logits));
         changed(Part::Workload, "fp8 recipe", fp8Text(a.fp8), fp8Text(b.fp8));
         changed(Part::Workload, "precision", precisionText(a.precision), precisionText(b.precision));
+        changed(Part::Workload, "optimizer", optimizerName(a.rule), optimizerName(b.rule));
+        changed(Part::Workload, "offload", offloadText(a.offload), offloadText(b.offload));
+        changed(Part::Workload, "further tokens predicted", number(a.predicted), number(b.predicted));
         changed(Part::Workload, "optimizer states", optimizerText(a.optimizer), optimizerText(b.optimizer));
     }
 
+    static std::string offloadText(const Offload& offload)
+    {
+        return offloadName(offload.what)
+            + (offload.any() && offload.layers > 0 ? ", " + countText(offload.layers) + " layers" : "");
+    }
     static std::string fp8Text(const Fp8Settings& fp8)
     {
         return std::string(fp8RecipeName(fp8.recipe)) + (fp8.gather ? ", gathered in fp8" : "");
+    }
+    static std::string groupText(const std::optional<bool>& groups)
+    {
+        return !groups ? "as the framework does" : *groups ? "in one call" : "one by one";
     }
     static std::string reshardText(const std::optional<bool>& reshards)
     {
@@ -188,6 +200,7 @@ private:
         const MemorySettings& b = m_after.memory;
         changed(Part::Memory, "framework", frameworkName(a.framework), frameworkName(b.framework));
         changed(Part::Memory, "reshard after forward", reshardText(a.reshardAfterForward), reshardText(b.reshardAfterForward));
+        changed(Part::Memory, "collectives of a block", groupText(a.groupCollectives), groupText(b.groupCollectives));
         changed(Part::Memory, "layers gathered ahead", countText(a.prefetchedLayers), countText(b.prefetchedLayers));
         changed(Part::Memory, "allocator's reserve", costText(CostUnit::Share, a.reserveShare),
                 costText(CostUnit::Share, b.reserveShare));
@@ -311,8 +324,17 @@ private:
     {
         double sum = 0;
         for (const Collective& collective : plan.collectives)
-            if (collective.kind != CollectiveKind::LocalSlice)
+            if (collective.isCall())
                 sum += static_cast<double>(collective.count);
+        return sum;
+    }
+
+    /// Of a device, hidden or not.
+    static double hostSecondsOf(const Evaluation& evaluation)
+    {
+        double sum = 0;
+        for (std::size_t i = 0; i < evaluation.plan.segments.size(); ++i)
+            sum += evaluation.plan.segments[i].host.seconds * deviceShare(evaluation.graph, evaluation.plan, PlannedSegmentId(i));
         return sum;
     }
 
@@ -326,6 +348,8 @@ private:
         line({ "compute_seconds", "compute", CostUnit::Seconds, Better::Lower, a.device.compute, b.device.compute, true });
         line({ "exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.device.exposed, b.device.exposed,
                true });
+        lineIfAny({ "host_seconds", "to and from the host", CostUnit::Seconds, Better::Lower, hostSecondsOf(m_old),
+                    hostSecondsOf(m_new), true });
         lineIfAny(
             { "bubble_seconds", "waiting for stages", CostUnit::Seconds, Better::Lower, a.device.bubble, b.device.bubble, true });
         lineIfAny({ "bubble", "pipeline bubble", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,

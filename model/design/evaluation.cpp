@@ -71,19 +71,26 @@ public:
 private:
     Status withGraph(const Hardware& hardware)
     {
-        auto graph = buildGraph(m_design.model, m_design.workload);
+        // Megatron's checkpoints run a layer again to its end (core/tensor_parallel/random.py, CheckpointFunction.backward);
+        // PyTorch's stop behind what the last gradient needs (torch.utils.checkpoint, early_stop), and XLA drops it.
+        const bool toEnd = m_design.memory.framework == Framework::Megatron;
+        auto graph = buildGraph(m_design.model, m_design.workload, {}, {}, toEnd);
         if (!graph.ok())
             return graph.error();
         auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
-        const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, m_design.model.layers);
-        for (const Range& layers : recomputed)
+        const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, graph.value());
+        std::vector<Range> apart = recomputed;
+        if (const Offload& offload = effective(m_design.workload).offload; offload.any() && offload.layers > 0)
+            std::ranges::copy(firstLayersOfRuns(offload.layers, m_design.workload, m_design.pipeline, m_design.mesh, graph.value()),
+                              std::back_inserter(apart));
+        for (const Range& layers : apart)
             for (const std::int64_t layer : { layers.lo, layers.hi })
                 if (layer > 0 && layer < m_design.model.layers)
                     points.push_back(layer);
         if (!points.empty()) {
             std::ranges::sort(points);
             points.erase(std::unique(points.begin(), points.end()), points.end());
-            graph = buildGraph(m_design.model, m_design.workload, points, recomputed);
+            graph = buildGraph(m_design.model, m_design.workload, points, recomputed, toEnd);
             if (!graph.ok())
                 return graph.error();
         }

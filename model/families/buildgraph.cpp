@@ -8,7 +8,7 @@
 namespace shardboard {
 
 Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore,
-                         const std::vector<Range>& recomputed)
+                         const std::vector<Range>& recomputed, bool toEnd)
 {
     if (model.kind == ModelKind::ColumnParallelLinear)
         return workload.kind == WorkloadKind::Train
@@ -17,7 +17,12 @@ Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const
     auto forward = buildDecoder(model, workload, splitBefore);
     if (!forward.ok() || workload.kind != WorkloadKind::Train)
         return forward;
-    return differentiated(std::move(forward).value(), { workload.recompute, recomputed }, workload.optimizer.present());
+    const Recomputing recomputing { workload.recompute, recomputed, toEnd };
+    for (const Segment& segment : forward.value().segments)
+        if (segment.isLayer && recomputing.of(segment) == Recompute::None) // these layers keep their scores
+            for (const OpId id : segment.ops)
+                forward.value().ops[id].attributes.scoresAgain = false;
+    return differentiated(std::move(forward).value(), recomputing, workload.optimizer.present(), workload.rule);
 }
 
 std::string inputName(const ModelSpec& model)

@@ -22,6 +22,7 @@ public:
         , m_builder(model, workload)
         , m_train(workload.kind == WorkloadKind::Train)
         , m_lastLogits(workload.lastLogits())
+        , m_predicted(effective(workload).predicted)
     {
     }
 
@@ -123,34 +124,65 @@ private:
         m_builder.begin("head", m_model.weightPrefix, x);
         if (m_lastLogits && m_builder.newTokens() > 1) // what is said of the sequence does not hold for it
             x = m_builder.op("last_token", OpKind::LastToken, { x }, { "last token", { "last token", "hidden" } });
-        const TensorId normed = m_builder.norm("norm", x, "head in");
-        const TensorId table = m_model.tiedEmbeddings
+        m_logitsTable = m_model.tiedEmbeddings
             ? m_table
             : m_builder.weightAt(headName("weight"), { m_model.vocabSize, m_model.hiddenSize },
                                  { "out (vocabulary)", "in (hidden)" },
                                  { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) }, { "vocab", "embed_vocab" });
-        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, table },
-                                       { m_model.headBias ? "logits before bias" : "logits", { "vocabulary" } });
-        if (m_model.headBias) {
-            const TensorId bias =
+        if (m_model.headBias)
+            m_headBias =
                 m_builder.weightAt(headName("bias"), { m_model.vocabSize }, { "out (vocabulary)" }, { 0.0, 0.1 }, { "vocab" });
-            logits = m_builder.op("lm_head.bias", OpKind::Add, { logits, bias }, { "logits" });
-        }
+        if (m_train)
+            m_targets = m_builder.add("targets", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() },
+                                      { "batch", "sequence" }, DType::I32);
+        TensorId deeper = x;
+        for (std::int64_t i = 0; i < m_predicted; ++i)
+            deeper = furtherToken(deeper, i);
+        m_builder.nest({}, m_model.weightPrefix);
+        const TensorId normed = m_builder.norm("norm", x, "head in");
+        const TensorId logits = logitsOf(normed);
+        m_builder.segment().carryOut =
+            m_train ? loss(logits) : m_builder.op("output", OpKind::Output, { logits }, { "model output" });
+    }
+
+    TensorId logitsOf(TensorId normed)
+    {
+        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, m_logitsTable },
+                                       { m_model.headBias ? "logits before bias" : "logits", { "vocabulary" } });
+        if (m_model.headBias)
+            logits = m_builder.op("lm_head.bias", OpKind::Add, { logits, m_headBias }, { "logits" });
         logits = m_builder.scaled("logit_scale", logits, m_model.scaling.logits, "logits scaled");
         if (m_model.scaling.logitSoftCap > 0) {
             OpAttributes cap;
             cap.cap = m_model.scaling.logitSoftCap;
             logits = m_builder.op("logit_cap", OpKind::SoftCap, { logits }, { "logits capped" }, cap);
         }
-        m_builder.segment().carryOut =
-            m_train ? loss(logits) : m_builder.op("output", OpKind::Output, { logits }, { "model output" });
+        return logits;
+    }
+
+    /// A module of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, equations 21 to 25; names as in its checkpoint): what the
+    /// layers gave, and the embedding of the next token, normed and joined, through a projection and one layer more; table and head
+    /// are the model's. Its tokens and targets are those of `targets`, which in a real run are shifted by one more for every
+    /// module. Its loss counts in full, where training has a factor.
+    TensorId furtherToken(TensorId x, std::int64_t index)
+    {
+        const std::string number = std::to_string(index + 1);
+        m_builder.nest("mtp" + number + ".", m_model.weightPrefix + "layers." + std::to_string(m_model.layers + index) + ".");
+        const TensorId embedded =
+            m_builder.op("embed_tokens", OpKind::Embedding, { m_targets, m_table }, { "next token", { "hidden" } });
+        const TensorId token = m_builder.norm("enorm", embedded, "next token normed");
+        const TensorId both =
+            m_builder.op("join", OpKind::JoinLast, { token, m_builder.norm("hnorm", x, "layers normed") }, { "both", { "both" } });
+        const GraphBuilder::Side wide { 2 * m_model.hiddenSize, "both", "embed" };
+        const TensorId joined = m_builder.linear("eh_proj", both, m_builder.hiddenSide(), wide, false, "mtp in");
+        const TensorId y = m_model.block.parallel ? parallelBlock(joined) : serialBlock(joined);
+        loss(logitsOf(m_builder.norm("shared_head.norm", y, "mtp head in")));
+        return y;
     }
 
     /// Cross-entropy of every token.
     TensorId loss(TensorId logits)
     {
-        const TensorId targets = m_builder.add("targets", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() },
-                                               { "batch", "sequence" }, DType::I32);
         const auto inF32 = [&](const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result) {
             const TensorId id = m_builder.op(name, kind, std::move(operands), { result });
             m_builder.entry(id).spec.dtype = DType::F32;
@@ -158,7 +190,7 @@ private:
         };
         const TensorId largest = inF32("loss.max", OpKind::LogitMax, { logits }, "largest logit");
         const TensorId sum = inF32("loss.sum_exp", OpKind::SumExp, { logits, largest }, "sum of exponentials");
-        const TensorId target = inF32("loss.target", OpKind::TargetLogit, { logits, targets }, "target logit");
+        const TensorId target = inF32("loss.target", OpKind::TargetLogit, { logits, m_targets }, "target logit");
         return inF32("loss", OpKind::TokenLoss, { largest, sum, target }, "token loss");
     }
 
@@ -178,7 +210,11 @@ private:
     bool m_sparse = false; ///< the block that is being built has experts
     bool m_train;
     bool m_lastLogits;
+    std::int64_t m_predicted;
     TensorId m_table = kNoTensor;
+    TensorId m_logitsTable = kNoTensor;
+    TensorId m_headBias = kNoTensor;
+    TensorId m_targets = kNoTensor;
 };
 
 /// The key of the size that is most to blame where a model is too large.

@@ -21,7 +21,7 @@ GraphBuilder::GraphBuilder(const ModelSpec& model, const Workload& workload)
     , m_capacity(workload.capacityFactor > 0 ? workload.capacityFactor : 1)
     , m_decode(workload.kind == WorkloadKind::Decode)
     , m_unfusedAttention(workload.attention == AttentionKernel::Unfused)
-    , m_scoresAgain(m_unfusedAttention && workload.kind == WorkloadKind::Train && workload.recomputeLayers == 0
+    , m_scoresAgain(m_unfusedAttention && workload.kind == WorkloadKind::Train
                     && (workload.recompute.has(RecomputePart::Cheap) || workload.recompute.has(RecomputePart::Attention)))
 {
 }
@@ -32,6 +32,12 @@ void GraphBuilder::begin(const std::string& name, const std::string& weightPrefi
     segment.name = name;
     segment.carryIn = carryIn;
     m_graph.segments.push_back(std::move(segment));
+    nest({}, weightPrefix);
+}
+
+void GraphBuilder::nest(const std::string& opPrefix, const std::string& weightPrefix)
+{
+    m_opPrefix = opPrefix;
     m_prefix = weightPrefix;
 }
 
@@ -74,7 +80,7 @@ TensorId GraphBuilder::weightAt(const std::string& wholeName, Shape shape, Label
 TensorId GraphBuilder::op(const std::string& name, OpKind kind, std::vector<TensorId> operands, Made result,
                           const OpAttributes& attributes)
 {
-    Op op { ownName(name), kind, std::move(operands), kNoTensor, attributes };
+    Op op { m_opPrefix + ownName(name), kind, std::move(operands), kNoTensor, attributes };
     const GraphTensor& first = entry(op.operands.front());
     Result<Shape> derived = resultShape(m_graph, op, result.sizes);
     if (!derived.ok() && m_status.ok())

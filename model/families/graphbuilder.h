@@ -32,6 +32,8 @@ public:
 
     /// A new segment, to which everything goes from then on. `weightPrefix` comes before the names of its weights.
     void begin(const std::string& name, const std::string& weightPrefix, TensorId carryIn);
+    /// Within the segment, what follows has names of its own: `opPrefix` before those of operations.
+    void nest(const std::string& opPrefix, const std::string& weightPrefix);
     Segment& segment() { return m_graph.segments.back(); }
     /// The graph, or what was wrong with the first operation that cannot be: its result was taken to look like its first operand.
     Result<Graph> finish() &&;
@@ -96,6 +98,7 @@ private:
     bool m_unfusedAttention;
     bool m_scoresAgain;
     std::string m_prefix;
+    std::string m_opPrefix;
     Status m_status = done();
     Graph m_graph;
 };

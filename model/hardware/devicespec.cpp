@@ -86,4 +86,15 @@ const DeviceSpec* findDevice(std::string_view id)
     return found == all.end() ? nullptr : &*found;
 }
 
+const DeviceSpec* findDeviceFamily(std::string_view id)
+{
+    if (const DeviceSpec* exact = findDevice(id))
+        return exact;
+    // Of a TPU the first word says nothing.
+    const auto familyOf = [](std::string_view of) { return of.substr(0, of.find('-', of.starts_with("tpu-") ? 4 : 0)); };
+    const auto& all = devicePresets();
+    const auto found = std::ranges::find_if(all, [&](const DeviceSpec& device) { return familyOf(device.id) == familyOf(id); });
+    return found == all.end() ? nullptr : &*found;
+}
+
 } // namespace shardboard

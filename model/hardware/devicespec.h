@@ -4,6 +4,8 @@
 
 #include "model/core/tensor.h"
 #include "model/hardware/cacherate.h"
+#include "model/hardware/hostlink.h"
+#include "model/hardware/kernelconstants.h"
 
 #include <cstdint>
 #include <optional>
@@ -42,39 +44,6 @@ void visitPeaks(Peaks& peaks, Each each)
     each("int8", peaks.int8);
 }
 
-/// How a library of a CPU computes with operands that it copies into panels first ("packs"), which nothing hides:
-///   seconds = launch + flops / (efficiency peak) + max(0, bytes - freeBytes) / bytesPerSecond
-/// or, where that is less, without packing them, as it does for few rows:
-///   seconds = launch + flops / (unpackedEfficiency peak) + (seconds of moving the bytes)
-/// Fitted by `shardctl calibrate` (model/cost/calibration.h); performance 2.1 says of products on a GPU, too, that a sum fits as
-/// well as the longer of both.
-struct Packing {
-    double bytesPerSecond = 0; ///< of the operands and the result, each once
-    double freeBytes = 0; ///< what caches hold until it is computed with
-    std::optional<double> unpackedEfficiency {}; ///< of the peak; nothing: it always packs
-    friend bool operator==(const Packing&, const Packing&) = default;
-};
-
-/// How near kernels come to the peaks: seconds = launch + max(flops / (efficiency peak), bytes / (memoryEfficiency
-/// bandwidth)). Fitted on GEMMs of an H100 (openxla/xla default_matmul_perf_table, bf16: mean error 5 %); attention's
-/// share of the peak is a usual one of fused kernels on Hopper. A calibration replaces them.
-struct KernelConstants {
-    double launchSeconds = 5.5e-6;
-    /// Of a kernel in a recorded CUDA graph: 0.4 us less. 20 kernels of 2.9 us in a stream took 3.8 us each, in a graph 3.4
-    /// (NVIDIA Technical Blog, "Getting Started with CUDA Graphs", 2019). Counts where it is less than launchSeconds.
-    double graphLaunchSeconds = 5.1e-6;
-    double gemmEfficiency = 0.78;
-    double memoryEfficiency = 0.80;
-    double attentionEfficiency = 0.60;
-    /// Attention by FlashAttention-2, whose kernels use nothing that is newer than the A100; nothing: as attentionEfficiency. On
-    /// the H100 it reaches 35 % (arXiv 2407.08608, abstract).
-    std::optional<double> flash2Efficiency {};
-    /// Nothing: what takes longer hides the other, as on a GPU.
-    std::optional<Packing> gemmPacking {};
-    std::optional<Packing> attentionPacking {};
-    friend bool operator==(const KernelConstants&, const KernelConstants&) = default;
-};
-
 struct DeviceSpec {
     std::string id; ///< `h100-sxm`
     std::string name; ///< `NVIDIA H100 SXM5 80 GB`
@@ -89,6 +58,7 @@ struct DeviceSpec {
     std::string source; ///< where the numbers come from
     std::int64_t multiprocessors = 0; ///< that make one tile of a matrix product each; 0: not known, or one large array
     std::optional<CacheRate> cache {}; ///< for kernels that only move data; nothing: all at memoryBytesPerSecond
+    std::optional<HostLink> host {}; ///< for what is offloaded; nothing: hostLinkOf() has a usual one
 
     /// Dense peak for operands of this type. A type without units of its own is worked on in the next wider one that has
     /// some; float32 without any counts as six bf16 passes.
@@ -99,5 +69,7 @@ struct DeviceSpec {
 /// All built-in devices.
 const std::vector<DeviceSpec>& devicePresets();
 const DeviceSpec* findDevice(std::string_view id); ///< null when unknown
+/// The built-in device of this id, or the first of its family: `h100-500w` is an H100. Null when there is none.
+const DeviceSpec* findDeviceFamily(std::string_view id);
 
 } // namespace shardboard

@@ -17,6 +17,7 @@ constexpr double kLeastRate = 1e-3;
 constexpr double kMostSeconds = 1e6;
 constexpr double kMostBytes = 1152921504606846976.0; // 2^60: sums of them stay whole numbers of 64 bits
 constexpr double kLeastShare = 1e-6;
+constexpr double kMostElements = 1 << 20; // along one side of a tile
 
 std::string numberText(double value)
 {
@@ -57,6 +58,16 @@ public:
         if (!std::isfinite(value) || value < kLeastShare || value > most)
             fail(key, "cannot be " + numberText(value),
                  "use a number above 0, from " + numberText(kLeastShare) + " to " + numberText(most));
+    }
+    void share(const std::string& key, const std::optional<double>& value, double most)
+    {
+        if (value)
+            share(key, *value, most);
+    }
+    void count(const std::string& key, double value)
+    {
+        if (!std::isfinite(value) || value < 0 || value > kMostElements)
+            fail(key, "cannot be " + numberText(value), "use a number from 0 to " + numberText(kMostElements));
     }
     void fail(const std::string& key, const std::string& what, const std::string& fix)
     {
@@ -113,14 +124,28 @@ void checkDevice(const DeviceSpec& device, Checker& check)
         check.fail("device.peak_flops", "has no rate for bf16 nor fp32", "add one in FLOP/s");
     check.seconds("device.kernels.launch_seconds", device.kernels.launchSeconds);
     check.seconds("device.kernels.graph_launch_seconds", device.kernels.graphLaunchSeconds);
+    check.seconds("device.kernels.host_seconds", device.kernels.hostSeconds);
     check.share("device.kernels.gemm_efficiency", device.kernels.gemmEfficiency, 1);
+    check.share("device.kernels.fp8_efficiency", device.kernels.fp8Efficiency, 1);
+    check.share("device.kernels.fp4_efficiency", device.kernels.fp4Efficiency, 1);
+    check.count("device.kernels.gemm_depth", device.kernels.gemmDepth);
+    check.count("device.kernels.gemm_array", static_cast<double>(device.kernels.gemmArray));
+    check.share("device.kernels.sustained_clock", device.kernels.sustainedClock, 1);
     check.share("device.kernels.memory_efficiency", device.kernels.memoryEfficiency, 1);
     check.share("device.kernels.attention_efficiency", device.kernels.attentionEfficiency, 1);
+    check.share("device.kernels.attention_backward_efficiency", device.kernels.attentionBackwardEfficiency, 1);
+    check.share("device.kernels.flash2_efficiency", device.kernels.flash2Efficiency, 1);
+    check.share("device.kernels.flash2_backward_efficiency", device.kernels.flash2BackwardEfficiency, 1);
+    check.count("device.kernels.attention_head", device.kernels.attentionHead);
+    check.count("device.kernels.attention_ramp", device.kernels.attentionRamp);
     checkPacking(device.kernels.gemmPacking, "device.kernels.gemm_packing", check);
     checkPacking(device.kernels.attentionPacking, "device.kernels.attention_packing", check);
     checkCache(device.cache, "device", device.kernels.memoryEfficiency * device.memoryBytesPerSecond, check);
-    if (device.kernels.flash2Efficiency)
-        check.share("device.kernels.flash2_efficiency", *device.kernels.flash2Efficiency, 1);
+    if (device.host) {
+        check.rate("device.host.bytes_per_second", device.host->bytesPerSecond, "bytes/s");
+        if (device.host->memoryBytesPerSecond != 0)
+            check.rate("device.host.memory_bytes_per_second", device.host->memoryBytesPerSecond, "bytes/s");
+    }
 }
 
 void checkLink(const LinkSpec& link, const std::string& place, Checker& check)

@@ -80,11 +80,9 @@ Hardware virtualMesh(const Names& names, const char* link)
     return out;
 }
 
-} // namespace
-
-const std::vector<Hardware>& hardwarePresets()
+std::vector<Hardware> clusters()
 {
-    static const std::vector<Hardware> presets {
+    return {
         dgxH100(),
         gpus({ "dgx-h200", "DGX H200 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h200-sxm",
                "MLPerf v4.1 system description H200-SXM-141GBx8" },
@@ -120,6 +118,101 @@ const std::vector<Hardware>& hardwarePresets()
                       "all devices share their rates, so runs take longer with more devices" },
                     "shm-cpu-dev"),
     };
+}
+
+/// What people have beside the large clusters: servers and workstations.
+std::vector<Hardware> servers()
+{
+    constexpr auto kNoSums = std::nullopt;
+    return {
+        gpus({ "dgx-v100", "DGX-1 and DGX-2 class cluster: V100 on NVLink 2, 8 a node, RoCE 100", "v100-sxm-32",
+               "NVIDIA DGX-1 (V100): 8 GPUs on NVLink 2, four 100 Gb/s ports" },
+             8, "nvlink2", kNoSums, "roce-100"),
+        gpus({ "a100-pcie", "A100 80 GB PCIe, bridges between two, RoCE 100", "a100-pcie-80",
+               "NVIDIA A100 PCIe product brief; the network is a usual one" },
+             2, "nvlink-bridge", kNoSums, "roce-100"),
+        gpus({ "hgx-a100-40", "A100 40 GB: islands of 8 on NVLink 3, InfiniBand HDR", "a100-sxm-40",
+               "NVIDIA HGX A100 40 GB: NVSwitch, eight 200 Gb/s ports" },
+             8, "nvlink3", kNoSums, "ib-hdr"),
+        gpus({ "h100-pcie", "H100 80 GB PCIe: 8 on PCIe 5, RoCE 200", "h100-pcie",
+               "NVIDIA H100 PCIe product brief; the network is a usual one" },
+             8, "pcie5-x16", kNoSums, "roce-200"),
+        gpus({ "h100-nvl", "H100 NVL: bridges between two, RoCE 400", "h100-nvl",
+               "NVIDIA H100 NVL product brief; the network is a usual one" },
+             2, "nvlink-bridge", kNoSums, "roce-400"),
+        gpus({ "hgx-h100-roce", "HGX H100 cluster: islands of 8 on NVLink 4, RoCE 400", "h100-sxm",
+               "NVIDIA HGX H100; 400 Gb/s Ethernet a GPU as in the Llama 3 cluster (arXiv 2407.21783, section 3.3.1)" },
+             8, "nvlink4", kHopperSwitch, "roce-400"),
+        gpus({ "p5-efa", "AWS p5: islands of 8 H100 on NVLink 4, EFA", "h100-sxm", "aws.amazon.com/ec2/instance-types/p5" }, 8,
+             "nvlink4", kHopperSwitch, "efa-400"),
+        gpus({ "hgx-h20", "HGX H20 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h20",
+               "NVIDIA H20 product brief: 900 GB/s of NVLink; the network is the H100's" },
+             8, "nvlink4", kHopperSwitch, "ib-ndr"),
+        gpus({ "gh200", "GH200 cluster: superchips on InfiniBand NDR", "gh200",
+               "NVIDIA GH200 datasheet; one 400 Gb/s port a superchip" },
+             1, "nvlink4", kNoSums, "ib-ndr"),
+        gpus({ "dgx-b300", "DGX B300 cluster: islands of 8 on NVLink 5, InfiniBand XDR", "b300-sxm",
+               "NVIDIA DGX B300: 8 GPUs, eight 800 Gb/s ports" },
+             8, "nvlink5", kBlackwellSwitch, "ib-xdr"),
+        gpus({ "gb300-nvl72", "GB300 NVL72: 72 GPUs on NVLink 5, InfiniBand XDR", "gb300",
+               "nvidia.com/en-us/data-center/gb300-nvl72: 800 Gb/s a GPU" },
+             72, "nvlink5", kBlackwellSwitch, "ib-xdr"),
+        gpus({ "l40s-server", "L40S: 8 on PCIe 4, RoCE 200", "l40s",
+               "NVIDIA L40S datasheet: PCIe 4.0 x16; the network is a usual one" },
+             8, "pcie4-x16", kNoSums, "roce-200"),
+        gpus({ "l4-server", "L4: 8 on PCIe 4, Ethernet 25", "l4", "NVIDIA L4 datasheet: PCIe 4.0 x16; the network is a usual one" },
+             8, "pcie4-x16", kNoSums, "ethernet-25"),
+        gpus({ "a10-server", "A10: 4 on PCIe 4, Ethernet 25", "a10",
+               "NVIDIA A10 datasheet: PCIe 4.0 x16; the network is a usual one" },
+             4, "pcie4-x16", kNoSums, "ethernet-25"),
+        gpus({ "rtx-3090", "RTX 3090 workstation: two on an NVLink bridge, Ethernet 10", "rtx-3090",
+               "NVIDIA GA102 whitepaper; the network is a usual one" },
+             2, "nvlink-bridge-3090", kNoSums, "ethernet-10"),
+        gpus({ "rtx-4090", "RTX 4090 workstation: 4 on PCIe 4, Ethernet 10", "rtx-4090",
+               "NVIDIA Ada whitepaper: PCIe 4.0 x16, no NVLink; the network is a usual one" },
+             4, "pcie4-x16", kNoSums, "ethernet-10"),
+        gpus({ "rtx-5090", "RTX 5090 workstation: 4 on PCIe 5, Ethernet 10", "rtx-5090",
+               "NVIDIA RTX Blackwell whitepaper: PCIe 5.0 x16, no NVLink; the network is a usual one" },
+             4, "pcie5-x16", kNoSums, "ethernet-10"),
+        gpus({ "rtx-6000-ada", "RTX 6000 Ada workstation: 4 on PCIe 4, Ethernet 25", "rtx-6000-ada",
+               "NVIDIA RTX 6000 Ada datasheet: PCIe 4.0 x16, no NVLink; the network is a usual one" },
+             4, "pcie4-x16", kNoSums, "ethernet-25"),
+        gpus({ "rtx-pro-6000", "RTX PRO 6000 Blackwell server: 8 on PCIe 5, RoCE 400", "rtx-pro-6000",
+               "NVIDIA RTX PRO 6000 Blackwell Server Edition: PCIe 5.0 x16; NVIDIA RTX PRO servers have 400 Gb/s a GPU" },
+             8, "pcie5-x16", kNoSums, "roce-400"),
+        gpus({ "dgx-spark", "DGX Spark, joined by ConnectX-7", "gb10", "NVIDIA DGX Spark: one GB10 each, a 200 Gb/s port" }, 1,
+             "pcie5-x16", kNoSums, "roce-200"),
+        gpus({ "mi250x", "MI250X node: 8 dies on Infinity Fabric, RoCE 200", "mi250x",
+               "AMD Instinct MI250X; four 200 Gb/s ports of a Frontier node (docs.olcf.ornl.gov) are half a port a die" },
+             8, "xgmi-mi250x", kNoSums, "roce-100"),
+        gpus({ "mi300x", "MI300X cluster: 8 on Infinity Fabric, RoCE 400", "mi300x",
+               "AMD Instinct MI300X platform; 400 Gb/s a GPU" },
+             8, "xgmi-mi300x", kNoSums, "roce-400"),
+        gpus({ "mi325x", "MI325X cluster: 8 on Infinity Fabric, RoCE 400", "mi325x",
+               "AMD Instinct MI325X platform; 400 Gb/s a GPU" },
+             8, "xgmi-mi300x", kNoSums, "roce-400"),
+        gpus({ "mi355x", "MI355X cluster: 8 on Infinity Fabric, RoCE 400", "mi355x",
+               "AMD Instinct MI355X platform; 400 Gb/s a GPU" },
+             8, "xgmi-mi355x", kNoSums, "roce-400"),
+        tpus({ "tpu-v4-pod", "TPU v4 pod, 16 x 16 x 16", "tpu-v4",
+               "docs.cloud.google.com/tpu/docs/v4: 4,096 chips; scaling-book tpus.md" },
+             { 16, 16, 16 }, true, "ici-v4", "dcn-v4"),
+        tpus({ "trn2", "Trn2 instance: 16 Trainium2, 4 x 4, EFA", "trainium2",
+               "AWS Neuron documentation, Trn2 architecture: a 2-D torus of 16 chips" },
+             { 4, 4 }, true, "neuronlink3", "efa-trn2"),
+    };
+}
+
+} // namespace
+
+const std::vector<Hardware>& hardwarePresets()
+{
+    static const std::vector<Hardware> presets = [] {
+        std::vector<Hardware> all = clusters();
+        std::vector<Hardware> more = servers();
+        all.insert(all.end() - 2, more.begin(), more.end()); // the virtual meshes stay last
+        return all;
+    }();
     return presets;
 }
 

@@ -151,23 +151,11 @@ bool GradientBuilder::readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, 
     return readers > 0;
 }
 
-std::set<OpId> savedByOp(const Graph& graph, const std::vector<OpId>& ops)
-{
-    std::set<OpId> out;
-    bool second = false;
-    for (const OpId id : ops) {
-        const OpDefinition& definition = definitionOf(graph.op(id).kind);
-        if (definition.statistics != nullptr)
-            out.insert(id);
-        else if (graph.op(id).kind == OpKind::Linear && !std::exchange(second, !second))
-            out.insert(id);
-    }
-    return out;
-}
-
 /// The operations of a forward segment to do again for what the backward pass needs of it, in their order.
-std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& segment, Recompute recompute) const
+std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& segment, Recompute recompute, bool toEnd) const
 {
+    if (toEnd && recompute.has(RecomputePart::Layer))
+        return m_graph.segment(forward).ops;
     std::set<TensorId> needed;
     for (const OpId id : segment.ops)
         needed.insert(m_graph.op(id).operands.begin(), m_graph.op(id).operands.end());
@@ -203,9 +191,9 @@ std::vector<OpId> GradientBuilder::repeated(SegmentId forward, const Segment& se
 }
 
 /// Puts the operations that make what the gradients need, and that is not kept, in front of them.
-void GradientBuilder::computeAgain(SegmentId forward, Segment& segment, Recompute recompute)
+void GradientBuilder::computeAgain(SegmentId forward, Segment& segment, Recompute recompute, bool toEnd)
 {
-    const std::vector<OpId> chosen = repeated(forward, segment, recompute);
+    const std::vector<OpId> chosen = repeated(forward, segment, recompute, toEnd);
     std::map<TensorId, TensorId> again;
     m_ops.clear();
     for (const OpId id : chosen) {
@@ -226,7 +214,7 @@ void GradientBuilder::computeAgain(SegmentId forward, Segment& segment, Recomput
     segment.ops.insert(segment.ops.begin(), m_ops.begin(), m_ops.end());
 }
 
-void GradientBuilder::backward(SegmentId index, Recompute recompute)
+void GradientBuilder::backward(SegmentId index, Recompute recompute, bool toEnd)
 {
     const Segment forward = m_graph.segment(index);
     Segment segment;
@@ -250,11 +238,22 @@ void GradientBuilder::backward(SegmentId index, Recompute recompute)
     segment.ops = m_ops;
     // The first layers of a run of alike segments compute again as well; the head's logits are not worth it.
     if (forward.isLayer)
-        computeAgain(index, segment, recompute);
+        computeAgain(index, segment, recompute, toEnd);
     m_graph.segments.back() = std::move(segment);
 }
 
-void GradientBuilder::update(SegmentId index, bool gather)
+OpKind GradientBuilder::stepOf(TensorId weight, Optimizer rule) const
+{
+    if (rule != Optimizer::Muon)
+        return rule == Optimizer::Sgd ? OpKind::SgdStep : OpKind::AdamStep;
+    const bool table = !m_graph.tensor(weight).logicalNames.empty() && m_graph.tensor(weight).logicalNames.front() == "vocab";
+    const bool multiplies = std::ranges::any_of(m_graph.ops, [&](const Op& op) {
+        return definitionOf(op.kind).gemm != nullptr && op.operands.size() > 1 && op.operands[1] == weight;
+    });
+    return multiplies && !table ? OpKind::MuonStep : OpKind::AdamStep;
+}
+
+void GradientBuilder::update(SegmentId index, bool gather, Optimizer rule)
 {
     const Segment forward = m_graph.segment(index);
     Segment segment;
@@ -272,7 +271,7 @@ void GradientBuilder::update(SegmentId index, bool gather)
             continue;
         const std::string name = m_graph.tensor(weight).name;
         const TensorId result = make(name + " updated", weight, false);
-        append(name + ".update", OpKind::AdamStep, { weight, gradient->second }, result, {});
+        append(name + ".update", stepOf(weight, rule), { weight, gradient->second }, result, {});
         if (gather)
             append(name + ".gather", OpKind::Output, { result }, make(name + " gathered", weight, false), {});
     }
@@ -289,14 +288,14 @@ std::vector<Op> GradientBuilder::gradientsOf(OpId id, TensorId dy)
     return out;
 }
 
-Graph differentiated(Graph graph, const Recomputing& recomputing, bool gather)
+Graph differentiated(Graph graph, const Recomputing& recomputing, bool gather, Optimizer rule)
 {
     const std::size_t segments = graph.segments.size();
     GradientBuilder builder(graph);
     for (std::size_t segment = segments; segment-- > 0;)
-        builder.backward(SegmentId(segment), recomputing.of(graph.segments[segment]));
+        builder.backward(SegmentId(segment), recomputing.of(graph.segments[segment]), recomputing.toEnd);
     for (SegmentId segment { 0 }; segment < segments; ++segment)
-        builder.update(segment, gather);
+        builder.update(segment, gather, rule);
     return graph;
 }
 

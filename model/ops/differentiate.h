@@ -18,6 +18,7 @@ namespace shardboard {
 struct Recomputing {
     Recompute what = Recompute::None;
     std::vector<Range> layers {}; ///< layers that do; none: all
+    bool toEnd = false; ///< where a whole layer is computed again, what no gradient reads is, too
     /// A segment's first layer tells of all of them.
     Recompute of(const Segment& segment) const
     {
@@ -35,12 +36,9 @@ struct Recomputing {
 /// laid out as the residual stream, the sum of all goes through an Output operation, so that there is one place where it is
 /// reduced. Other gradients stay partial as far as operations can take them (all are linear in what comes from above), so
 /// that what a block gives back is reduced once, where its gradients meet.
-/// `gather`: after its step every weight goes through an Output operation, in which it is gathered where the optimizer is cut.
-Graph differentiated(Graph forward, const Recomputing& recomputing, bool gather = false);
-
-/// Of the operations of a forward segment those whose results recomputing by operation keeps: attention, and the first, third, …
-/// matrix product.
-std::set<OpId> savedByOp(const Graph& graph, const std::vector<OpId>& ops);
+/// `rule`: of a step; Muon is for matrices that products take, without the vocabulary's. `gather`: after its step every weight goes
+/// through an Output operation, in which it is gathered where the optimizer is cut.
+Graph differentiated(Graph forward, const Recomputing& recomputing, bool gather = false, Optimizer rule = Optimizer::Adam);
 
 /// What an operation's gradient function sees.
 class GradientBuilder {
@@ -69,8 +67,8 @@ public:
     /// Of a graph with one segment: the operations for the gradients of the operands of one operation, of whose result `dy` is
     /// the gradient. GraphTensor::addendOf tells of which operand each result is.
     std::vector<Op> gradientsOf(OpId id, TensorId dy);
-    void backward(SegmentId segment, Recompute recompute);
-    void update(SegmentId segment, bool gather);
+    void backward(SegmentId segment, Recompute recompute, bool toEnd);
+    void update(SegmentId segment, bool gather, Optimizer rule);
 
 private:
     struct Addend {
@@ -86,10 +84,11 @@ private:
     TensorId total(TensorId of);
     TensorId sum(TensorId of, std::vector<Addend>& addends);
     void reduceWeights(SegmentId segment);
+    OpKind stepOf(TensorId weight, Optimizer rule) const;
     template <class Reads>
     bool readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, Reads reads) const;
-    std::vector<OpId> repeated(SegmentId forward, const Segment& segment, Recompute recompute) const;
-    void computeAgain(SegmentId forward, Segment& segment, Recompute recompute);
+    std::vector<OpId> repeated(SegmentId forward, const Segment& segment, Recompute recompute, bool toEnd) const;
+    void computeAgain(SegmentId forward, Segment& segment, Recompute recompute, bool toEnd);
 
     Graph& m_graph;
     std::vector<OpId> m_producer; ///< by TensorId, of the forward pass

@@ -101,7 +101,9 @@ enum class OpKind {
     SquaredReluGrad,
     LastToken,
     Relu,
-    ReluGrad
+    ReluGrad,
+    MuonStep,
+    SgdStep
 };
 
 /// The name in plans and views: `rms_norm`.

@@ -82,6 +82,8 @@ struct OpDefinition {
     int taken = -1; ///< operand whose memory the result may take where nobody else wants it; a view then has nothing to do; or -1
     int chosenFrom = -1; ///< operand whose order tells which experts a token goes to; or -1
     int elementsOf = -1; ///< operand of which the result is single elements, one for each index in the other operand; or -1
+    bool runs = true; ///< else plans and prices have it, and backends refuse it
+    int moments = 0; ///< states that an optimizer's step keeps of each element, beside the weight
     bool appends = false; ///< the result lies there already, and the operand becomes its last part: a cache
     bool dispatches = false; ///< sends tokens to their experts
     /// Stands between the parts of a block: works on every token of the residual stream alone.
@@ -97,6 +99,8 @@ KernelClass kernelClassOf(const OpDefinition& definition);
 
 const OpDefinition& definitionOf(OpKind kind);
 OpGroup groupOf(const Graph& graph, const Op& op);
+/// Whether it makes the step of a weight from its gradient.
+inline bool isStep(OpKind kind) { return definitionOf(kind).group == OpGroup::Update; }
 /// Whether it adds a bias to the result of a product, whose kernel does it in passing.
 bool addsBias(const Graph& graph, const Op& op);
 /// Its rule, read.

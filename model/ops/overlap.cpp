@@ -22,9 +22,11 @@ std::string overlapKindName(OverlapKind kind)
     case OverlapKind::Context:
         return "context";
     case OverlapKind::Sends:
+        return "sends";
+    case OverlapKind::Host:
         break;
     }
-    return "sends";
+    return "host";
 }
 
 std::string overlapName(Overlap overlap)

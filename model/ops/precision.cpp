@@ -43,6 +43,7 @@ std::string typeList(const PrecisionMember& member)
 
 Status readPrecision(std::string_view text, Precision& precision, const std::string& where)
 {
+    std::vector<std::string> named;
     for (const std::string_view part : split(text, ',')) {
         const auto equals = part.find('=');
         const std::string_view key = part.substr(0, equals);
@@ -59,6 +60,9 @@ Status readPrecision(std::string_view text, Precision& precision, const std::str
         if (!type)
             return usageError(where, "there is no dtype '" + std::string(part.substr(equals + 1)) + "'",
                               "use " + typeList(*member));
+        if (std::ranges::count(named, member->key) > 0)
+            return usageError(where, std::string(member->key) + " is said twice", "say it once");
+        named.emplace_back(member->key);
         precision.*(member->type) = *type;
     }
     return done();

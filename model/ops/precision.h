@@ -55,8 +55,8 @@ struct HeldTypes {
     DType gathered = DType::BF16; ///< weights while they are gathered and read: stored types that are wider are cast before
     /// The optimizer has a copy of the weights beside those that are stored.
     bool copiesWeights() const { return master != weights; }
-    /// Bytes of optimizer states for one parameter: two moments (arXiv 1910.02054), and the copy.
-    double momentBytes() const { return 2 * bitsOf(optimizer) / 8.0; }
+    /// Bytes of optimizer states for one parameter: moments, of which Adam has two (arXiv 1910.02054), and the copy.
+    double momentBytes(int moments) const { return moments * bitsOf(optimizer) / 8.0; }
     double masterBytes() const { return copiesWeights() ? bitsOf(master) / 8.0 : 0; }
     friend bool operator==(const HeldTypes&, const HeldTypes&) = default;
 };

@@ -2,6 +2,8 @@
 // What the backward pass computes again instead of keeping it from the forward pass. A value type.
 #pragma once
 
+#include "model/core/kindset.h"
+
 #include <array>
 #include <optional>
 #include <string>
@@ -45,31 +47,15 @@ inline constexpr std::array kRecomputeParts {
 ///   operation (torchtitan/distributed/activation_checkpoint.py), which keeps attention, every other product, and reduce-scatters.
 ///   Of a Llama layer stay 2h (what enters) + 2q + 2v + 2o + 4 heads + 2f.
 /// Full (Layer): everything of a layer but what enters it (2h), with its collectives.
-class Recompute {
+class Recompute : public KindSet<RecomputePart, Recompute> {
 public:
     static const Recompute None;
     static const Recompute Selective;
     static const Recompute ByOp;
     static const Recompute Full;
-
-    constexpr bool has(RecomputePart part) const { return (m_bits & bit(part)) != 0; }
-    constexpr Recompute with(RecomputePart part, bool on = true) const
-    {
-        return Recompute(on ? m_bits | bit(part) : m_bits & ~bit(part));
-    }
-    friend bool operator==(Recompute, Recompute) = default;
-
-private:
-    explicit constexpr Recompute(unsigned bits)
-        : m_bits(bits)
-    {
-    }
-    static constexpr unsigned bit(RecomputePart part) { return 1U << static_cast<unsigned>(part); }
-
-    unsigned m_bits = 0;
 };
 
-inline constexpr Recompute Recompute::None { 0 };
+inline constexpr Recompute Recompute::None {};
 inline constexpr Recompute Recompute::Selective = Recompute::None.with(RecomputePart::Cheap);
 inline constexpr Recompute Recompute::ByOp = Recompute::None.with(RecomputePart::Norms)
                                                  .with(RecomputePart::Activations)

@@ -22,6 +22,24 @@ const std::array kUpdateOps {
                    .group = OpGroup::Update,
                    .streamed = 0,
                    .taken = 1,
+                   .moments = 2,
+                   .kernel = KernelClass::Optimizer },
+    // The weight may be cut where the gradient is whole: the iteration needs whole matrices, and what is no part of the shard is
+    // thrown away.
+    OpDefinition { .kind = OpKind::MuonStep,
+                   .name = "muon_step",
+                   .rule = "weight [... m! n!], gradient [... m! n!] -> [... m! n!]",
+                   .group = OpGroup::Update,
+                   .runs = false,
+                   .moments = 1,
+                   .kernel = KernelClass::Gemm },
+    OpDefinition { .kind = OpKind::SgdStep,
+                   .name = "sgd_step",
+                   .rule = "weight [...], gradient [...] -> [...]",
+                   .group = OpGroup::Update,
+                   .streamed = 0,
+                   .taken = 1,
+                   .moments = 1,
                    .kernel = KernelClass::Optimizer },
 };
 

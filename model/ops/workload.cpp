@@ -80,6 +80,9 @@ Workload effective(Workload workload)
         workload.recompute = Recompute::None;
         workload.recomputeLayers = 0;
         workload.optimizer = {};
+        workload.rule = Optimizer::Adam;
+        workload.offload = {};
+        workload.predicted = 0;
         workload.fp8 = {};
         for (const PrecisionMember& member : precisionMembers())
             if (member.training)
@@ -103,6 +106,9 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
                           "batch " + std::to_string(workload.batch) + " cannot be cut into " + std::to_string(microBatches)
                               + " micro-batches",
                           "use a number that divides it");
+    if (workload.predicted < 0 || workload.predicted > kMostPredicted)
+        return inputError(where, std::to_string(workload.predicted) + " further tokens cannot be predicted",
+                          "use 0 to " + std::to_string(kMostPredicted));
     if (!(workload.capacityFactor == 0 || (workload.capacityFactor >= 0.01 && workload.capacityFactor <= 1000)))
         return inputError(where, "the capacity factor of experts cannot be used", "use 0.01 to 1000, or 0 for dropless");
     const auto& types = computeTypes();

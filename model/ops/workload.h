@@ -5,6 +5,8 @@
 #include "model/core/result.h"
 #include "model/core/tensor.h"
 #include "model/ops/fp8recipe.h"
+#include "model/ops/offload.h"
+#include "model/ops/optimizer.h"
 #include "model/ops/overlap.h"
 #include "model/ops/precision.h"
 #include "model/ops/recompute.h"
@@ -19,7 +21,7 @@ namespace shardboard {
 
 /// Prefill: `batch` sequences of `sequence` tokens each. Decode: one new token for each of `batch` sequences that
 /// already hold `sequence` - 1 tokens in the KV cache (the cache has `sequence` entries with the new one). Train: a step of
-/// `batch` sequences with loss, gradients and Adam.
+/// `batch` sequences with loss, gradients and the optimizer's step.
 enum class WorkloadKind { Prefill, Decode, Train };
 std::string workloadName(WorkloadKind kind); ///< prefill, decode, train
 std::optional<WorkloadKind> workloadFromName(std::string_view name);
@@ -80,6 +82,11 @@ struct Workload {
     AttentionKernel attention = AttentionKernel::Flash;
     Overlap overlap = Overlap::None;
     OptimizerSharding optimizer {}; ///< Train
+    Optimizer rule = Optimizer::Adam; ///< Train: by which the weights are stepped
+    Offload offload {}; ///< Train
+    /// Train: further tokens that are predicted, each by a module behind the layers (multi-token prediction, arXiv 2412.19437,
+    /// section 2.2; `num_nextn_predict_layers` of a config.json).
+    std::int64_t predicted = 0;
     Software software = Software::Fused;
     bool graphs = false; ///< kernels are recorded in CUDA graphs once, and launched with them
     Dispatch dispatch = Dispatch::PerExpert; ///< models with experts
@@ -105,6 +112,8 @@ DType storageType(const Workload& workload);
 
 /// What of a workload a step depends on: what only training uses waits in a design while it serves.
 Workload effective(Workload workload);
+
+constexpr std::int64_t kMostPredicted = 16;
 
 /// Rules: batch and sequence from 1 to 2^31; dtype one of computeTypes; the effective micro-batches divide the batch.
 Status verifyWorkload(const Workload& workload, const std::string& where);

@@ -7,15 +7,16 @@ namespace shardboard {
 
 void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices)
 {
-    CollectiveTime time = prices.curve(collective.kind, collective.axes).at(bytes);
-    collective.seconds = time.seconds;
+    const bool grouped = collective.groupBytes > 0;
+    CollectiveTime time = prices.curve(collective.kind, collective.axes).at(grouped ? collective.groupBytes : bytes);
+    collective.seconds = time.seconds * shareOfCall(collective);
     collective.algorithm = std::move(time.algorithm);
     if (collective.copies > 0) {
         const PriceCurve& curve = prices.curve(collective.kind, collective.axes);
         const double once = oncePerNode(bytes, collective.copies, prices.footprint(collective.axes), prices.hardware(),
                                         [&](std::int64_t size) { return curve.seconds(size); });
         if (once < collective.seconds)
-            collective.algorithm += ", once to a node";
+            collective.algorithm += kOncePerNode;
         collective.seconds = once;
     }
     if (collective.kind != CollectiveKind::LocalSlice)

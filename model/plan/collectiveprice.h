@@ -10,21 +10,37 @@
 
 namespace shardboard {
 
+/// Of a token's `copies` experts on N nodes, chosen evenly, the nodes that have some of them, for each: N (1 - (1 - 1/N)^copies)
+/// over copies.
+inline double nodesOfCopies(std::int64_t copies, const Footprint& footprint)
+{
+    const auto nodes = static_cast<double>(footprint.levels.front().units);
+    const auto all = static_cast<double>(copies);
+    return nodes * (1 - std::pow(1 - 1 / nodes, all)) / all;
+}
+
 /// Seconds of an all-to-all of tokens that are sent once to every node of their experts, and there to each of them
-/// (Dispatch::PerNode), if those of sending all of them are `seconds(bytes)`. Of `copies` experts on N nodes, chosen evenly, a
-/// token meets N (1 - (1 - 1/N)^copies). Both ways are used at the same time: the longer counts.
+/// (Dispatch::PerNode), if those of sending all of them are `seconds(bytes)`. Both ways are used at the same time: the longer
+/// counts.
 template <class Seconds>
 double oncePerNode(std::int64_t bytes, std::int64_t copies, const Footprint& footprint, const Hardware& hardware, Seconds seconds)
 {
     const double all = seconds(bytes);
     if (copies <= 1 || footprint.levels.empty() || footprint.levels.front().units <= 1)
         return all;
-    const auto nodes = static_cast<double>(footprint.levels.front().units);
     const auto members = static_cast<double>(footprint.levels.front().members);
-    const double met = nodes * (1 - std::pow(1 - 1 / nodes, static_cast<double>(copies)));
-    const double across = seconds(static_cast<std::int64_t>(static_cast<double>(bytes) * met / static_cast<double>(copies)));
+    const double across = seconds(static_cast<std::int64_t>(static_cast<double>(bytes) * nodesOfCopies(copies, footprint)));
     const double within = static_cast<double>(bytes) * (members - 1) / members / hardware.levels.front().link.bytesPerSecond;
     return std::min(all, std::max(across, within));
+}
+
+/// What the algorithm's name of such a collective ends with.
+inline constexpr const char* kOncePerNode = ", once to a node";
+
+/// Of a collective that goes in one call with others, its part of what the call moves; else 1.
+inline double shareOfCall(const Collective& collective)
+{
+    return collective.groupBytes > 0 ? static_cast<double>(collective.bytes) / static_cast<double>(collective.groupBytes) : 1;
 }
 
 /// Seconds of one occurrence that moves `bytes`, with algorithm and links.

@@ -20,8 +20,9 @@ constexpr Precision types(std::optional<DType> weights, DType gradients, std::op
              .reductions = reductions };
 }
 
-/// PyTorch's caching allocator on eight LLMs: 15 % of what it holds was in fragments on average, 33 % at most (GMLake, arXiv
-/// 2401.08156; up to 43 % in arXiv 2507.16274). As shares of what is asked for: 0.15 / 0.85 and 0.33 / 0.67.
+/// PyTorch's caching allocator on eight LLMs: an allocator that leaves next to no fragments had 15 % less of them on average and up
+/// to 33 % (GMLake, arXiv 2401.08156, abstract; up to 43 % of memory wasted: arXiv 2507.16274, abstract). As shares of what is
+/// asked for: 0.15 / 0.85 and 0.33 / 0.67.
 constexpr AllocatorShare kCaching { 0, 0.176, 0.493, true };
 /// A compiler that plans all buffers before the program runs leaves little between them. An assumption: nobody publishes it.
 constexpr AllocatorShare kPlanned { 0, 0.05, 0.1, false };
@@ -30,6 +31,7 @@ constexpr std::array kFrameworks {
     FrameworkFacts { .holds = "What the layouts need, and nothing that a framework adds" },
     // Weights, moments and gradients are f32 shards; MixedPrecisionPolicy(param_dtype bf16, reduce_dtype f32): torchtitan
     //   config/job_config.py, Training.mixed_precision_param and _reduce; torch/distributed/fsdp/_fully_shard, 2.15.
+    // One all-gather and one reduce-scatter for the parameters of a block: _fsdp_param_group.py, foreach_all_gather.
     // The root group (tok_embeddings, norm, output) is not resharded after its forward pass: FSDPState._lazy_init.
     // Under pipelines reshard_after_forward is False (torchtitan models/llama3/infra/parallelize.py), and
     //   torch/distributed/pipelining/stage.py (backward_maybe_with_nosync) leaves gradients unsharded until the last micro-batch,
@@ -50,6 +52,7 @@ constexpr std::array kFrameworks {
         .types = types(DType::F32, DType::F32, DType::F32),
         .allocator = kCaching,
         .onlyOnce = true,
+        .groupsBlocks = true,
         .wholeInPipelines = true,
         .stageBuffers = true,
         .keepsGatheredInputs = true,
@@ -60,6 +63,9 @@ constexpr std::array kFrameworks {
     //   (core/distributed/param_and_grad_buffer.py; arguments.py: accumulate_allreduce_grads_in_fp32 under bf16); the distributed
     //   optimizer (core/optimizer/distrib_optimizer.py) cuts the states, which a design says by the axes of its optimizer.
     // Transformer Engine's linear layers save the cast input (pytorch/module/linear.py, save_for_backward of inputmat).
+    // core/transformer/moe/experts.py: permuted_probs go into weighted_bias_swiglu_impl, whose gradients need its input alone.
+    // gradient_accumulation_fusion: products add to main_grad (core/tensor_parallel/layers.py).
+    // Transformer Engine's grouped linear layer starts a product for every expert, on several streams (general_grouped_gemm).
     // core/tensor_parallel/cross_entropy.py: one f32 copy, in which exponentials and gradient are made in place. Version 0.16.
     FrameworkFacts { .framework = Framework::Megatron,
                      .name = "megatron",
@@ -67,6 +73,10 @@ constexpr std::array kFrameworks {
                      .holds = "bf16 weights beside the optimizer's f32 ones, gradients whole in f32 on every data parallel rank",
                      .types = types({}, DType::F32, DType::F32),
                      .allocator = kCaching,
+                     .groupsBlocks = true,
+                     .gatesInExperts = true,
+                     .expertsApart = true,
+                     .addsGradients = true,
                      .lossBytes = 4,
                      .lossBytesCut = 4 },
     // configs/base.yml, 0.2: weight_dtype float32, dtype bfloat16, mu_dtype as the weights; gradients of f32 weights are f32, but
@@ -77,7 +87,9 @@ constexpr std::array kFrameworks {
         .title = "MaxText (XLA)",
         .holds = "Weights, moments and gradients in f32, reductions in the computing type; XLA plans all buffers before the run",
         .types = types(DType::F32, DType::F32, {}),
-        .allocator = kPlanned },
+        .allocator = kPlanned,
+        .onlyOnce = true,
+        .hostSteps = false },
     // runtime/zero/stage_1_and_2.py and stage3.py, 0.19: bf16 weights and gradients, an f32 copy with its moments; two buckets of
     // reduce_bucket_size (zero/config.py: 5e8 elements) where reductions overlap. transformers casts logits to f32 for the loss and
     // returns the bf16 ones: 14 bytes with the f32 log-probabilities and two gradients.
@@ -87,6 +99,7 @@ constexpr std::array kFrameworks {
                      .holds = "bf16 weights and gradients, f32 copy and moments, and two buckets of 5e8 gradients",
                      .types = types({}, DType::BF16, {}),
                      .allocator = kCaching,
+                     .groupsBlocks = true,
                      .savesInFp8 = false,
                      .lossBytes = 10,
                      .lossBytesCut = 10,

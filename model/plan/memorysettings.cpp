@@ -5,9 +5,15 @@ namespace shardboard {
 
 void MemorySettings::choose(Framework next)
 {
-    if (reserveShare == factsOf(framework).allocator.usual)
+    if (!reserveChosen && reserveShare == factsOf(framework).allocator.usual)
         reserveShare = factsOf(next).allocator.usual;
     framework = next;
+}
+
+void MemorySettings::chooseReserve(double share)
+{
+    reserveShare = share;
+    reserveChosen = true;
 }
 
 Status verifyMemorySettings(const MemorySettings& settings, const std::string& where)

@@ -14,11 +14,14 @@ struct MemorySettings {
     /// Gathered weights are given back after the forward pass of their layer, and gathered again for the backward pass. Absent: as
     /// the framework does. Not: they stay until the backward pass has used them, and are gathered once.
     std::optional<bool> reshardAfterForward {};
+    /// One collective for all weights of a block. Absent: as the framework does.
+    std::optional<bool> groupCollectives {};
     /// Layers whose weights are gathered ahead, beside those of the layer that works. FSDP2 gathers one ahead.
     std::int64_t prefetchedLayers = 1;
     /// Share of activations, logits, gathered weights and reshard copies that the allocator holds on top of them, because free
     /// blocks do not fit what is asked for. An assumption: nobody publishes one; measured peaks of PyTorch hold it.
     double reserveShare = 0.05;
+    bool reserveChosen = false; ///< somebody has set it, if to what is usual
     /// The loss makes a copy of the logits in f32, and their gradient in f32, as PyTorch's cross_entropy does. A fused loss
     /// makes neither.
     bool logitsInF32 = true;
@@ -28,8 +31,9 @@ struct MemorySettings {
     /// ring of 16 channels has 4 MiB in each direction of each (Simple protocol).
     std::int64_t communicatorBytes = std::int64_t { 128 } << 20;
 
-    /// The allocator's reserve goes with the framework, unless it has been set otherwise.
+    /// The allocator's reserve goes with the framework, unless somebody has set it.
     void choose(Framework next);
+    void chooseReserve(double share);
     friend bool operator==(const MemorySettings&, const MemorySettings&) = default;
 };
 

@@ -2,13 +2,14 @@
 #include "model/plan/movedoperands.h"
 
 #include "model/core/checked.h"
+#include "model/ops/opdefinition.h"
 #include "model/text/text.h"
 
 namespace shardboard {
 
 namespace {
 
-bool saysItself(OpKind kind) { return kind == OpKind::GatherLast || kind == OpKind::ReduceGrad || kind == OpKind::AdamStep; }
+bool saysItself(OpKind kind) { return kind == OpKind::GatherLast || kind == OpKind::ReduceGrad || isStep(kind); }
 
 /// `all-reduce over model, then local-slice over data`; adds their bytes.
 std::string howItMoves(const Plan& plan, const OperandUse& use, std::int64_t& bytes)

@@ -16,7 +16,7 @@ void Performance::rate(double seconds, double devices, double peakFlops)
         return;
     tokensPerSecondPerDevice = rate;
     mfu = modelFlopsUtilization(rate, perToken, peakFlops);
-    hfu = mfu * recomputing;
+    hfu = mfu * recomputing * padding;
 }
 
 } // namespace shardboard

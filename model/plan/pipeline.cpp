@@ -352,12 +352,14 @@ Status cutByHand(const PipelineSpec& spec, PlannedPipeline& pipeline)
 
 Status verifySchedule(const PlannedPipeline& pipeline, const Graph& graph, std::int64_t microBatches)
 {
+    const bool trains = std::ranges::any_of(graph.segments, [](const Segment& it) { return it.phase == Phase::Backward; });
     if (pipeline.schedule == PipelineSchedule::OneForwardOneBackward) {
         if (pipeline.chunks > 1 && microBatches % pipeline.stages != 0)
             return inputError("pipeline",
                               "the interleaved schedule needs micro-batches in multiples of its " + std::to_string(pipeline.stages)
                                   + " stages, and there are " + std::to_string(microBatches),
-                              "use --micro-batches " + std::to_string(pipeline.stages));
+                              trains ? "use --micro-batches " + std::to_string(pipeline.stages)
+                                     : "use one run of layers on each stage: only training has micro-batches");
         return done();
     }
     const std::string name = scheduleTitle(pipeline.schedule, pipeline.chunks);
@@ -365,7 +367,7 @@ Status verifySchedule(const PlannedPipeline& pipeline, const Graph& graph, std::
         return inputError("pipeline",
                           name + " has one run of layers on each stage, and " + std::to_string(pipeline.chunks) + " are asked for",
                           "use one, or the schedule 1f1b, which interleaves them");
-    if (std::ranges::none_of(graph.segments, [](const Segment& segment) { return segment.phase == Phase::Backward; }))
+    if (!trains)
         return inputError("pipeline", name + " orders forward and backward passes, and this workload has no backward pass",
                           "use the schedule 1f1b, or train");
     if (pipeline.schedule == PipelineSchedule::DualPipe && (pipeline.stages % 2 != 0 || microBatches % 2 != 0))

@@ -51,7 +51,10 @@ Result<std::vector<std::int64_t>> parseStageLayers(std::string_view text, const 
         const auto layers = parseInteger(sides.front());
         const auto times = sides.size() > 1 ? parseInteger(sides[1]) : std::optional<std::int64_t>(1);
         if (sides.size() > 2 || !layers || !times || *layers < 0 || *layers > kMostRuns || *times < 1 || *times > kMostRuns)
-            return inputError(where, "'" + std::string(part) + "' is no number of layers, nor one with how often it is there",
+            return inputError(where,
+                              part.empty()
+                                  ? "a number of layers is missing between commas"
+                                  : "'" + std::string(part) + "' is neither a number of layers nor one with how often it comes",
                               "use numbers such as 3,4x14,2");
         if (static_cast<std::int64_t>(out.size()) + *times > kMostRuns)
             return inputError(where, "there are more than " + std::to_string(kMostRuns) + " runs of layers", "use fewer");

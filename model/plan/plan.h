@@ -39,6 +39,9 @@ struct Collective {
     ReshardStep step;
     std::int64_t bytes = 0; ///< S, on one member of a device group, per occurrence
     std::int64_t count = 1; ///< occurrences in a step of the workload (repeated layers included)
+    /// Of all that go in one call, of which `seconds` are this one's share; 0: it goes alone.
+    std::int64_t groupBytes = 0;
+    bool joins = false; ///< the call of such a group, but not its first one
     std::int64_t copies = 0; ///< of tokens that are sent once to a node: for how many experts each is; 0: sent to every one
     double seconds = 0; ///< predicted, per occurrence
     std::string algorithm; ///< with which it is so fast: `ring`, `NVLS`, …
@@ -48,6 +51,7 @@ struct Collective {
     int operand = 0;
     std::string cause; ///< in a few words, `o_proj [dim 1 = model], partial sums`
     std::string reason; ///< in a sentence
+    bool isCall() const { return kind != CollectiveKind::LocalSlice && !joins; }
 };
 
 struct OperandUse {
@@ -92,6 +96,17 @@ struct PlannedSegment {
     std::vector<Kept> kept {}; ///< of a forward segment that has a backward one
     /// Bytes that the device with the most keeps beside them: of attention the log-sum-exp of every query and head, or its scores.
     std::int64_t statistics = 0;
+    OffloadSet offload {}; ///< what of it lies in the host's memory
+    /// What goes between the host and the fullest device while a layer works, each way, and how often in a step. Seconds are of
+    /// all.
+    struct HostTransfer {
+        std::int64_t toHost = 0;
+        std::int64_t toDevice = 0;
+        std::int64_t count = 0;
+        double seconds = 0;
+        friend bool operator==(const HostTransfer&, const HostTransfer&) = default;
+    };
+    HostTransfer host {};
 };
 
 /// Stages of layers over a mesh axis: what a stage computes is on its own devices alone, and sent to the next one.
@@ -147,6 +162,8 @@ struct Plan {
     bool keepsGathered = false; ///< weights of layers stay gathered until their gradients are there
     bool wholeGradients = false; ///< and gradients are added up as they come, and reduced once a step
     Fp8Settings fp8 {}; ///< of training in fp8
+    bool fp8AnyOrder =
+        false; ///< products in 8 bits take their operands in any order of the elements, so that none is kept transposed
     std::set<TensorId> fp8Weights {}; ///< those that products in fp8 take
     std::optional<DType> cacheType {}; ///< of the KV cache, where it is another one than that of what is written into it
     std::int64_t reservedBytes = 0; ///< of the hardware's device (DeviceSpec); part of what the runtime takes
@@ -160,7 +177,7 @@ struct Plan {
     double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + exposedSeconds; }
     /// Sum of count x bytes, over all stages of a pipeline.
     std::int64_t collectiveBytes() const;
-    /// Number of collectives that move something: all but local slices.
+    /// Number of calls that move something: all but local slices.
     std::int64_t movingCollectives() const;
     const PlannedSegment& segment(PlannedSegmentId id) const { return segments[id]; }
     PlannedSegment& segment(PlannedSegmentId id) { return segments[id]; }
@@ -168,7 +185,7 @@ struct Plan {
     Collective& collective(CollectiveId id) { return collectives[id]; }
 };
 
-/// Names of the activations that a backward segment computes again.
+/// Names of the activations that a backward segment computes again, without those that are another one under another shape.
 std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment);
 
 } // namespace shardboard

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers compute again where not all of them do.
+// Which layers compute again, or are offloaded, where not all of them are.
 #pragma once
 
 #include "model/core/mesh.h"
 #include "model/core/shards.h"
 #include "model/ops/workload.h"
 #include "model/plan/pipelinespec.h"
+#include "model/plan/plan.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace shardboard {
 
-/// The first `recomputeLayers` of every run of layers, in order; none where all layers do, or none computes anything again.
-std::vector<Range> recomputedLayers(const Workload& workload, const PipelineSpec& pipeline, const Mesh& mesh, std::int64_t layers);
+/// The first `count` layers of every run of layers, in order, as the pipeline cuts the layers of the graph; none where it cannot be
+/// planned.
+std::vector<Range> firstLayersOfRuns(std::int64_t count, const Workload& workload, const PipelineSpec& pipeline, const Mesh& mesh,
+                                     const Graph& graph);
+std::vector<Range> firstLayersOfRuns(std::int64_t count, const PlannedPipeline& planned);
+
+/// The first `recomputeLayers` of every run; none where all layers compute again, or none does.
+std::vector<Range> recomputedLayers(const Workload& workload, const PipelineSpec& pipeline, const Mesh& mesh, const Graph& graph);
 
 } // namespace shardboard

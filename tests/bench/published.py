@@ -51,6 +51,16 @@ def fp8(row, match):
     return ["--fp8", next((name for word, name in names if word in remark), "tensorwise")] + (["--fp8-gather"] if gathers else [])
 
 
+def offload(row, match):
+    """What lies on the host, by the remark's words; of activations as many layers as it says."""
+    remark = match.string.lower()
+    kinds = [("optimizer", r"optimizer|moment|state"), ("weights", r"weight|param"), ("activations", r"activation|layers|recompute|carry")]
+    what = [kind for kind, words in kinds if re.search(words, remark)] or ["activations"]
+    layers = re.search(r"(\d+) (?:of \d+ )?layers|layers\D{0,6}(\d+)", remark)
+    count = ["--offload-layers", layers.group(1) or layers.group(2)] if layers else []
+    return ["--offload", ",".join(what), *count]
+
+
 GAPS = [
     (r"virtual stages", PARTS),
     (r"PP with .* preset", PARTS),
@@ -68,22 +78,31 @@ GAPS = [
     (r"(?:selective )?recompute of modules \(([^)]*)\)", lambda row, match: ["--recompute", re.sub(r"[\s;]+", "", match.group(1))]),
     (r"remat policy by name .*taken as full", ["--recompute", "full"]),
     (r"remat policy by name \((\w+)", lambda row, match: ["--recompute", match.group(1)] if row.get("recompute") == "selective" else []),
-    (r"offload", None),
+    (r"offload", offload),
     (r"reshard_after_forward ?= ?False", ["--reshard-after-forward", "never"]),
     (r"overlap of (the )?expert|expert all-to-all", ["--overlap", "weights,experts"]),
     (r"async TP|TP overlap|user buffers", ["--overlap", "weights,tensor"]),
     (r"CUDA graphs?", ["--graphs"]),
     (r"host-bound|small launches", None),
     (r"HybridEP|DeepEP|dispatcher", ["--dispatch", "per-node"]),
-    (r"multi-token|MTP", None),
+    (r"(?:(\d+) )?(?:multi-token|MTP)", lambda row, match: ["--mtp", match.group(1) or "1"]),
     (r"load balance|SDPA in two parts", None),
     (r"capacity factor (?:of )?([\d.]+)", lambda row, match: ["--capacity-factor", match.group(1)]),
     (r"dropless", []),
-    (r"optimizer|Muon|Adam|ZeRO", None),
+    (r"\b(Muon|SGD|Adam)W?\b", lambda row, match: ["--optimizer", match.group(1).lower()]),
+    (r"ZeRO-?1|distributed optimizer", lambda row, match: [] if row.get("zero1") else None),
+    (r"optimizer|ZeRO", None),
 ]
 
 # Whose memory a group of rows is of: by words of its name.
 FRAMEWORKS = [(r"titan", "torchtitan"), (r"megatron|nemo|bridge", "megatron"), (r"maxtext", "maxtext"), (r"deepspeed|zero", "deepspeed")]
+
+# What the runs of a group set that no row says: (words of its group, words of its model, options). Megatron-Bridge's performance
+# scripts, and NeMo's before them, reduce gradients in bf16, in which they are added up, too (scripts/performance/configs,
+# set_*_common_configs: grad_reduce_in_fp32 = False); for DeepSeek-V3 its recipe holds the moments in bf16 (recipes/deepseek/
+# deepseek_v3.py: exp_avg_dtype, exp_avg_sq_dtype).
+SETTINGS = [(r"bridge|nemo", r"deepseek|moonlight", ["--precision", "gradients=bf16,reductions=bf16,optimizer=bf16"]),
+            (r"bridge|nemo", r"", ["--precision", "gradients=bf16,reductions=bf16"])]
 
 # --- From a row to options ------------------------------------------------------------------------------------------------------
 STAGE = {"stage", "pp", "pipe", "pipeline", "stages"}
@@ -142,11 +161,10 @@ def read_gaps(row):
             match = re.search(words, remark, re.IGNORECASE)
             if not match:
                 continue
-            if callable(says):
-                options.append((says(row, match), remark))
-            elif isinstance(says, list):
-                options.append((says, remark))
-            elif says is None:
+            said = says(row, match) if callable(says) else says
+            if isinstance(said, list):
+                options.append((said, remark))
+            elif said is None:
                 not_expressed.append(remark)
             break
         else:
@@ -172,6 +190,11 @@ def framework_of(row):
     return ["--framework", named] if named else []
 
 
+def settings_of(row):
+    says = lambda words, key: re.search(words, row.get(key) or "", re.IGNORECASE)
+    return next((options for group, model, options in SETTINGS if says(group, "group") and says(model, "model")), [])
+
+
 def beside(folder, name, kinds):
     """A file of the rows, or the name itself, which shardctl knows."""
     for path in [os.path.join(folder, name)] + [os.path.join(folder, kind.format(name)) for kind in kinds]:
@@ -187,7 +210,7 @@ def new_options(row, folder):
                "--sequence", str(row["sequence"]), "--micro-batches", str(value["micro_batches"]), "--recompute", value["recompute"],
                "--overlap", value["overlap"], "--attention", value["attention"], "--software", value["software"], "--dtype",
                value["dtype"], "--loss", value["loss"]]
-    options += framework_of(row)
+    options += framework_of(row) + settings_of(row)
     if row.get("zero1"):
         options += ["--shard-optimizer", row["zero1"]]
     if (row.get("chunks") or 0) > 1:
@@ -224,8 +247,11 @@ def measure(row, folder, program):
     extra, not_expressed, not_understood = read_gaps(row)
     out = {key: row.get(key) for key in ("id", "group", "title")}
     out.update(not_expressed=not_expressed, not_understood=not_understood)
-    plain = new_options(row, folder)
     try:
+        missing = [key for key in ("model", "mesh", "hardware", "batch", "sequence") if row.get(key) is None]
+        if missing:
+            raise ValueError("the row has no " + ", ".join(missing))
+        plain = new_options(row, folder)
         plan = None
         while plan is None:
             out["options"] = together(plain + [word for words, _ in extra for word in words])

@@ -68,7 +68,7 @@ private Q_SLOTS:
         for (const OpCase& one : opCases())
             tried.insert(one.op().kind);
         for (const OpDefinition* definition : allDefinitions())
-            QVERIFY2(tried.contains(definition->kind), definition->name);
+            QVERIFY2(tried.contains(definition->kind) || !definition->runs, definition->name);
         const auto kinds = reshardKinds(usual());
         for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
                                            CollectiveKind::AllToAll, CollectiveKind::SendRecv, CollectiveKind::LocalSlice })

@@ -46,6 +46,8 @@ public:
         const std::int64_t parts = 1 + below(2);
         const std::int64_t sequence = tokens > 1 ? tokens * (1 + below(2)) : 1 + below(8);
         design.workload = { WorkloadKind::Train, parts * (1 + below(4)), sequence, DType::BF16, parts, recompute[below(4)] };
+        design.workload.rule = below(2) ? Optimizer::Sgd : Optimizer::Adam;
+        design.workload.predicted = below(4) == 0 ? 1 : 0;
         return design;
     }
 
@@ -123,7 +125,7 @@ private Q_SLOTS:
         for (const char* family : { "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss" }) {
             row(family, "ep", { "expert=2", "data=2,expert=2", "fsdp=2,expert=2", "data=2,fsdp=2,expert=2", "expert=4" }, 1,
                 "all-to-all");
-            row(family, "ep+tp", { "expert=2,model=2", "data=2,expert=2,model=2" }, 1, "all-to-all");
+            row(family, "ep+tp", { "expert=2,model=2", "data=2,expert=2,model=2", "expert=4,model=2" }, 1, "all-to-all");
             row(family, "fsdp", { "fsdp=4", "fsdp=3" }, 1, "all-gather");
         }
         for (const char* family : { "falcon", "falcon-7b", "gemma", "gemma2", "gemma3_text" }) {

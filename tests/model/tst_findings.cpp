@@ -15,6 +15,7 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -979,6 +980,76 @@ private Q_SLOTS:
                                   "partial", "not-planned", "unreadable", "silently-replicated", "replicated", "heads-split",
                                   "dead-rule", "outside-mesh", "no-rule", "unused-axis", "unused-entry" })
             QVERIFY2(kinds[kind] > 0, kind);
+    }
+
+    /// A setting that does nothing says so, with the reason.
+    void idleSettings()
+    {
+        const Design plain =
+            designOn("stage=2,fsdp=4", llama3Model(), { WorkloadKind::Train, 16, 1024, DType::BF16, 4 }, "pp+fsdp");
+        QVERIFY(ofKind(*evaluated(plain), "idle-setting").empty());
+        const std::pair<const char*, std::function<void(Design&)>> settings[] {
+            { "recompute of 3 layers changes nothing: nothing is computed again",
+              [](Design& d) { d.workload.recomputeLayers = 3; } },
+            { "recompute of 17 layers changes nothing: no run of layers has more than 16",
+              [](Design& d) {
+                  d.workload.recompute = Recompute::Full;
+                  d.workload.recomputeLayers = 17;
+              } },
+            { "recompute experts changes nothing", [](Design& d) { d.workload.recompute = *recomputeFromName("experts"); } },
+            { "recompute latent-up changes nothing", [](Design& d) { d.workload.recompute = *recomputeFromName("latent-up"); } },
+            { "overlap experts changes nothing", [](Design& d) { d.workload.overlap = *overlapFromName("experts"); } },
+            { "dispatch per-node changes nothing", [](Design& d) { d.workload.dispatch = Dispatch::PerNode; } },
+            { "the capacity factor changes nothing", [](Design& d) { d.workload.capacityFactor = 2; } },
+            { "precision cache changes nothing", [](Design& d) { d.workload.precision.cache = DType::F32; } },
+            { "optimizer states cut over 'stage' changes nothing", [](Design& d) { d.workload.optimizer.axes = { "stage" }; } },
+            { "CUDA graphs changes nothing: the device is no GPU",
+              [](Design& d) {
+                  d.workload.graphs = true;
+                  d.hardware = "tpu-v5p-4x4x4";
+              } },
+            { "products in f8e4m3 changes nothing: the device has no units for fp8",
+              [](Design& d) {
+                  d.workload.dtype = DType::F8E4M3;
+                  d.hardware = "dgx-a100";
+              } },
+            { "fp8 recipe mxfp8: the device has no units",
+              [](Design& d) {
+                  d.workload.dtype = DType::F8E4M3;
+                  d.workload.fp8.recipe = Fp8Recipe::Mxfp8;
+              } },
+            { "fp8 recipe rowwise changes nothing: products are in bf16",
+              [](Design& d) { d.workload.fp8.recipe = Fp8Recipe::Rowwise; } },
+        };
+        for (const auto& [message, set] : settings) {
+            Design design = plain;
+            set(design);
+            const auto found = ofKind(*evaluated(design), "idle-setting");
+            QCOMPARE(found.size(), std::size_t(1));
+            QVERIFY2(found.front().message.starts_with(message), found.front().message.c_str());
+            QVERIFY(!isDefect(found.front()));
+        }
+        Design whole = plain;
+        whole.pipeline = {};
+        whole.workload.overlap = *overlapFromName("sends");
+        QCOMPARE(ofKind(*evaluated(whole), "idle-setting").size(), std::size_t(1));
+        whole.workload.overlap = Overlap::All; // names no kind
+        QVERIFY(ofKind(*evaluated(whole), "idle-setting").empty());
+    }
+
+    /// Where the peak fits and the allocator's worst does not, it is a note.
+    void tightMemoryIsNoted()
+    {
+        Design design =
+            designOn("fsdp=8", llama3Model(), { WorkloadKind::Train, 24, 8192, DType::BF16, 1, Recompute::Full }, "fsdp");
+        design.memory.choose(Framework::TorchTitan);
+        const auto evaluation = evaluated(design);
+        const auto limit = static_cast<std::int64_t>(findHardware("dgx-h100").value().memoryBytes());
+        QVERIFY(evaluation->plan.memory.peak <= limit && evaluation->plan.memory.most > limit);
+        const auto found = ofKind(*evaluation, "tight-memory");
+        QCOMPARE(found.size(), std::size_t(1));
+        QVERIFY(!isDefect(found.front()));
+        QCOMPARE(found.front().costBytes, evaluation->plan.memory.most - limit);
     }
 };
 

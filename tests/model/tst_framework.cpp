@@ -7,6 +7,9 @@
 
 #include <QtTest>
 
+#include <cmath>
+#include <utility>
+
 using namespace shardboard;
 
 namespace {
@@ -61,6 +64,19 @@ private Q_SLOTS:
         settings.reserveShare = 0.1;
         settings.choose(Framework::Megatron);
         QCOMPARE(settings.reserveShare, 0.1);
+        settings = {};
+        settings.chooseReserve(0.05); // which is usual without a framework
+        settings.choose(Framework::TorchTitan);
+        QCOMPARE(settings.reserveShare, 0.05);
+    }
+
+    /// What trains does not serve.
+    void noneWhileServing()
+    {
+        Design design = designOn("data=2,model=4", llama3Model(), { WorkloadKind::Decode, 32, 4096, DType::BF16 }, "megatron-tp");
+        const auto plain = evaluated(design);
+        for (const FrameworkFacts& facts : frameworks())
+            QVERIFY(by(facts.framework, design)->plan.memory == plain->plan.memory);
     }
 
     /// FSDP2: 4 bytes of weight, 8 of moments; embedding, norm and head are gathered once and stay, a layer's weights twice.
@@ -176,6 +192,65 @@ private Q_SLOTS:
         const std::int64_t products = 32 * (kLayer - 2 * 4096);
         QCOMPARE(bytes(*wide) - bytes(*narrow), 2 * products); // forward and backward, a byte less of each
         QVERIFY(narrow->plan.computeSeconds < wide->plan.computeSeconds);
+    }
+
+    /// Rows and columns of the layers' products are kept as casts with their scales, beside weights that are updated themselves.
+    void heldInFp8()
+    {
+        Design design = training("fsdp=8", "fsdp");
+        design.workload.dtype = DType::F8E4M3;
+        const std::int64_t products = 32 * (kLayer - 2 * 4096) / 8;
+        const std::int64_t others = kParameters / 8 - products;
+        const std::pair<Fp8Recipe, double> recipes[] { { Fp8Recipe::Rowwise, 2.0 },
+                                                       { Fp8Recipe::Blockwise, 2 * (1 + 4.0 / 128) },
+                                                       { Fp8Recipe::Mxfp8, 2 * (1 + 1.0 / 32) },
+                                                       { Fp8Recipe::Nvfp4, 2 * (0.5 + 1.0 / 16) } };
+        for (const auto& [recipe, bytes] : recipes) {
+            design.workload.fp8 = { recipe, true };
+            QCOMPARE(evaluated(design)->plan.memory.weights, 2 * others + std::llround(bytes * static_cast<double>(products)));
+        }
+        design.workload.fp8 = { Fp8Recipe::Rowwise, true };
+        const auto f32 = by(Framework::MaxText, design);
+        QCOMPARE(f32->plan.memory.weights, 4 * (products + others) + 2 * products);
+        QCOMPARE(f32->plan.memory.masterWeights, 0);
+        design.workload.microBatches = 2;
+        design.workload.fp8.gather = false;
+        QCOMPARE(evaluated(design)->plan.memory.weights, 2 * (products + others) + 2 * products);
+    }
+
+    /// Scales are gathered with the elements, and four bits are half of eight.
+    void gatheredWithScales()
+    {
+        Design design = training("fsdp=8", "fsdp");
+        design.workload.dtype = DType::F8E4M3;
+        const auto gathered = [&](Fp8Recipe recipe) {
+            design.workload.fp8 = { recipe, true };
+            const auto evaluation = evaluated(design);
+            for (const Collective& it : evaluation->plan.collectives)
+                if (it.kind == CollectiveKind::AllGather
+                    && evaluation->graph.tensor(it.tensor).name.ends_with("mlp.up_proj.weight"))
+                    return static_cast<double>(it.bytes);
+            return 0.0;
+        };
+        QCOMPARE(gathered(Fp8Recipe::Rowwise), 4096.0 * 14336);
+        QCOMPARE(gathered(Fp8Recipe::Mxfp8), 4096.0 * 14336 * (1 + 1.0 / 32));
+        QCOMPARE(gathered(Fp8Recipe::Nvfp4), 4096.0 * 14336 * (0.5 + 1.0 / 16));
+    }
+
+    /// A device without units for fp8 does everything as in bf16: nothing is cast, kept or gathered in 8 bits.
+    void withoutFp8()
+    {
+        for (const char* hardware : { "dgx-a100", "tpu-v5p-4x4x4" }) {
+            Design design = training("fsdp=8", "fsdp");
+            design.hardware = hardware;
+            const auto plain = evaluated(design);
+            design.workload.dtype = DType::F8E4M3;
+            design.workload.fp8 = { Fp8Recipe::Rowwise, true };
+            const auto fp8 = evaluated(design);
+            QVERIFY(fp8->plan.memory == plain->plan.memory);
+            QCOMPARE(fp8->plan.seconds(), plain->plan.seconds());
+            QCOMPARE(fp8->plan.collectiveBytes(), plain->plan.collectiveBytes());
+        }
     }
 
     /// Scores of Llama pass no dropout: 2 bytes each. GPT's do: with a mask and a result, 5.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each planned operation says of its kernel: class, FLOPs, bytes and the sizes of matrix products.
 #include "model/cost/closedforms/modelflops.h"
+#include "model/cost/kerneltime.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
@@ -150,10 +151,10 @@ private Q_SLOTS:
             QVERIFY2(find(*eager, Phase::Forward, name).work == find(*fused, Phase::Forward, name).work, name);
         QVERIFY(find(*eager, Phase::Forward, "self_attn.attention").work.flash2);
         QVERIFY(!find(*fused, Phase::Forward, "self_attn.attention").work.flash2);
-        // On the H100 that is 35 % of the peak in place of 60 %.
+        // On the H100 that is 36 % of the peak in place of 62 %.
         const double ratio = (find(*eager, Phase::Forward, "self_attn.attention").seconds - 5.5e-6)
             / (find(*fused, Phase::Forward, "self_attn.attention").seconds - 5.5e-6);
-        QVERIFY(std::abs(ratio - 0.60 / 0.35) < 1e-9);
+        QVERIFY(std::abs(ratio - 0.62 / 0.36) < 1e-9);
         // What torch.compile makes of it is as good but for attention.
         const auto compiled = evaluated(llama3Model(), "data=8", "replicate", 1, DType::BF16, Software::Compiled);
         QCOMPARE(bytes(*compiled, Phase::Forward, "input_layernorm"), 4 * values + weight);
@@ -173,10 +174,12 @@ private Q_SLOTS:
             QVERIFY2(find(*training, Phase::Forward, name).work == find(*plain, Phase::Forward, name).work, name);
         QCOMPARE(training->plan.memory.peak, plain->plan.memory.peak);
         QCOMPARE(training->weightBytes, plain->weightBytes);
-        // Twice the peak: these products take half as long but for the launch and what is left of their last wave.
+        // Twice the peak: these products take half as long but for the launch, what is left of their last wave, how near they come
+        // to the peak, and the start and end of a tile.
         const double up = find(*plain, Phase::Forward, "mlp.up_proj").seconds - 5.5e-6;
         const double fp8 = find(*training, Phase::Forward, "mlp.up_proj").seconds - 5.5e-6;
-        QVERIFY(std::abs(fp8 / up - 989.4 / 1978.9) < 1e-9);
+        const double peaks = 1978.9 / 989.4;
+        QVERIFY(std::abs(fp8 / up - 0.858 / 0.75 / peaks * (4096 + 172 * peaks) / (4096 + 172)) < 1e-9);
         // Dynamic scaling: 2 bytes for the largest value and 2 + 1 for the cast of each element, in four kernels more.
         const KernelWork cast = find(*evaluated(llama3Model(), "data=8", "replicate", 1, DType::F8E4M3, Software::Compiled),
                                      Phase::Forward, "mlp.up_proj")
@@ -203,6 +206,19 @@ private Q_SLOTS:
         QCOMPARE(a100.peakFlops(DType::F8E4M3), a100.peakFlops(DType::BF16));
         const DeviceSpec h100 = *findDevice("h100-sxm");
         QCOMPARE(h100.peakFlops(DType::F8E4M3), 1978.9e12);
+    }
+
+    /// CUDA graphs are CUDA's.
+    void graphsOnGpusAlone()
+    {
+        for (const char* id : { "dgx-h100", "tpu-v5p-4x4x4", "cpu-virtual" }) {
+            const Hardware hardware = findHardware(id).value();
+            KernelWork work;
+            work.kernel = KernelClass::Memory;
+            const double launched = kernelSeconds(work, hardware);
+            work.inGraph = true;
+            QCOMPARE(kernelSeconds(work, hardware) < launched, hardware.device.kind == DeviceKind::Gpu);
+        }
     }
 
     /// Adam reads gradient (2 or 4 bytes) and 12 bytes of states, and writes states and weight.

@@ -3,6 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -62,6 +63,37 @@ private Q_SLOTS:
         QCOMPARE(planned(design).performance.modelFlops * 3, planned(training(Recompute::None)).performance.modelFlops);
         design.workload.kind = WorkloadKind::Decode;
         QCOMPARE(planned(design).performance.tokens, 16.0);
+    }
+
+    /// Experts' products are most of the FLOPs of Mixtral. What is dropped is not the model's, what is padded the hardware's alone.
+    void droppedAndPadded()
+    {
+        const auto with = [](double capacity) {
+            Workload workload { WorkloadKind::Train, 64, 4096, DType::BF16 };
+            workload.capacityFactor = capacity;
+            return planned(designOn("expert=8", builtinModel("mixtral-8x7b").value(), workload, "ep"));
+        };
+        const Performance even = with(0).performance;
+        const double experts = 6.0 * 3 * 2 * 4096 * 14336 * 32; // of a token
+        for (const double capacity : { 0.25, 0.5 }) {
+            const Performance dropped = with(capacity).performance;
+            const double expected = even.modelFlops - dropped.tokens * (1 - capacity) * experts;
+            QVERIFY(std::abs(dropped.modelFlops / expected - 1) < 1e-9);
+            QVERIFY(dropped.mfu < 1);
+            QCOMPARE(dropped.hfu, dropped.mfu);
+        }
+        const Performance padded = with(4).performance;
+        QCOMPARE(padded.modelFlops, even.modelFlops);
+        const auto flops = [](const Plan& plan) {
+            double sum = 0;
+            for (const PlannedSegment& segment : plan.segments)
+                for (const PlannedOp& op : segment.ops)
+                    sum += op.work.flops * static_cast<double>(op.count);
+            return sum;
+        };
+        const double more = flops(with(4)) / flops(with(0));
+        QVERIFY(more > 3);
+        QVERIFY(std::abs(padded.hfu / padded.mfu / more - 1) < 1e-9);
     }
 
     void nothingIsEverNanOrInfinite()

@@ -7,6 +7,7 @@
 
 #include <QtTest>
 
+#include <cmath>
 #include <map>
 
 using namespace shardboard;
@@ -104,6 +105,38 @@ private Q_SLOTS:
             const auto weights = evaluated(design);
             QCOMPARE(2 * weights->plan.memory.weights, usual->plan.memory.weights);
             QCOMPARE(weights->plan.memory.kvCache, usual->plan.memory.kvCache);
+        }
+    }
+
+    /// Each step reads weights that are stored in f32 and writes them in the type that products take: 6 bytes of an element, but
+    /// not of the table in which rows are looked up.
+    void castsTakeTime()
+    {
+        Design design = designOn("data=2,model=4", llama3Model(), { WorkloadKind::Decode, 32, 4096, DType::BF16 }, "megatron-tp");
+        const auto seconds = [&] { return evaluated(design)->plan.computeSeconds; };
+        const double usual = seconds();
+        design.workload.precision = types("weights=f32");
+        const double elements = (static_cast<double>(kParameters) - 128'256.0 * 4096) / 4;
+        const double rate = 0.8 * findHardware("dgx-h100").value().device.memoryBytesPerSecond;
+        const double expected = 6 * elements / rate;
+        QVERIFY2(std::abs((seconds() - usual) / expected - 1) < 0.1, qPrintable(QString::number((seconds() - usual) / expected)));
+    }
+
+    /// What activations are held in moves bytes; products are computed in the workload's type.
+    void productsAreInTheirOwnType()
+    {
+        for (const DType dtype : { DType::BF16, DType::F8E4M3 }) {
+            Design design = training();
+            design.workload.dtype = dtype;
+            const auto usual = evaluated(design);
+            design.workload.precision = types("activations=f32");
+            const auto wide = evaluated(design);
+            QVERIFY(wide->plan.computeSeconds > usual->plan.computeSeconds);
+            QVERIFY(wide->plan.computeSeconds < 1.7 * usual->plan.computeSeconds);
+            for (std::size_t s = 0; s < usual->plan.segments.size(); ++s)
+                for (std::size_t i = 0; i < usual->plan.segments[s].ops.size(); ++i)
+                    if (const KernelWork& work = usual->plan.segments[s].ops[i].work; work.flops > 0)
+                        QVERIFY(wide->plan.segments[s].ops[i].work.dtype == work.dtype);
         }
     }
 

@@ -3,7 +3,6 @@
 // to these points: kernels as H100 matrix products measure (performance 2.1), links as NCCL's own tuner has them.
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/plan/pipeline.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
@@ -55,29 +54,13 @@ Design megatron(const MegatronRun& run, bool full)
     design.workload = { WorkloadKind::Train, run.batch,        2048,
                         DType::BF16,         run.microBatches, full ? Recompute::Full : Recompute::Selective };
     design.workload.attention = AttentionKernel::Unfused;
+    design.memory.framework = Framework::Megatron;
     const auto applied = applyPreset(design, full ? "megatron-tp" : "tp-sp");
     if (!applied.ok())
         qFatal("%s", applied.error().text().c_str());
     if (run.stages > 1)
         design.pipeline = { "stage", run.chunks };
     return design;
-}
-
-/// Megatron computes a layer again to its end; a plan leaves out the last product and its sum, which no gradient needs, as XLA
-/// and PyTorch's newer checkpoints do.
-double endOfLayerAgain(const Evaluation& evaluation)
-{
-    const Plan& plan = evaluation.plan;
-    double seconds = 0;
-    for (const PlannedSegment& segment : plan.segments)
-        for (const PlannedOp& op : segment.ops)
-            if (segment.phase == Phase::Forward && evaluation.graph.op(op.op).name == "mlp.down_proj")
-                seconds += static_cast<double>(op.count) * op.seconds;
-    for (const Collective& collective : plan.collectives)
-        if (plan.segment(collective.plannedSegment).phase == Phase::Forward
-            && evaluation.graph.op(collective.op).name == "mlp.down_proj.bias")
-            seconds += static_cast<double>(collective.count) * collective.seconds;
-    return plan.pipeline ? seconds * stageShare(*plan.pipeline) * (1 + plan.pipeline->bubble) : seconds;
 }
 
 /// A run of TorchTitan: docs/performance.md of 2024-04 (A100), benchmarks/llama3_h100_202412_torchtitan.md (H100).
@@ -171,6 +154,32 @@ private Q_SLOTS:
         QCOMPARE(keptOf(design), selective - 48 * 4 * rows);
     }
 
+    /// Megatron's checkpoints run a layer again to its end, whose last product and sum no gradient needs; others leave them out.
+    void layersToTheirEnd()
+    {
+        const auto againOf = [](const Design& design) {
+            const auto evaluation = sure(evaluate(design));
+            std::int64_t count = 0;
+            double collectives = 0;
+            for (const PlannedSegment& segment : evaluation->plan.segments)
+                for (const PlannedOp& op : segment.ops)
+                    count += evaluation->graph.op(op.op).name == "mlp.down_proj.again" ? op.count : 0;
+            for (const Collective& collective : evaluation->plan.collectives)
+                collectives += static_cast<double>(collective.count * collective.bytes);
+            return std::pair(count, collectives);
+        };
+        Design design = megatron(kMegatron[0], true);
+        const auto toEnd = againOf(design);
+        design.memory.framework = Framework::None;
+        const auto needed = againOf(design);
+        QCOMPARE(toEnd.first, std::int64_t { 48 }); // layers
+        QCOMPARE(needed.first, std::int64_t { 0 });
+        QCOMPARE(toEnd.second - needed.second, 48.0 * 4 * 2048 * 6144 * 2); // an all-reduce of the layer's output each
+        design.memory.framework = Framework::Megatron;
+        design.workload.recompute = Recompute::Selective;
+        QCOMPARE(againOf(design).first, std::int64_t { 0 });
+    }
+
     /// Calculon, the best published predictor, reaches 3.65 % mean and 8.87 % worst here.
     void megatronTable5()
     {
@@ -180,7 +189,7 @@ private Q_SLOTS:
             for (const bool full : { true, false }) {
                 const auto evaluation = sure(evaluate(megatron(run, full)));
                 const double measured = full ? run.fullSeconds : run.selectiveSeconds;
-                const double predicted = evaluation->plan.seconds() + (full ? endOfLayerAgain(*evaluation) : 0);
+                const double predicted = evaluation->plan.seconds();
                 const double error = predicted / measured - 1;
                 qInfo("%s %s: %.2f s, measured %.2f s, %+.1f %%", run.name, full ? "full" : "sequence parallel, selective",
                       predicted, measured, 100 * error);
@@ -189,7 +198,7 @@ private Q_SLOTS:
             }
         }
         qInfo("mean error %.2f %%, worst %.2f %%", 100 * sum / 8, 100 * worst);
-        QVERIFY(sum / 8 < 0.0365);
+        QVERIFY(sum / 8 < 0.03);
         QVERIFY(worst < 0.0887);
     }
 

@@ -78,8 +78,19 @@ private Q_SLOTS:
     {
         Design design = llama(Recompute::Full, "stage=2", "pp-1f1b", 4);
         design.workload.recomputeLayers = 1;
-        const auto ranges = recomputedLayers(design.workload, design.pipeline, design.mesh, kLayers);
-        QCOMPARE(ranges, (std::vector<Range> { { 0, 1 }, { 3, 4 } }));
+        const auto ranges = [&] {
+            return recomputedLayers(design.workload, design.pipeline, design.mesh, evaluated(design)->graph);
+        };
+        QCOMPARE(ranges(), (std::vector<Range> { { 0, 1 }, { 3, 4 } }));
+        design.pipeline.layers = { 5, 1 };
+        QCOMPARE(ranges(), (std::vector<Range> { { 0, 1 }, { 5, 6 } }));
+        design.workload.recomputeLayers = 2;
+        QCOMPARE(ranges(), (std::vector<Range> { { 0, 2 }, { 5, 6 } }));
+        design.pipeline.layers.clear();
+        design.pipeline.countEmbedding = true; // as a layer: 4 units and 3
+        QCOMPARE(ranges(), (std::vector<Range> { { 0, 2 }, { 3, 5 } }));
+        design.pipeline.countEmbedding = false;
+        design.workload.recomputeLayers = 1;
         const auto seconds = [&](Recompute recompute, std::int64_t count) {
             Design it = llama(recompute);
             it.workload.recomputeLayers = count;
@@ -97,6 +108,24 @@ private Q_SLOTS:
         };
         QVERIFY(peak(1) > peak(3) && peak(3) > peak(5));
         QVERIFY(evaluate(design).ok());
+    }
+
+    /// Unfused attention keeps its scores in the layers that compute nothing again, and there alone.
+    void scoresOfSomeLayers()
+    {
+        const auto plan = [&](std::int64_t count) {
+            Design it = llama(Recompute::Selective);
+            it.workload.attention = AttentionKernel::Unfused;
+            it.workload.recomputeLayers = count;
+            return evaluated(it)->plan;
+        };
+        const Plan all = plan(0);
+        QCOMPARE(plan(kLayers).computeSeconds, all.computeSeconds);
+        QVERIFY(plan(kLayers).memory == all.memory);
+        // The softmax, 2 bytes of a score, and what norms and the product in the MLP give.
+        constexpr std::int64_t layer = kTokens * (kHeads * kTokens * 2 + 4 * kHidden + 2 * kWidth);
+        QCOMPARE(plan(kLayers - 1).memory.kept - all.memory.kept, layer);
+        QCOMPARE(plan(2).memory.kept - all.memory.kept, 4 * layer);
     }
 };
 

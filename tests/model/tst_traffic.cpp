@@ -312,6 +312,7 @@ private Q_SLOTS:
     void ofAPlan();
     void sendsOfStages();
     void bytesOfOneStage();
+    void onceToANode();
     void nothingMovesOnOneDevice();
 };
 
@@ -491,6 +492,30 @@ void TestTraffic::bytesOfOneStage()
     QCOMPARE(stages.front(), std::int64_t { 6'900'809'728 });
     QCOMPARE(stages.back(), std::int64_t { 6'901'014'528 });
     QCOMPARE(collectiveBytesOfDevice(evaluation->graph, evaluation->plan), stages.back()); // with the head, which takes longest
+}
+
+/// Of 8 experts on 8 nodes a token meets 8 (1 - (7/8)^8) = 5.25 nodes: so many copies leave, of 8. In the node a copy for each
+/// expert goes to 7 of 8 devices.
+void TestTraffic::onceToANode()
+{
+    const Hardware hardware = findHardware("dgx-h100").value();
+    const auto traffic = [&](Dispatch dispatch) {
+        Design design;
+        design.mesh = Mesh::parse("expert=64").value();
+        design.model = builtinModel("deepseek3-671b").value();
+        design.workload = { WorkloadKind::Prefill, 128, 4096, DType::BF16 };
+        design.workload.dispatch = dispatch;
+        (void)applyPreset(design, "ep");
+        const auto evaluation = evaluate(design).value();
+        Plan plan = evaluation->plan;
+        std::erase_if(plan.collectives, [](const Collective& it) { return it.kind != CollectiveKind::AllToAll; });
+        return trafficOf(evaluation->graph, plan, hardware);
+    };
+    const auto each = traffic(Dispatch::PerExpert);
+    const auto once = traffic(Dispatch::PerNode);
+    QVERIFY(each[1].bytes > 0);
+    QVERIFY(std::abs(once[1].bytes / each[1].bytes - (1 - std::pow(7.0 / 8, 8))) < 1e-9);
+    QVERIFY(std::abs(once[0].bytes / each[0].bytes - 8) < 1e-9); // 7/8 of all in place of 7/64
 }
 
 void TestTraffic::nothingMovesOnOneDevice()

@@ -204,12 +204,14 @@ class Report:
 
 
 def record(target, peer, exports, tensors, refused):
-    """Keeps the newest proof of a target by a peer, whose name ends with its version: `JAX 0.11.1`."""
+    """Keeps the newest proof of a target by a peer, whose name ends with its version: `JAX 0.11.1`. Of MAX, whose releases are profiles
+    of their own, it keeps one for each."""
     known = []
     with contextlib.suppress(FileNotFoundError), open(PROOFS, encoding="utf-8") as file:
         known = json.load(file)
-    kind = peer.rsplit(" ", 1)[0]
-    known = [proof for proof in known if (proof["target"], proof["peer"].rsplit(" ", 1)[0]) != (target, kind)]
+    def kind(name):
+        return name if target == "max" else name.rsplit(" ", 1)[0]
+    known = [proof for proof in known if (proof["target"], kind(proof["peer"])) != (target, kind(peer))]
     known.append({"target": target, "peer": peer, "date": datetime.date.today().isoformat(), "exports": exports, "tensors": tensors,
                   "refused": refused})
     known.sort(key=lambda proof: (proof["target"], proof["peer"]))

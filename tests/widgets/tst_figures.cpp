@@ -16,8 +16,8 @@
 #include "widgets/memory/devicebars.h"
 #include "widgets/memory/memoryview.h"
 #include "widgets/plots/timelinechart.h"
+#include "widgets/settings/settings.h"
 #include "widgets/workbench/summarybar.h"
-#include "widgets/workload/settings.h"
 #include "widgets/workload/workloadview.h"
 
 #include <QRegularExpression>

@@ -10,14 +10,16 @@
 #include "widgets/jobs/latestjob.h"
 #include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
+#include "widgets/settings/numberfrom.h"
+#include "widgets/settings/settings.h"
 #include "widgets/workload/effect.h"
 #include "widgets/workload/settingrow.h"
-#include "widgets/workload/settings.h"
 #include "widgets/workload/workloadview.h"
 
 #include <QApplication>
 #include <QLineEdit>
 #include <QTest>
+#include <QToolButton>
 #include <QUndoStack>
 
 #include <algorithm>
@@ -92,6 +94,10 @@ private Q_SLOTS:
     void whatIsTypedIsOfItsDocument();
     void whatWaitsIsTakenOver();
     void errorsHaveNoKeysOrOptions();
+    void foldedSectionsTellWhatDiffers();
+    void whatDoesNothingIsGray();
+    void aSettingUnfoldsItsSection();
+    void whatIsTypedStaysInAFoldedSection();
 };
 
 void TestWorkload::numbers_data()
@@ -411,6 +417,119 @@ void TestWorkload::errorsHaveNoKeysOrOptions()
     QCOMPARE(problemText(inputError("my.shardboard:mesh", "is wrong", "mend it")), QStringLiteral("is wrong; mend it"));
     QCOMPARE(toldText("it moves, and on_reshard is raise"), QStringLiteral("it moves, and data may not be moved"));
     QCOMPARE(errorText(inputError("my--file.json:12", "is wrong")), QStringLiteral("my--file.json:12: is wrong"));
+}
+
+/// A section that is folded tells in its heading what is not as designs have it by themselves, and nothing else.
+void TestWorkload::foldedSectionsTellWhatDiffers()
+{
+    Design design = trainingDesign("llama3-8b", "data=4,model=2", "megatron-tp");
+    ShownPanel panel;
+    QVERIFY(panel.open(design));
+    const auto summary = [&](const char* section) {
+        const auto* label = panel.view->findChild<WrappedLabel*>(QStringLiteral("summary.") + QString::fromLatin1(section));
+        return label->isVisibleTo(panel.view.get()) ? label->fullText() : QString();
+    };
+    const auto edit = [&](auto change) {
+        change(design);
+        return panel.document.edit(design, QStringLiteral("edit")).ok();
+    };
+    QCOMPARE(panel.view->unfolded(), QStringList({ QStringLiteral("workload"), QStringLiteral("hardware") }));
+    for (const char* section : { "parallel", "precision", "recompute", "overlap", "kernels", "memory" })
+        QCOMPARE(summary(section), QString());
+    QVERIFY(edit([](Design& d) { d.workload.recompute = Recompute::Full; }));
+    QCOMPARE(summary("recompute"), QStringLiteral("full"));
+    QVERIFY(edit([](Design& d) { d.workload.recompute = Recompute(Recompute::None).with(RecomputePart::MlpIn, true); }));
+    QCOMPARE(summary("recompute"), QStringLiteral("MLP gate and up recomputed"));
+    QVERIFY(edit([](Design& d) {
+        d.workload.overlap = Overlap(Overlap::None).with(OverlapKind::Tensor, true);
+        d.workload.precision.gradients = DType::F32;
+        d.workload.optimizer.axes = { "data" };
+        d.memory.reserveShare = 0.15;
+        d.memory.prefetchedLayers = 2;
+    }));
+    QCOMPARE(summary("overlap"), QStringLiteral("Tensor parallel overlaps"));
+    QCOMPARE(summary("precision"), QStringLiteral("Gradients f32"));
+    QCOMPARE(summary("parallel"), QStringLiteral("Optimizer over data cut"));
+    QCOMPARE(summary("memory"), QStringLiteral("Layers gathered ahead 2 layers · Allocator's reserve 15 %"));
+    QCOMPARE(summary("workload"), QString()); // it is unfolded
+    panel.view->setUnfolded({ QStringLiteral("memory") });
+    QCOMPARE(summary("memory"), QString());
+    QVERIFY2(summary("workload").startsWith(QStringLiteral("train · Batch 16 sequences · Sequence 4,096 tokens")),
+             qPrintable(summary("workload")));
+    // What does not apply is not told, but why none does.
+    QVERIFY(edit([](Design& d) { d.workload.kind = WorkloadKind::Prefill; }));
+    QCOMPARE(summary("recompute"), QStringLiteral("Only a training step saves activations."));
+    QCOMPARE(summary("parallel"), QString());
+    QVERIFY(
+        panel.view->findChild<QToolButton*>(QStringLiteral("fold.memory"))->accessibleName().contains(QStringLiteral("unfolded")));
+}
+
+/// Parts that the model has not, a cache in training, the axis of the stages; and no two fields have one name.
+void TestWorkload::whatDoesNothingIsGray()
+{
+    Design dense = trainingDesign("llama3-8b", "stage=2,data=2,model=2", "megatron-tp");
+    dense.pipeline.axis = "stage";
+    const auto applies = [&](const Design& design, const char* id) {
+        const Setting setting = settingNamed(design, QLatin1String(id));
+        return !setting.id.isEmpty() && setting.applies(design);
+    };
+    for (const char* none :
+         { "recompute.experts", "recompute.shared-experts", "recompute.latent-up", "overlap.experts", "workload.dispatch",
+           "workload.capacityFactor", "precision.cache", "optimizer.stage", "workload.logits" })
+        QVERIFY2(!settingNamed(dense, QLatin1String(none)).id.isEmpty() && !applies(dense, none), none);
+    for (const char* has : { "recompute.norms", "recompute.cheap", "overlap.tensor", "overlap.sends", "optimizer.data" })
+        QVERIFY2(applies(dense, has), has);
+    const Design sparse = trainingDesign("deepseek2-16b", "data=4,model=2", "megatron-tp");
+    for (const char* has : { "recompute.experts", "recompute.shared-experts", "recompute.latent-up", "overlap.experts",
+                             "workload.dispatch", "workload.capacityFactor" })
+        QVERIFY2(applies(sparse, has), has);
+    // `selective` and norms beside it is a state of its own, and undone by its two fields.
+    Design both = dense;
+    both.workload.recompute = Recompute(Recompute::Selective).with(RecomputePart::Norms);
+    QCOMPARE(settingNamed(both, QStringLiteral("recompute.cheap")).text(both), QStringLiteral("again"));
+    QCOMPARE(settingNamed(both, QStringLiteral("recompute.norms")).set(both, QStringLiteral("saved")), QString());
+    QVERIFY(both.workload.recompute == Recompute::Selective);
+    QStringList labels;
+    for (const SettingGroup& group : settingGroups(dense))
+        for (const Setting& setting : group.settings)
+            if (setting.label != group.title)
+                labels << setting.label;
+    for (const QString& label : std::as_const(labels))
+        QVERIFY2(labels.count(label) == 1 || label == QLatin1String("Attention") || label == QLatin1String("Gradients"),
+                 qPrintable(label));
+}
+
+void TestWorkload::aSettingUnfoldsItsSection()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    QVERIFY(panel.number("memory.reserve") == nullptr); // made when it is first asked for
+    QVERIFY(panel.view->focusSetting(QStringLiteral("memory.reserve")));
+    QVERIFY(panel.number("memory.reserve")->hasFocus());
+    QVERIFY(panel.view->unfolded().contains(QStringLiteral("memory")));
+    QTRY_VERIFY(panel.number("memory.reserve")->visibleRegion().boundingRect().height() > 10); // scrolled to
+    auto* heading = panel.view->findChild<QToolButton*>(QStringLiteral("fold.memory"));
+    heading->setFocus();
+    QTest::keyClick(heading, Qt::Key_Space);
+    QVERIFY(!panel.number("memory.reserve")->isVisible());
+    QTest::mouseClick(heading, Qt::LeftButton);
+    QVERIFY(panel.number("memory.reserve")->isVisible());
+    QVERIFY(!panel.view->focusSetting(QStringLiteral("memory.nothing")));
+    QVERIFY(panel.view->focusSetting());
+    QVERIFY(panel.choice("workload.kind")->hasFocus());
+}
+
+void TestWorkload::whatIsTypedStaysInAFoldedSection()
+{
+    ShownPanel panel;
+    QVERIFY(panel.open(trainingDesign()));
+    panel.view->focusSetting(QStringLiteral("memory.reserve"));
+    panel.number("memory.reserve")->setText(QStringLiteral("many"));
+    panel.view->setUnfolded({});
+    QVERIFY(panel.view->applyWaiting().startsWith(QStringLiteral("Allocator's reserve")));
+    panel.number("memory.reserve")->setText(QStringLiteral("20"));
+    QCOMPARE(panel.view->applyWaiting(), QString());
+    QCOMPARE(panel.document.design().memory.reserveShare, 0.2);
 }
 
 SHARDBOARD_TEST(TestWorkload)

@@ -258,6 +258,9 @@ void CollectivesView::showGroups()
     // The last column in sight is stretched, and Qt takes that for its width until it has laid the cells out.
     m_table->horizontalHeader()->setStretchLastSection(false);
     const auto stretchAgain = qScopeGuard([this] { m_table->horizontalHeader()->setStretchLastSection(true); });
+    for (const auto& [column, widths] : std::exchange(m_narrowed, {}))
+        if (m_table->columnWidth(column) == widths.second) // and no person has sized it since
+            m_table->setColumnWidth(column, widths.first);
     int others = 0;
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column)
         if (column != CollectivesModel::GroupColumn
@@ -287,9 +290,34 @@ void CollectivesView::showGroups()
         if (left < 0)
             left += m_table->columnWidth(column);
     }
-    if (!caused && left > 0 && !m_table->isColumnHidden(CollectivesModel::TensorColumn)) // names before an empty last column
-        m_table->setColumnWidth(CollectivesModel::TensorColumn,
-                                std::min(m_table->columnWidth(CollectivesModel::TensorColumn) + left + kSpare, m_wantedTensor));
+    if (!caused && left > 0 && !m_table->isColumnHidden(CollectivesModel::TensorColumn)) { // names before an empty last column
+        widenTensor(left + kSpare);
+        narrowNumbers();
+    }
+}
+
+void CollectivesView::widenTensor(int by)
+{
+    const int now = m_table->columnWidth(CollectivesModel::TensorColumn);
+    m_table->setColumnWidth(CollectivesModel::TensorColumn, std::min(now + by, std::max(now, m_wantedTensor)));
+}
+
+/// What numbers of another plan might need goes to a name that is elided.
+void CollectivesView::narrowNumbers()
+{
+    const QAbstractItemView* cells = m_table;
+    const QFontMetrics heading(uiFont(this, -1));
+    for (const int column : { CollectivesModel::TimeColumn, CollectivesModel::BytesColumn, CollectivesModel::CountColumn }) {
+        const int missing = m_wantedTensor - m_table->columnWidth(CollectivesModel::TensorColumn);
+        const QString title = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+        const int needed = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(title) + kHeadingPadding);
+        const int less = std::min(missing, m_table->columnWidth(column) - needed);
+        if (less <= 0 || m_table->isColumnHidden(column))
+            continue;
+        m_narrowed[column] = { m_table->columnWidth(column), m_table->columnWidth(column) - less };
+        m_table->setColumnWidth(column, m_narrowed[column].second);
+        widenTensor(less);
+    }
 }
 
 void CollectivesView::resizeEvent(QResizeEvent* event)

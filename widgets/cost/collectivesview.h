@@ -6,7 +6,9 @@
 
 #include <QFont>
 
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 class QLabel;
@@ -41,6 +43,8 @@ protected:
 private:
     void fitColumns();
     void showGroups();
+    void widenTensor(int by);
+    void narrowNumbers();
     void showPhases();
     void showState();
 
@@ -54,6 +58,7 @@ private:
     QLabel* m_empty;
     bool m_following = false;
     int m_wantedTensor = 0; ///< width in which names of tensors have the room that they may take
+    std::map<int, std::pair<int, int>> m_narrowed; ///< columns of numbers: their width before, and since
     std::optional<std::vector<Phase>> m_phases; ///< that can be chosen, and the font that they were measured with
     QFont m_phaseFont;
     QString m_sizedFor; ///< the model, and whether it has phases, that the columns were sized for

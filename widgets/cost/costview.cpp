@@ -238,7 +238,7 @@ void CostView::showTotal()
         parts << tr("%1 tok/s/device").arg(digitsText(performance.tokensPerSecondPerDevice));
     if (performance.mfu > 0)
         parts << tr("MFU %1").arg(percentText(performance.mfu));
-    if (performance.recomputing > 1)
+    if (performance.hfu > performance.mfu)
         parts << tr("HFU %1").arg(percentText(performance.hfu));
     m_total->setText(parts.join(QStringLiteral(" · ")));
 }

@@ -242,15 +242,22 @@ void CutsView::compare()
 /// The bar gets what the texts leave; all five rows are seen wherever there is room for them.
 void CutsView::fitSizes()
 {
-    m_model->setUsersShown(width() >= kRoomy);
-    m_table->setColumnHidden(CutsModel::SizesColumn, width() < kNarrow);
+    m_model->setUsersShown(width() >= kRoomy * textScale(this));
+    m_table->setColumnHidden(CutsModel::SizesColumn, width() < kNarrow * textScale(this));
     const QFontMetrics heading(uiFont(this, -1));
     const QAbstractItemView* cells = m_table;
-    for (const int column : { CutsModel::RuleColumn, CutsModel::SizesColumn, CutsModel::DiffersColumn, CutsModel::PaddingColumn }) {
+    const auto wanted = [&](int column) {
         const QString title = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-        const int wanted = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(title) + 20);
-        m_table->setColumnWidth(column, std::min(wanted, width() / 4));
+        return std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(title) + 20);
+    };
+    int others = 0;
+    for (const int column : { CutsModel::SizesColumn, CutsModel::DiffersColumn, CutsModel::PaddingColumn }) {
+        m_table->setColumnWidth(column, std::min(wanted(column), width() / 4));
+        others += m_table->isColumnHidden(column) ? 0 : m_table->columnWidth(column);
     }
+    // The rule's name before a bar that is wider than its numbers need.
+    const int rule = std::max(width() / 4, width() * 3 / 4 - others);
+    m_table->setColumnWidth(CutsModel::RuleColumn, std::min(wanted(CutsModel::RuleColumn), rule));
     const int room = m_table->height() - m_table->horizontalHeader()->height();
     const int rows = std::max(m_model->rowCount(), 1);
     m_table->verticalHeader()->setDefaultSectionSize(

@@ -147,7 +147,11 @@ private:
             return weights == 1 ? QObject::tr("gradient of 1 weight") : QObject::tr("gradients of %1 weights").arg(weights);
         case OpGroup::Update: {
             const std::string& weight = m_evaluation.graph.tensor(first.operands.front()).name;
-            return QObject::tr("Adam %1").arg(lastName(weight.ends_with(".weight") ? withoutEnd(weight) : weight));
+            const OpKind step = m_evaluation.graph.op(m_ops.front()->op).kind;
+            const QString rule = step == OpKind::MuonStep ? QObject::tr("Muon")
+                : step == OpKind::SgdStep                 ? QObject::tr("SGD")
+                                                          : QObject::tr("Adam");
+            return QObject::tr("%1 %2").arg(rule, lastName(weight.ends_with(".weight") ? withoutEnd(weight) : weight));
         }
         case OpGroup::Gradient:
             return QObject::tr("∂ %1").arg(lastName(withoutEnd(first.name)));

@@ -191,11 +191,27 @@ HardwareSection deviceSection(const Hardware& hardware)
                            QStringLiteral("µs"), kMicro,
                            [](Hardware& h) -> double& { return h.device.kernels.graphLaunchSeconds; }));
     fields.push_back(field(
+        QStringLiteral("device.kernels.host_seconds"), QObject::tr("host for a kernel"), QStringLiteral("µs"), kMicro,
+        [](Hardware& h) -> double& { return h.device.kernels.hostSeconds; },
+        QObject::tr("In training, for each kernel that is in no graph")));
+    fields.push_back(field(
         QStringLiteral("device.kernels.gemm_efficiency"), QObject::tr("matrix products reach"), QStringLiteral("%"), kPercent,
         [](Hardware& h) -> double& { return h.device.kernels.gemmEfficiency; }, QObject::tr("Share of the peak")));
     fields.push_back(field(
+        QStringLiteral("device.kernels.fp8_efficiency"), QObject::tr("products in fp8 reach"), QStringLiteral("%"), kPercent,
+        [](Hardware& h) -> std::optional<double>& { return h.device.kernels.fp8Efficiency; },
+        QObject::tr("Share of the peak; empty: as the others")));
+    fields.push_back(field(
+        QStringLiteral("device.kernels.sustained_clock"), QObject::tr("clock that is held"), QStringLiteral("%"), kPercent,
+        [](Hardware& h) -> double& { return h.device.kernels.sustainedClock; },
+        QObject::tr("By products for minutes, under the power limit")));
+    fields.push_back(field(
         QStringLiteral("device.kernels.attention_efficiency"), QObject::tr("attention reaches"), QStringLiteral("%"), kPercent,
         [](Hardware& h) -> double& { return h.device.kernels.attentionEfficiency; }, QObject::tr("Share of the peak")));
+    fields.push_back(field(
+        QStringLiteral("device.kernels.attention_backward_efficiency"), QObject::tr("attention backward"), QStringLiteral("%"),
+        kPercent, [](Hardware& h) -> std::optional<double>& { return h.device.kernels.attentionBackwardEfficiency; },
+        QObject::tr("Share of the peak; empty: as forward")));
     fields.push_back(field(
         QStringLiteral("device.kernels.flash2_efficiency"), QObject::tr("FlashAttention-2 reaches"), QStringLiteral("%"), kPercent,
         [](Hardware& h) -> std::optional<double>& { return h.device.kernels.flash2Efficiency; },

@@ -278,7 +278,7 @@ void SummaryBar::refresh()
     tip = tr("%1 on the fullest device, of %2")
               .arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit)));
     if (fit == Fit::Tight)
-        tip += tr("\ntight: %1 to %2, as the allocator does").arg(bytesText(plan.memory.least), bytesText(plan.memory.most));
+        tip += tr("\ntight: %1 to %2, depending on the allocator").arg(bytesText(plan.memory.least), bytesText(plan.memory.most));
     else if (fit == Fit::DoesNotFit)
         tip += tr("\ndoes not fit");
     m_memory->setToolTip(tip);
@@ -300,7 +300,7 @@ void SummaryBar::showRate(const Performance& performance)
                       .arg(digitsText(rate), digitsText(rate * static_cast<double>(document()->design().mesh.deviceCount())));
     if (performance.mfu > 0)
         tip += tr("\nModel FLOPs utilization: %1 of the devices' peak does work of the model").arg(utilization);
-    if (performance.recomputing > 1)
+    if (performance.hfu > performance.mfu)
         tip += tr("\nWith recomputation (HFU): %1").arg(percentText(performance.hfu));
     m_rate->setToolTip(tip);
     m_rateTitle->setToolTip(tip);

@@ -77,12 +77,11 @@ std::optional<QString> SettingRow::pending() const
     return m_number && m_number->text() != m_shown ? std::optional(m_number->text()) : std::nullopt;
 }
 
-void SettingRow::showDesign(const Design& design)
+void SettingRow::showDesign(const std::shared_ptr<const Design>& design)
 {
-    const bool waits = m_begun && pending();
-    m_begun = true;
+    const bool waits = m_design && pending();
     m_design = design;
-    m_shown = m_setting.text(design);
+    m_shown = m_setting.text(*design);
     if (m_choice) {
         m_choice->choose(m_shown);
         for (int i = 0; i < m_choice->count(); ++i) // what was found for the design before is not true any more
@@ -90,7 +89,7 @@ void SettingRow::showDesign(const Design& design)
     } else if (!waits && m_number->text() != m_shown) {
         m_number->setText(m_shown);
     }
-    const QString whyNot = m_setting.whyNot ? m_setting.whyNot(design) : QString();
+    const QString whyNot = m_setting.whyNot ? m_setting.whyNot(*design) : QString();
     field()->setEnabled(whyNot.isEmpty());
     field()->setToolTip(whyNot.isEmpty() ? m_setting.toolTip : m_setting.toolTip + QLatin1Char('\n') + whyNot);
     m_name->setEnabled(whyNot.isEmpty());
@@ -116,9 +115,9 @@ void SettingRow::settled()
     showEffect({}, false);
 }
 
-void SettingRow::unsettled(const Design& design, const QString& text)
+void SettingRow::unsettled(const std::shared_ptr<const Design>& design, const QString& text)
 {
-    m_shown = m_setting.text(design);
+    m_shown = m_setting.text(*design);
     if (m_number)
         m_number->setText(text);
 }
@@ -172,9 +171,9 @@ void SettingRow::updateLook()
 
 void SettingRow::step(bool up)
 {
-    if (!m_setting.step)
+    if (!m_setting.step || !m_design)
         return;
-    m_number->setText(m_setting.step(m_design, m_number->text(), up));
+    m_number->setText(m_setting.step(*m_design, m_number->text(), up));
     m_number->selectAll();
     Q_EMIT edited();
 }

@@ -2,9 +2,12 @@
 // One setting as a line of the panel: its name, its field with its unit, and below it what an edit would do, or why it cannot be.
 #pragma once
 
-#include "widgets/workload/settings.h"
+#include "widgets/settings/setting.h"
 
 #include <QWidget>
+
+#include <memory>
+#include <optional>
 
 class QLabel;
 class QLineEdit;
@@ -21,7 +24,7 @@ public:
 
     const Setting& setting() const { return m_setting; }
     /// The value of the design. What is being edited stays.
-    void showDesign(const Design& design);
+    void showDesign(const std::shared_ptr<const Design>& design);
     /// Text that was typed or stepped to and is not in the design yet.
     std::optional<QString> pending() const;
     /// Lets go of it.
@@ -29,7 +32,7 @@ public:
     /// After it was taken over: the field has nothing that waits.
     void settled();
     /// It was not: the text waits again.
-    void unsettled(const Design& design, const QString& text);
+    void unsettled(const std::shared_ptr<const Design>& design, const QString& text);
     /// Below the field; empty: nothing.
     void showEffect(const QString& text, bool warning);
     void showProblem(const QString& text);
@@ -57,9 +60,8 @@ private:
     QLabel* m_unit = nullptr;
     ChoiceBox* m_choice = nullptr;
     WrappedLabel* m_told;
-    Design m_design; ///< that it shows
+    std::shared_ptr<const Design> m_design; ///< that it shows
     QString m_shown; ///< text of the design
-    bool m_begun = false; ///< it shows a design
     bool m_warning = false;
     bool m_problem = false;
 };

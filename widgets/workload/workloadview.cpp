@@ -11,9 +11,11 @@
 #include "widgets/look/naming.h"
 #include "widgets/look/theme.h"
 #include "widgets/workload/settingrow.h"
+#include "widgets/workload/settingsection.h"
 
 #include <QFrame>
 #include <QLabel>
+#include <QLayout>
 #include <QPushButton>
 #include <QScrollArea>
 
@@ -51,9 +53,12 @@ WorkloadView::WorkloadView(Document* document, QWidget* parent)
     build();
     connect(document, &Document::opened, this, [this] { // what was typed was meant for the one before
         m_trying->forget();
-        for (SettingRow* row : m_rows)
+        for (SettingRow* row : rows())
             row->revert();
     });
+    for (const SettingGroup& group : settingGroups({}))
+        if (group.common)
+            m_unfolded << group.id;
     start();
 }
 
@@ -73,7 +78,7 @@ void WorkloadView::build()
     auto* page = new QWidget(m_scroll);
     page->setAutoFillBackground(true);
     page->setBackgroundRole(QPalette::Base);
-    m_column = boxLayout<QVBoxLayout>({ kPanelMargin, 4, kPanelMargin, kPanelMargin }, 8, page);
+    m_column = boxLayout<QVBoxLayout>({ kPanelMargin, 4, kPanelMargin, kPanelMargin }, 10, page);
     m_scroll->setWidget(page);
     auto* all = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     all->addWidget(m_header);
@@ -84,79 +89,72 @@ void WorkloadView::build()
 
 QSize WorkloadView::sizeHint() const { return { 310, 560 }; }
 
-bool WorkloadView::showsSame(const std::vector<SettingGroup>& groups) const
+std::vector<SettingRow*> WorkloadView::rows() const
 {
-    const auto sameOptions = [](const Setting& a, const Setting& b) {
-        return a.id == b.id && std::ranges::equal(a.options, b.options, [](const auto& x, const auto& y) {
-                   return x.value == y.value && x.text == y.text && x.detail == y.detail;
-               });
-    };
-    return m_fields != nullptr && std::ranges::equal(m_groups, groups, [&](const SettingGroup& a, const SettingGroup& b) {
-               return std::ranges::equal(a.settings, b.settings, sameOptions);
-           });
+    std::vector<SettingRow*> out;
+    for (const SettingSection* section : m_sections)
+        out.insert(out.end(), section->rows().begin(), section->rows().end());
+    return out;
 }
 
-void WorkloadView::makeRows(std::vector<SettingGroup> groups)
+/// An edit may make other rows.
+bool WorkloadView::has(const SettingRow* row) const
 {
-    QString focused;
-    std::vector<std::pair<QString, QString>> waiting; // what is being typed stays
-    for (SettingRow* row : m_rows) {
-        row->disconnect(this);
-        if (row->field()->hasFocus())
-            focused = row->setting().id;
-        if (const auto text = row->pending())
-            waiting.emplace_back(row->setting().id, *text);
+    const auto there = rows();
+    return std::ranges::find(there, row) != there.end();
+}
+
+void WorkloadView::connectRow(SettingRow* row)
+{
+    connect(row, &SettingRow::edited, this, [this, row] { tryEdit(row); });
+    connect(row, &SettingRow::listed, this, [this, row] { tryOptions(row); });
+    connect(row, &SettingRow::applied, this, [this, row](const QString& text) { apply(row, text); });
+}
+
+void WorkloadView::makeSections(const std::vector<SettingGroup>& groups)
+{
+    QWidget* page = m_scroll->widget();
+    for (const SettingGroup& group : groups) {
+        auto* section = new SettingSection(group, page);
+        m_sections.push_back(section);
+        m_column->addWidget(section);
+        connect(section, &SettingSection::rowMade, this, &WorkloadView::connectRow);
+        section->setOpen(m_unfolded.contains(group.id));
     }
-    QWidget* const before = std::exchange(m_fields, new QWidget(m_scroll->widget()));
-    m_groups = std::move(groups);
-    m_rows.clear();
-    m_titles.clear();
-    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 6, m_fields);
-    for (const SettingGroup& group : m_groups) {
-        auto* title = new QLabel(group.title, m_fields);
-        title->setTextFormat(Qt::PlainText);
-        m_titles.push_back(title);
-        column->addSpacing(m_rows.empty() ? 0 : 8);
-        column->addWidget(title);
-        for (const Setting& setting : group.settings) {
-            auto* row = new SettingRow(setting, m_fields);
-            m_rows.push_back(row);
-            column->addWidget(row);
-            connect(row, &SettingRow::edited, this, [this, row] { tryEdit(row); });
-            connect(row, &SettingRow::listed, this, [this, row] { tryOptions(row); });
-            connect(row, &SettingRow::applied, this, [this, row](const QString& text) { apply(row, text); });
-        }
-        if (group.settings.back().id == QLatin1String("memory.logits")) {
-            m_usual = new QPushButton(tr("Default values"), m_fields);
-            nameWidget(m_usual, "memory.usual", tr("Default memory settings"));
-            column->addWidget(m_usual, 0, Qt::AlignRight);
-            connect(m_usual, &QPushButton::clicked, this, [this] {
-                Design edited = this->document()->design();
-                edited.memory = {};
-                (void)this->document()->edit(edited, tr("Default memory settings")).ok(); // the usual values are never refused
-            });
-        }
-    }
-    m_hardware = new QPushButton(tr("Edit hardware …"), m_fields);
+    m_column->addStretch(1);
+    const auto footed = [this](const char* id) {
+        return *std::ranges::find_if(m_sections, [&](const SettingSection* one) { return one->group().id == QLatin1String(id); });
+    };
+    m_usual = new QPushButton(tr("Default values"), page);
+    nameWidget(m_usual, "memory.usual", tr("Default memory settings"));
+    footed("memory")->setFooter(m_usual);
+    connect(m_usual, &QPushButton::clicked, this, [this] {
+        Design edited = this->document()->design();
+        edited.memory = {};
+        (void)this->document()->edit(edited, tr("Default memory settings")).ok(); // the usual values are never refused
+    });
+    m_hardware = new QPushButton(tr("Edit hardware …"), page);
     nameWidget(m_hardware, "workload.editHardware", {}, tr("Bandwidths, latencies, peaks and memory, one by one"));
-    column->addWidget(m_hardware, 0, Qt::AlignRight);
+    footed("hardware")->setFooter(m_hardware);
     connect(m_hardware, &QPushButton::clicked, this, &WorkloadView::hardwareRequested);
-    column->addStretch(1);
-    if (before) {
-        before->hide();
-        m_column->removeWidget(before);
-        before->deleteLater(); // one of its fields may be what the edit came from
-    }
-    m_column->addWidget(m_fields, 1);
-    m_fields->show();
-    for (SettingRow* row : m_rows) {
-        row->showDesign(document()->design());
-        for (const auto& [id, text] : waiting)
-            if (id == row->setting().id)
-                row->unsettled(document()->design(), text);
-    }
-    if (!focused.isEmpty())
-        focusSetting(focused);
+}
+
+QStringList WorkloadView::unfolded() const
+{
+    if (m_sections.empty())
+        return m_unfolded;
+    QStringList out;
+    for (const SettingSection* section : m_sections)
+        if (section->isOpen())
+            out << section->group().id;
+    return out;
+}
+
+void WorkloadView::setUnfolded(const QStringList& sections)
+{
+    m_unfolded = sections;
+    for (SettingSection* section : m_sections)
+        section->setOpen(sections.contains(section->group().id));
 }
 
 void WorkloadView::refresh()
@@ -172,26 +170,24 @@ void WorkloadView::refresh()
         m_relaying->forget();
         return;
     }
-    if (auto groups = settingGroups(document()->design()); !showsSame(groups))
-        makeRows(std::move(groups));
-    for (SettingRow* row : m_rows) {
-        row->showDesign(document()->design());
+    const auto design = std::make_shared<const Design>(document()->design());
+    auto groups = settingGroups(*design);
+    if (m_sections.empty())
+        makeSections(groups);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        m_sections[i]->showDesign(std::move(groups[i]), design);
+    for (SettingRow* row : rows())
         if (row->pending())
             tryEdit(row); // against what the design is now
-    }
     m_usual->setEnabled(!(document()->design().memory == MemorySettings {}));
     showTotals();
     askPreset();
-    for (QLabel* title : m_titles) {
-        title->setFont(uiFont(this, -1, true));
-        setTextColor(title, Theme::of(this).quiet);
-    }
 }
 
 void WorkloadView::themeChanged()
 {
-    for (SettingRow* row : m_rows)
-        row->updateLook();
+    for (SettingSection* section : m_sections)
+        section->updateLook();
     delete std::exchange(m_preset, nullptr); // its fonts are those that it was made with
     m_askedOf = nullptr;
     refresh();
@@ -223,13 +219,22 @@ void WorkloadView::showTotals()
 
 bool WorkloadView::focusSetting(const QString& id)
 {
-    for (SettingRow* row : m_rows)
-        if (row->setting().id == id || (id.isEmpty() && row->field()->isEnabled())) {
-            row->field()->setFocus(Qt::ShortcutFocusReason);
-            m_scroll->ensureWidgetVisible(row, 0, 40);
-            return true;
-        }
-    return false;
+    SettingRow* found = nullptr;
+    if (id.isEmpty()) {
+        for (SettingRow* row : rows())
+            if (found == nullptr && row->isVisibleTo(this) && row->field()->isEnabled())
+                found = row;
+    } else {
+        for (SettingSection* section : m_sections)
+            if (found == nullptr)
+                found = section->reveal(id);
+    }
+    if (found == nullptr)
+        return false;
+    found->field()->setFocus(Qt::ShortcutFocusReason);
+    m_scroll->widget()->layout()->activate(); // a section that was unfolded just now has its place
+    m_scroll->ensureWidgetVisible(found, 0, 40);
+    return true;
 }
 
 QString WorkloadView::applySetting(Document& document, const Setting& setting, const QString& text)
@@ -244,8 +249,8 @@ QString WorkloadView::applySetting(Document& document, const Setting& setting, c
 QString WorkloadView::applyWaiting()
 {
     QStringList refused;
-    for (SettingRow* row : std::vector<SettingRow*>(m_rows)) // an edit may make other rows
-        if (const auto text = std::ranges::find(m_rows, row) != m_rows.end() ? row->pending() : std::nullopt) {
+    for (SettingRow* row : rows())
+        if (const auto text = has(row) ? row->pending() : std::nullopt) {
             const QString problem = apply(row, *text);
             if (!problem.isEmpty())
                 refused << problem;
@@ -302,12 +307,12 @@ QString WorkloadView::apply(SettingRow* row, const QString& text)
         row->settled(); // before the document tells of the edit
         const Status status = document()->edit(edited, row->setting().editText(edited));
         if (status.ok()) {
-            if (std::ranges::find(m_rows, row) != m_rows.end())
-                row->showDesign(document()->design()); // 8.0 becomes 8 also where nothing changed
+            if (has(row))
+                row->showDesign(std::make_shared<const Design>(document()->design())); // 8.0 becomes 8 also where nothing changed
             return {};
         }
         problem = errorText(status.error());
-        row->unsettled(document()->design(), text);
+        row->unsettled(std::make_shared<const Design>(document()->design()), text);
         askPresetFor(edited, row->setting().editText(edited));
     }
     if (!row->setting().isNumber())

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The panel of all that a design says besides its layouts: a field for each setting, and while one is edited what the edit would do
-// to the step and to the memory of a device. A field makes one step of the history and touches nothing but what it is the field of.
+// The panel of all that a design says besides its layouts, in sections that fold: a field for each setting, and while one is edited
+// what the edit would do to the step and to the memory of a device. A field makes one step of the history and touches nothing but
+// what it is the field of.
 #pragma once
 
 #include "widgets/document/documentview.h"
+#include "widgets/settings/settings.h"
 #include "widgets/workload/effect.h"
-#include "widgets/workload/settings.h"
 
-#include <optional>
+#include <QStringList>
+
 #include <vector>
 
 class QLabel;
@@ -20,16 +22,21 @@ namespace shardboard {
 class Card;
 class LatestJob;
 class SettingRow;
+class SettingSection;
 class ViewHeader;
 
 class WorkloadView : public DocumentView {
     Q_OBJECT
+    /// Ids of the sections that are unfolded; a workbench keeps them for each of its modes.
+    Q_PROPERTY(QStringList unfolded READ unfolded WRITE setUnfolded)
 public:
     explicit WorkloadView(Document* document, QWidget* parent = nullptr);
     QSize sizeHint() const override;
 
-    /// Puts the focus on the field of a setting (`workload.batch`), or on the first one that can be edited. False for an unknown
-    /// one.
+    QStringList unfolded() const;
+    void setUnfolded(const QStringList& sections);
+    /// Puts the focus on the field of a setting (`workload.batch`), whose section is unfolded for it, or on the first one that can
+    /// be edited. False for an unknown one.
     bool focusSetting(const QString& id = {});
     /// Makes an edit of one setting, as its field would. Returns why it was refused, or an empty text.
     static QString applySetting(Document& document, const Setting& setting, const QString& text);
@@ -46,8 +53,10 @@ protected:
 
 private:
     void build();
-    void makeRows(std::vector<SettingGroup> groups);
-    bool showsSame(const std::vector<SettingGroup>& groups) const;
+    void makeSections(const std::vector<SettingGroup>& groups);
+    void connectRow(SettingRow* row);
+    std::vector<SettingRow*> rows() const;
+    bool has(const SettingRow* row) const;
     void tryEdit(SettingRow* row);
     QString apply(SettingRow* row, const QString& text);
     void tryOptions(SettingRow* row);
@@ -61,13 +70,11 @@ private:
     QLabel* m_empty;
     QScrollArea* m_scroll;
     QVBoxLayout* m_column;
-    QWidget* m_fields = nullptr;
     Card* m_preset = nullptr; ///< offers the preset's layout for the present workload
     QPushButton* m_usual = nullptr; ///< the usual memory settings
     QPushButton* m_hardware = nullptr;
-    std::vector<SettingGroup> m_groups;
-    std::vector<SettingRow*> m_rows;
-    std::vector<QLabel*> m_titles;
+    std::vector<SettingSection*> m_sections;
+    QStringList m_unfolded;
     LatestJob* m_trying; ///< what a field's text would do
     LatestJob* m_listing; ///< what each option of a list would do
     LatestJob* m_relaying; ///< what the preset would do otherwise

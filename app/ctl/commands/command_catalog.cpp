@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl models, shardctl hardware: what is built in, and a hardware file.
 #include "app/ctl/commands.h"
+#include "app/ctl/commands/hardwarehere.h"
+#include "app/ctl/engineoptions.h"
 #include "app/ctl/table.h"
 #include "app/ctl/visibleoutput.h"
 #include "model/families/modelsize.h"
@@ -64,6 +66,30 @@ std::string linkText(const Level& level)
     return out;
 }
 
+std::string productsText(const KernelConstants& kernels)
+{
+    std::string out = digitsOf(kernels.gemmEfficiency);
+    if (kernels.fp8Efficiency)
+        out += " (fp8 " + digitsOf(*kernels.fp8Efficiency) + ")";
+    if (kernels.sustainedClock < 1)
+        out += " at " + digitsOf(100 * kernels.sustainedClock) + " % of the clock";
+    if (kernels.gemmDepth > 0)
+        out += ", as if " + digitsOf(kernels.gemmDepth) + " deeper";
+    if (kernels.gemmArray > 0)
+        out += ", padded to " + std::to_string(kernels.gemmArray);
+    return out;
+}
+
+std::string attentionText(const KernelConstants& kernels)
+{
+    std::string out = digitsOf(kernels.attentionEfficiency);
+    if (kernels.attentionBackwardEfficiency)
+        out += " (backward " + digitsOf(*kernels.attentionBackwardEfficiency) + ")";
+    if (kernels.attentionRamp > 0)
+        out += ", half at " + digitsOf(kernels.attentionRamp) + " keys";
+    return out;
+}
+
 std::string describedHardware(const Hardware& hardware)
 {
     const DeviceSpec& device = hardware.device;
@@ -75,8 +101,10 @@ std::string describedHardware(const Hardware& hardware)
                 bytesText(static_cast<std::int64_t>(device.memoryBytes)) + " at " + digitsOf(device.memoryBytesPerSecond / 1e9)
                     + " GB/s, of which the driver keeps " + bytesText(static_cast<std::int64_t>(device.reservedBytes)) });
     table.add({ "kernels",
-                digitsOf(kernels.launchSeconds * 1e6) + " us a launch; of the peak: products " + digitsOf(kernels.gemmEfficiency)
-                    + ", attention " + digitsOf(kernels.attentionEfficiency) + ", memory " + digitsOf(kernels.memoryEfficiency) });
+                digitsOf(kernels.launchSeconds * 1e6) + " us a launch"
+                    + (kernels.hostSeconds > 0 ? ", " + digitsOf(kernels.hostSeconds * 1e6) + " us of the host" : std::string())
+                    + "; of the peak: products " + productsText(kernels) + ", attention " + attentionText(kernels) + ", memory "
+                    + digitsOf(kernels.memoryEfficiency) });
     if (device.cache)
         table.add({ "caches",
                     "the first " + digitsOf(device.cache->bytes / 1e6) + " MB that a kernel moves at "
@@ -138,6 +166,19 @@ int modelsCommand(const Arguments& arguments)
 
 int hardwareCommand(const Arguments& arguments)
 {
+    if (arguments.has("--here")) {
+        const auto start = engineStartOf(arguments, "cpu");
+        if (!start.ok())
+            return report(start.error());
+        const auto engine = engineCommandFor("cpu", start.value(), 1);
+        if (!engine.ok())
+            return report(engine.error());
+        const auto hardware = hardwareHere(engine.value());
+        if (!hardware.ok())
+            return report(hardware.error());
+        std::cout << (arguments.has("--json") ? hardwareText(hardware.value()) : describedHardware(hardware.value()));
+        return kDone;
+    }
     if (!arguments.positional().empty()) {
         const auto hardware = hardwareNamed(arguments.positional().front());
         if (!hardware.ok())

@@ -34,6 +34,22 @@ std::int64_t defaultBatch(const Mesh& mesh, std::int64_t microBatches)
     return (devices > 8 ? devices : (8 + devices - 1) / devices * devices) * microBatches;
 }
 
+Status chooseOffload(const Arguments& arguments, Offload& offload)
+{
+    const auto what = offloadFromName(arguments.text("--offload", "none"));
+    if (!what)
+        return usageError("--offload", "'" + arguments.text("--offload") + "' does not say what lies on the host",
+                          std::string("use ") + kOffloadWords);
+    offload.what = *what;
+    const auto layers = arguments.integer("--offload-layers", 0, 0, std::int64_t { 1 } << 31);
+    if (!layers.ok())
+        return layers.error();
+    if (layers.value() > 0 && !offload.any())
+        return usageError("--offload-layers", "nothing is offloaded", "add --offload, e.g. --offload activations");
+    offload.layers = layers.value();
+    return done();
+}
+
 Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, const Mesh& mesh)
 {
     Workload workload;
@@ -42,7 +58,8 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
         return usageError("--workload", "there is no workload '" + arguments.text("--workload") + "'",
                           "workloads are prefill, decode and train");
     workload.kind = *kind;
-    for (const char* option : { "--micro-batches", "--recompute", "--recompute-layers", "--shard-optimizer", "--shard-gradients" })
+    for (const char* option : { "--micro-batches", "--recompute", "--recompute-layers", "--shard-optimizer", "--shard-gradients",
+                                "--optimizer", "--offload", "--offload-layers", "--mtp", "--framework", "--reshard-after-forward" })
         if (arguments.has(option) && *kind != WorkloadKind::Train)
             return usageError(option, "it is of training", "add --workload train");
     const auto microBatches = arguments.integer("--micro-batches", 1, 1, std::int64_t { 1 } << 31);
@@ -64,6 +81,17 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     workload.optimizer.gradients = arguments.has("--shard-gradients");
     if (workload.optimizer.gradients && !workload.optimizer.present())
         return usageError("--shard-gradients", "needs --shard-optimizer with the mesh axes", "see shardctl new --help");
+    const auto rule = optimizerFromName(arguments.text("--optimizer", "adam"));
+    if (!rule)
+        return usageError("--optimizer", "there is no optimizer '" + arguments.text("--optimizer") + "'",
+                          std::string("use ") + kOptimizerWords);
+    workload.rule = *rule;
+    if (auto status = chooseOffload(arguments, workload.offload); !status.ok())
+        return status.error();
+    const auto predicted = arguments.integer("--mtp", 0, 0, kMostPredicted);
+    if (!predicted.ok())
+        return predicted.error();
+    workload.predicted = predicted.value();
     const auto attention = attentionKernelFromName(arguments.text("--attention", "flash"));
     if (!attention)
         return usageError("--attention", "there is no attention kernel '" + arguments.text("--attention") + "'",
@@ -88,8 +116,11 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     workload.dispatch = *dispatch;
     if (arguments.has("--capacity-factor")) {
         const auto factor = arguments.number("--capacity-factor", 0, 0, 1000);
-        if (!factor.ok())
+        if (!factor.ok() && factor.error().code == ErrorCode::Usage)
             return factor.error();
+        if (!factor.ok() || (factor.value() > 0 && factor.value() < 0.01))
+            return inputError("--capacity-factor", arguments.text("--capacity-factor") + " cannot be used",
+                              "use 0.01 to 1000, or 0 for dropless");
         if (!model.moe.present())
             return usageError("--capacity-factor", "it is of models with experts", model.name + " has none");
         workload.capacityFactor = factor.value();
@@ -302,7 +333,7 @@ int newCommand(const Arguments& arguments)
     if (!evaluation.ok())
         return report(evaluation.error());
     for (const DesignFinding& finding : evaluation.value()->findings)
-        if (finding.kind == "dead-pin" || finding.kind == "pin-unmet")
+        if (finding.kind == "dead-pin" || finding.kind == "pin-unmet" || finding.kind == "idle-setting")
             printFinding(finding);
     for (const std::string& note : notes)
         std::cerr << "note: " << note << "\n";

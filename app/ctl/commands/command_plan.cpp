@@ -85,8 +85,7 @@ std::string perLayer(const Plan& plan)
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         std::map<std::string, int> counts;
         for (const Collective& collective : plan.collectives)
-            if (collective.plannedSegment == PlannedSegmentId(i) && collective.kind != CollectiveKind::LocalSlice
-                && !isBetweenStages(collective, plan))
+            if (collective.plannedSegment == PlannedSegmentId(i) && collective.isCall() && !isBetweenStages(collective, plan))
                 ++counts[collectiveName(collective.kind) + " over " + axesText(collective, plan.mesh)];
         if (counts.empty())
             continue;
@@ -111,7 +110,7 @@ std::string collectivesTable(const Evaluation& evaluation)
     for (const Collective& c : plan.collectives) {
         const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(c.plannedSegment)];
         const std::int64_t groups = plan.mesh.deviceCount() / c.groupSize;
-        table.add({ std::to_string(c.count), collectiveName(c.kind), axesText(c, plan.mesh),
+        table.add({ c.joins ? "joined" : std::to_string(c.count), collectiveName(c.kind), axesText(c, plan.mesh),
                     std::to_string(groups) + " x " + std::to_string(c.groupSize), c.link, c.algorithm,
                     evaluation.graph.tensor(c.tensor).name, bytesText(c.bytes), secondsText(c.seconds),
                     segment.name + "/" + evaluation.graph.op(c.op).name, c.cause });
@@ -184,8 +183,11 @@ std::string performanceText(const ModelSpec& model, const Performance& performan
     if (performance.mfu > 0)
         out += ", MFU " + figures::percent(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference"
             + (performance.mfu > 1 ? "; " + mfuNote(model) + ")" : ")");
-    if (performance.recomputing > 1)
-        out += ", HFU " + figures::percent(performance.hfu) + " with what is computed again";
+    if (performance.recomputing > 1 || performance.padding > 1)
+        out += ", HFU " + figures::percent(performance.hfu) + " with "
+            + (performance.recomputing > 1 ? "what is computed again" : "")
+            + (performance.recomputing > 1 && performance.padding > 1 ? " and " : "")
+            + (performance.padding > 1 ? "what pads experts" : "");
     return out + "\n";
 }
 
@@ -195,6 +197,9 @@ std::vector<std::string> notesOf(const Design& design, const Plan& plan)
     std::vector<std::string> notes;
     if (plan.performance.mfu > 1)
         notes.push_back("mfu is above 1: " + mfuNote(design.model));
+    if (const double capacity = design.workload.capacityFactor; design.model.moe.present() && capacity > 0 && capacity < 1)
+        notes.push_back("experts take " + figures::percent(capacity)
+                        + " of what tokens send to them, and the rest is dropped: the model's FLOPs leave it out");
     if (const std::string windows = windowText(design.model, design.workload.sequence); !windows.empty())
         notes.push_back(windows);
     return notes;

@@ -4,7 +4,12 @@
 #include "app/ctl/commands/runreport.h"
 #include "app/ctl/engineoptions.h"
 #include "model/io/design/hardwarefile.h"
+#include "model/io/file/textfile.h"
+#include "model/io/runs/keptruns.h"
 #include "model/io/wire/backends.h"
+#include "model/text/visibletext.h"
+
+#include <filesystem>
 
 namespace shardboard {
 
@@ -44,13 +49,50 @@ Result<RunCommand> runCommandOf(const Arguments& arguments, std::int64_t mostLay
     command.profilePath = arguments.text("--profile");
     command.tracePath = arguments.text("--trace");
     command.projectTo = arguments.text("--project");
-    const bool measures = arguments.has("--profile") || arguments.has("--trace");
+    const bool measures = arguments.has("--profile") || arguments.has("--trace") || arguments.has("--keep");
     const std::string mode = arguments.text("--profile-mode", measures ? "batched" : "none");
     const auto profile = profileModeFromName(mode);
     if (!profile || (arguments.has("--profile-mode") && *profile == ProfileMode::None))
         return usageError("--profile-mode", "'" + mode + "' is not a way to profile", "use serial or batched");
     options.profile = *profile;
     return command;
+}
+
+/// Keeps the run with the design as it lies on the disk.
+Status prepareKeeping(const Arguments& arguments, const Design& design, RunCommand& command)
+{
+    if (!arguments.has("--keep")) {
+        if (arguments.has("--name"))
+            return usageError("--name", "only a run that is kept has a name", "add --keep");
+        return done();
+    }
+    const std::string root = arguments.text("--keep", defaultRunsFolder());
+    if (root.empty())
+        return usageError("--keep", "there is no home folder to keep runs in", "give a folder");
+    const std::string path = arguments.positional().front();
+    const auto text = readTextFile(path);
+    if (!text.ok())
+        return text.error();
+    NewRun run;
+    run.made = timeStamp();
+    run.design = std::filesystem::path(path).filename().string();
+    run.hardware = design.hardware;
+    run.mesh = design.mesh.text();
+    run.options = command.options;
+    run.designText = text.value();
+    const std::string name = arguments.text("--name", freshRunName(root, run.design, run.made));
+    if (auto status = checkRunName(name); !status.ok())
+        return status;
+    command.keep = [root, name, run = std::move(run)](const RunResult& result, const RunProfile& profile) mutable -> Status {
+        run.result = result;
+        if (profile.mode != ProfileMode::None)
+            run.profile = profile;
+        auto status = keepRun(root, name, run);
+        if (status.ok())
+            std::fprintf(stderr, "kept as %s in %s\n", name.c_str(), visibleText(root).c_str());
+        return status;
+    };
+    return done();
 }
 
 } // namespace
@@ -90,6 +132,8 @@ int runDesignCommand(const Arguments& arguments)
         return report(engine.error());
     run.engine = engine.value();
     run.dtype = design.workload.dtype;
+    if (auto status = prepareKeeping(arguments, design, run); !status.ok())
+        return report(status.error());
     return executeRun(opened.value().evaluation->graph, opened.value().evaluation->plan, run);
 }
 

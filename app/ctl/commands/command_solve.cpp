@@ -5,6 +5,7 @@
 #include "app/ctl/visibleoutput.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/problem/problemfile.h"
+#include "model/solver/network.h"
 #include "model/solver/solve.h"
 #include "model/text/numbers.h"
 
@@ -84,6 +85,15 @@ nlohmann::json certificateJson(const solver::Solution& solution)
     return out;
 }
 
+/// Where no node is alive, and a limit below 0.
+Error limitBelowZero(const solver::Excess& excess, const std::string& path)
+{
+    return inputError(path + ":problem.usage_limit",
+                      "no assignment is feasible: the limit is " + solver::wideText(excess.limit)
+                          + ", and at times when no node is alive nothing is used",
+                      "use a limit of 0 or more");
+}
+
 int reportInfeasible(const solver::Excess& excess, const std::string& path, bool json)
 {
     const std::string time = std::to_string(excess.time);
@@ -95,6 +105,8 @@ int reportInfeasible(const solver::Excess& excess, const std::string& path, bool
                                                { "excess", costJson(excess.usage - excess.limit) },
                                                { "seconds", secondsSinceStart() } })
                   << "\n";
+    if (excess.limit < 0 && excess.usage == 0)
+        return report(limitBelowZero(excess, path));
     return report(inputError(
         path + ":problem.usage_limit",
         "no assignment is feasible: at time " + time + " even the least usages sum to " + solver::wideText(excess.usage) + ", "
@@ -143,7 +155,8 @@ int solveCommand(const Arguments& arguments)
     options.cancelled = &InterruptGuard::flag();
     options.progress = [&](const solver::Progress& now) {
         progress.show(static_cast<std::int64_t>(secondsSinceStart()), static_cast<std::int64_t>(std::ceil(seconds.value())),
-                      formatted("s  cost %.10g  lower bound %.10g", now.cost, now.bound));
+                      now.cost < solver::kForbiddenCost ? formatted("s  cost %.10g  lower bound %.10g", now.cost, now.bound)
+                                                        : "s  with costs of 10^17 and more so far");
     };
     const solver::Solution solution = solver::solve(problem.value(), options);
     progress.clear();

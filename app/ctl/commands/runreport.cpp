@@ -2,6 +2,7 @@
 // What `shardctl run` shows: progress while it runs, the table of operations at the end.
 #include "app/ctl/commands/runreport.h"
 #include "app/ctl/commands.h"
+#include "app/ctl/commands/runtable.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "app/ctl/visibleoutput.h"
@@ -22,49 +23,6 @@
 namespace shardboard {
 
 namespace {
-
-std::string errorText(double error)
-{
-    if (error < 0)
-        return "";
-    return std::isfinite(error) ? formatted("%.1e", error) : "not a number";
-}
-
-void printTable(const RunResult& result)
-{
-    Table table(
-        result.compared
-            ? std::vector<std::string> { "operation", "kind", ">times", ">seconds each", ">predicted", ">bytes", ">relative error" }
-            : std::vector<std::string> { "operation", "kind", ">times", ">seconds each", ">predicted", ">bytes" });
-    for (const RunOperation& operation : result.operations) {
-        std::vector<std::string> row { operation.id,
-                                       operation.kind,
-                                       std::to_string(operation.count),
-                                       secondsText(operation.medianSeconds),
-                                       secondsText(operation.predictedSeconds),
-                                       operation.bytes > 0 ? bytesText(operation.bytes) : "" };
-        if (result.compared)
-            row.push_back(errorText(operation.relativeError));
-        table.add(std::move(row));
-    }
-    std::cout << table.text();
-}
-
-void printSummary(const RunResult& result)
-{
-    print("\n%lld logical devices on %s, %lld %s, %lld %s, peak %s\n", static_cast<long long>(result.devices),
-          result.backend.c_str(), static_cast<long long>(result.layers), result.layers == 1 ? "layer" : "layers",
-          static_cast<long long>(result.steps), result.steps == 1 ? "step" : "steps", bytesText(result.peakBytes).c_str());
-    print("a step on the slowest logical device: median %s (min %s, max %s); predicted for the design's hardware %s\n",
-          secondsText(result.stepMedian).c_str(), secondsText(result.stepMin).c_str(), secondsText(result.stepMax).c_str(),
-          secondsText(result.predictedStepSeconds).c_str());
-    if (!result.compared)
-        return;
-    print("largest relative error %s at %s: %s the tolerance %.0e\n", errorText(result.maxRelativeError).c_str(),
-          result.worstOp.empty() ? "no operation" : result.worstOp.c_str(), result.verified ? "within" : "above", result.tolerance);
-    if (!result.verified)
-        print("verification FAILED; the first that deviates is %s\n", result.firstDeviation.c_str());
-}
 
 void printProfile(const RunProfile& profile)
 {
@@ -201,15 +159,17 @@ int executeRun(const Graph& graph, const Plan& plan, const RunCommand& command)
         projection = project(result.value(), graph, plan, command.projectTo);
     const MemoryPrediction predicted = predictionOf(plan, command);
     // The result is shown even where a file could not be written: the run may have taken long.
-    const Status written = writeFiles(command, result.value(), profile, predicted, projection);
+    Status written = writeFiles(command, result.value(), profile, predicted, projection);
+    if (command.keep)
+        if (auto kept = command.keep(result.value(), profile); written.ok())
+            written = kept;
     if (command.json) {
         nlohmann::json document = toJson(result.value());
         if (projection)
             document["projection"] = toJson(*projection);
         std::cout << jsonText(document, 2) << "\n";
     } else {
-        printTable(result.value());
-        printSummary(result.value());
+        std::cout << runTable(result.value()) << "\n" << runSummary(result.value());
         if (profile.mode != ProfileMode::None) {
             printProfile(profile);
             printMemory(profile, predicted);

@@ -5,6 +5,7 @@
 #include "model/io/wire/messages.h"
 #include "model/plan/plan.h"
 
+#include <functional>
 #include <string>
 
 namespace shardboard {
@@ -16,6 +17,8 @@ struct RunCommand {
     std::string profilePath; ///< where to write the profile; empty: nowhere
     std::string tracePath; ///< where to write the trace
     std::string projectTo; ///< hardware whose communication is put in the place of what was measured; the plan is made for it
+    /// What becomes a kept run; nothing: it is not kept.
+    std::function<Status(const RunResult&, const RunProfile&)> keep;
     std::string engine; ///< command that starts the worker; empty: the one beside this program
 };
 

@@ -17,20 +17,6 @@
 
 namespace shardboard {
 
-namespace {
-
-/// The setting of that id; those of a mesh are not asked for.
-Setting settingNamed(const Design& design, const char* id)
-{
-    for (const SettingGroup& group : settingGroups(design))
-        for (const Setting& setting : group.settings)
-            if (setting.id == QLatin1String(id))
-                return setting;
-    return {};
-}
-
-} // namespace
-
 DesignMenu::DesignMenu(Document* document, Banner* banner, QMenu* menu)
     : QObject(menu)
     , m_document(document)
@@ -128,7 +114,7 @@ void DesignMenu::addWorkload(QMenu* menu)
 QActionGroup* DesignMenu::addChoices(QMenu* menu, const char* id)
 {
     auto* group = new QActionGroup(menu);
-    const Setting setting = settingNamed({}, id);
+    const Setting setting = settingNamed({}, QLatin1String(id));
     for (const Setting::Option& option : setting.options) {
         QAction* action = menu->addAction(menuText(option.text));
         action->setObjectName(QStringLiteral("choose.") + option.value);
@@ -150,7 +136,7 @@ QActionGroup* DesignMenu::addChoices(QMenu* menu, const char* id)
 /// Leads to the field of a number.
 QAction* DesignMenu::addNumber(QMenu* menu, const char* id)
 {
-    const Setting setting = settingNamed({}, id);
+    const Setting setting = settingNamed({}, QLatin1String(id));
     QAction* action = menu->addAction(tr("%1 …").arg(setting.label));
     action->setObjectName(setting.id);
     action->setToolTip(setting.toolTip);

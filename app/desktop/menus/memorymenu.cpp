@@ -5,7 +5,7 @@
 #include "model/session/document.h"
 #include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
-#include "widgets/workload/settings.h"
+#include "widgets/settings/settings.h"
 
 #include <QAction>
 #include <QMenu>

@@ -28,6 +28,7 @@ private:
     QSplitter* m_upper;
     QSplitter* m_bench; ///< mesh and tiles, flow
     QSplitter* m_all;
+    PanelGroup* m_flow = nullptr;
 };
 
 } // namespace shardboard

@@ -32,8 +32,15 @@ public:
 
     /// The sizes that its parts have before a person changes them, in a middle of this size.
     virtual void arrange(const QSize& room) = 0;
-    /// Where there is little room, groups become tabs of others: each pair is a group and the one that takes its panels.
-    const std::vector<std::pair<PanelGroup*, PanelGroup*>>& folds() const { return m_folds; }
+    /// Where there is little room, a group's panels become tabs of another one: at its end in a narrow window, before its own in a
+    /// low one.
+    struct Fold {
+        enum When { Narrow, Low };
+        PanelGroup* from;
+        PanelGroup* into;
+        When when;
+    };
+    const std::vector<Fold>& folds() const { return m_folds; }
 
     /// The act of the mode: F5, and the filled button of the bar.
     struct Act {
@@ -58,7 +65,7 @@ protected:
         m_top = top;
         m_topHeight = height;
     }
-    void fold(PanelGroup* group, PanelGroup* into) { m_folds.emplace_back(group, into); }
+    void fold(PanelGroup* from, PanelGroup* into, Fold::When when = Fold::Narrow) { m_folds.push_back({ from, into, when }); }
     /// A splitter whose sizes the mode remembers under this name.
     static QSplitter* splitter(Qt::Orientation orientation, const char* name);
 
@@ -67,7 +74,7 @@ private:
     QWidget* m_centre = nullptr;
     PanelGroup* m_top = nullptr;
     int m_topHeight = 0;
-    std::vector<std::pair<PanelGroup*, PanelGroup*>> m_folds;
+    std::vector<Fold> m_folds;
 };
 
 } // namespace shardboard

@@ -7,6 +7,7 @@
 #include "widgets/look/boxlayout.h"
 
 #include <QApplication>
+#include <QJsonArray>
 #include <QKeyEvent>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -66,6 +67,8 @@ Panel* Workbench::add(const QString& name, const QString& title, QWidget* conten
 {
     auto* panel = new Panel(name, title, content, this);
     m_panels.push_back(panel);
+    if (const QVariant unfolded = content->property("unfolded"); unfolded.isValid())
+        m_unfoldedAtFirst[name] = QJsonArray::fromStringList(unfolded.toStringList());
     return panel;
 }
 
@@ -207,8 +210,10 @@ void Workbench::restoreMaximized()
     for (const QPointer<QWidget>& widget : std::exchange(m_putAway, {}))
         if (widget)
             widget->show();
-    if (std::exchange(m_sizeLater, false))
+    if (std::exchange(m_sizeLater, false)) {
+        fit();
         sizePage();
+    }
     if (m_drawer)
         placeDrawer();
 }
@@ -293,8 +298,10 @@ void Workbench::changeEvent(QEvent* event)
             this,
             [this] {
                 m_sizeLater = m_maximized != nullptr; // the others are put away
-                if (!m_sizeLater)
-                    sizePage();
+                if (m_sizeLater)
+                    return;
+                fit();
+                sizePage();
             },
             Qt::QueuedConnection);
 }

@@ -86,10 +86,13 @@ private:
     std::vector<QSplitter*> splittersOf(WorkMode mode) const;
     WorkMode modeOf(const Panel* panel) const;
     void fit();
+    void foldGroups();
     void focusMode();
     static void focusPanel(Panel* panel);
     void placeAsked();
     void placeRight();
+    QJsonObject unfoldedNow() const;
+    void placeUnfolded();
     void sizeColumns();
     void sizePage();
     void placeDrawer();
@@ -115,13 +118,16 @@ private:
     int m_rightWidth = 0;
     std::map<WorkMode, QByteArray> m_leftSizes; ///< of asked and weights, where a person chose them
     std::map<WorkMode, int> m_topSizes;
+    std::map<WorkMode, QJsonObject> m_unfolded; ///< sections of the panels that have some (their property `unfolded`), by panel
+    QJsonObject m_unfoldedAtFirst;
     std::map<WorkMode, bool> m_arranged; ///< modes whose parts have their sizes
     QPointer<Panel> m_maximized;
     std::vector<QPointer<QWidget>> m_putAway; ///< hidden for the panel that is maximized
     QPointer<QWidget> m_placed; ///< got the focus from a change of modes, not from a person
     bool m_sizeLater = false; ///< text has another size since
     std::map<WorkMode, QPointer<QWidget>> m_focused; ///< when the mode was left
-    bool m_compact = false;
+    bool m_compact = false; ///< narrow
+    bool m_low = false;
     bool m_drawer = false;
     bool m_drawerOpen = false;
     bool m_fitted = false;

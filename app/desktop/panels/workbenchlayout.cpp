@@ -8,6 +8,7 @@
 #include "widgets/look/theme.h"
 
 #include <QApplication>
+#include <QJsonArray>
 #include <QSplitter>
 #include <QStackedWidget>
 
@@ -19,6 +20,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kCompactWidth = 1400; ///< below, columns are narrower and groups become tabs
+constexpr int kLowHeight = 560; ///< in text of 10 points; below, views above one another become tabs
 constexpr int kDrawerWidth = 1100; ///< below, the right column is a drawer
 
 } // namespace
@@ -34,7 +36,9 @@ void Workbench::setMode(WorkMode mode)
         m_focused[m_mode] = focused;
     const bool updates = updatesEnabled();
     setUpdatesEnabled(false); // one frame
+    m_unfolded[m_mode] = unfoldedNow();
     m_mode = mode;
+    placeUnfolded();
     sizePage();
     setUpdatesEnabled(updates);
     if (inside && (!focused->isVisible() || focused == m_placed)) {
@@ -138,6 +142,26 @@ void Workbench::placeRight()
     }
 }
 
+/// What of panels with sections is unfolded, as it is in the present mode.
+QJsonObject Workbench::unfoldedNow() const
+{
+    QJsonObject out;
+    for (const Panel* panel : m_panels)
+        if (const QVariant now = panel->widget()->property("unfolded"); now.isValid())
+            out[panel->objectName()] = QJsonArray::fromStringList(now.toStringList());
+    return out;
+}
+
+void Workbench::placeUnfolded()
+{
+    for (const Panel* panel : m_panels)
+        if (const QString name = panel->objectName(); m_unfoldedAtFirst.contains(name)) {
+            const QJsonValue kept = m_unfolded[m_mode].value(name);
+            const QJsonArray wanted = (kept.isArray() ? kept : m_unfoldedAtFirst.value(name)).toArray();
+            panel->widget()->setProperty("unfolded", wanted.toVariantList());
+        }
+}
+
 void Workbench::sizeColumns()
 {
     const double scale = std::min(textScale(this), std::clamp(width() * 0.5 / 528, 1.0, 1.5));
@@ -148,20 +172,40 @@ void Workbench::sizeColumns()
         m_lower->setSizes({ std::max(1, m_body->width() - right - 1), right });
 }
 
-/// To the window's size: what gives way does, or comes back.
+/// Those that stand alone where there is room.
+void Workbench::foldGroups()
+{
+    for (const auto& [mode, shown] : m_pages)
+        for (const ModePage::Fold& fold : shown->folds())
+            for (Panel* panel : m_panels) {
+                const bool low = fold.when == ModePage::Fold::Low;
+                PanelGroup* wanted = (low ? m_low : m_compact) ? fold.into : fold.from;
+                if (panel->home() != fold.from || panel->group() == nullptr || panel->group() == wanted)
+                    continue;
+                const bool untouched = fold.into->current() == fold.into->panels().front();
+                wanted->add(panel, low ? 0 : -1);
+                if (low && untouched && wanted == fold.into)
+                    wanted->setCurrent(panel);
+            }
+}
+
+/// To the window's size and that of its text: what gives way does, or comes back.
 void Workbench::fit()
 {
     const bool compact = width() < kCompactWidth;
+    const bool low = height() < kLowHeight * textScale(this);
     const bool drawer = width() < kDrawerWidth;
-    const bool changed = compact != m_compact || drawer != m_drawer || !m_fitted;
+    const bool changed = compact != m_compact || low != m_low || drawer != m_drawer || !m_fitted;
+    if (low != m_low)
+        for (const auto& [mode, shown] : m_pages)
+            for (const ModePage::Fold& fold : shown->folds())
+                if (fold.when == ModePage::Fold::Low)
+                    m_arranged[mode] = false; // its parts are others
     m_compact = compact;
+    m_low = low;
     if (changed) {
         restoreMaximized();
-        for (const auto& [mode, shown] : m_pages)
-            for (const auto& [group, into] : shown->folds())
-                for (Panel* panel : m_panels)
-                    if (panel->home() == group && panel->group() != nullptr)
-                        (compact ? into : group)->add(panel);
+        foldGroups();
     }
     if (drawer != m_drawer) {
         m_drawer = drawer;

@@ -42,12 +42,14 @@ void Workbench::reset()
     m_rightWidth = 0;
     m_leftSizes.clear();
     m_topSizes.clear();
+    m_unfolded.clear();
     m_arranged.clear();
     for (PanelGroup* group : groups())
         if (!group->isEmpty())
             group->setCurrent(group->panels().front());
     m_mode = WorkMode::Design;
     m_drawerOpen = false;
+    placeUnfolded();
     sizePage();
     if (m_drawer)
         placeDrawer();
@@ -60,6 +62,7 @@ QByteArray Workbench::save() const
     QJsonObject out;
     out[QStringLiteral("version")] = kLayoutVersion;
     out[QStringLiteral("mode")] = modeId(m_mode);
+    out[QStringLiteral("low")] = m_low; // the sizes are those of its parts
     out[QStringLiteral("left")] = m_leftWidth;
     out[QStringLiteral("right")] = m_rightWidth;
     QJsonObject splitters;
@@ -77,6 +80,11 @@ QByteArray Workbench::save() const
     out[QStringLiteral("splitters")] = splitters;
     out[QStringLiteral("tops")] = tops;
     out[QStringLiteral("asked")] = lefts;
+    QJsonObject unfolded;
+    for (const auto& [mode, panels] : m_unfolded)
+        unfolded[modeId(mode)] = panels;
+    unfolded[modeId(m_mode)] = unfoldedNow();
+    out[QStringLiteral("unfolded")] = unfolded;
     QJsonObject tabs;
     QJsonObject open;
     for (const PanelGroup* group : groups())
@@ -103,16 +111,21 @@ bool Workbench::restore(const QByteArray& state)
     };
     m_leftWidth = width("left");
     m_rightWidth = width("right");
+    const bool low = kept.value(QStringLiteral("low")).toBool();
+    if (!m_fitted)
+        m_low = low;
     for (const auto& [mode, shown] : m_pages) {
         const QJsonValue top = kept.value(QStringLiteral("tops")).toObject().value(modeId(mode));
         if (top.toInt() >= 40)
             m_topSizes[mode] = top.toInt();
+        if (const QJsonValue unfolded = kept.value(QStringLiteral("unfolded")).toObject().value(modeId(mode)); unfolded.isObject())
+            m_unfolded[mode] = unfolded.toObject();
         const QJsonValue left = kept.value(QStringLiteral("asked")).toObject().value(modeId(mode));
         if (left.isString())
             m_leftSizes[mode] = bytes(left);
         for (QSplitter* one : splittersOf(mode)) {
             const QJsonValue sizes = kept.value(QStringLiteral("splitters")).toObject().value(one->objectName());
-            if (sizes.isString() && one->restoreState(bytes(sizes)))
+            if (low == m_low && sizes.isString() && one->restoreState(bytes(sizes)))
                 m_arranged[mode] = true;
         }
     }
@@ -124,6 +137,7 @@ bool Workbench::restore(const QByteArray& state)
     for (PanelGroup* group : groups())
         if (Panel* panel = find(tabs.value(group->objectName()).toString()))
             group->setCurrent(panel); // none of another group
+    placeUnfolded(); // before the mode changes, which keeps what is unfolded
     for (const WorkMode mode : kWorkModes)
         if (modeId(mode) == kept.value(QStringLiteral("mode")).toString())
             setMode(mode);

@@ -8,7 +8,7 @@
 #include "model/session/selection.h"
 #include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
-#include "widgets/workload/settings.h"
+#include "widgets/settings/settings.h"
 
 #include <QAction>
 #include <QMenu>
@@ -155,7 +155,7 @@ std::vector<PaletteEntry> numberEntries(const Document* document, const std::fun
     }
     if (performance.mfu > 0)
         add(QObject::tr("MFU, model FLOPs utilization"), percentText(performance.mfu), "cost");
-    if (performance.recomputing > 1)
+    if (performance.hfu > performance.mfu)
         add(QObject::tr("HFU, with recomputation"), percentText(performance.hfu), "cost");
     if (performance.tokensPerSecondPerDevice > 0)
         add(QObject::tr("Tokens per second and device"), digitsText(performance.tokensPerSecondPerDevice), "cost");

@@ -4,6 +4,7 @@
 #include "engine/machine/failure.h"
 #include "engine/run/schedule/stages.h"
 #include "model/core/shards.h"
+#include "model/ops/opdefinition.h"
 #include "model/plan/pipeline.h"
 
 #include <algorithm>
@@ -33,6 +34,12 @@ public:
                 "the engine keeps the weights of a stage on the devices of that stage, and DualPipe has them on two stages; run "
                 "the schedule 1f1b, which computes the same",
                 "plan.pipeline");
+        for (const Op& op : m_program.graph.ops)
+            if (!definitionOf(op.kind).runs)
+                failPlan("the engine has no " + opKindName(op.kind)
+                             + ", which is priced only; run the design with Adam or SGD, whose "
+                               "gradients are the same",
+                         "plan.operations");
         chooseLayers();
         divideAmongStages();
         for (std::int64_t microBatch = 0; microBatch < m_program.plan.microBatches; ++microBatch) {

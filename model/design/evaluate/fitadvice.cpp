@@ -292,7 +292,7 @@ std::string fitText(const FitAdvice& advice, std::size_t most)
         return "fits: " + sizes + " of a device, " + bytesText(-advice.missing()) + " left";
     std::string out = advice.fit() == Fit::Tight
         ? "tight: " + bytesText(advice.leastBytes) + " to " + bytesText(advice.mostBytes) + " of " + bytesText(advice.limitBytes)
-            + " of a device, as the allocator does; " + bytesText(advice.peakBytes) + " expected"
+            + " of a device, depending on the allocator; " + bytesText(advice.peakBytes) + " expected"
         : "does not fit: " + sizes + " of a device, " + bytesText(advice.missing()) + " too much";
     for (std::size_t i = 0; i < std::min(most, advice.fixes.size()); ++i)
         out += (i == 0 ? "; would fit with " : "; or with ") + optionText(advice.fixes[i]);

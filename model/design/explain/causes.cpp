@@ -194,7 +194,7 @@ void CauseFinder::traceProduct(Chain& chain, const Traced& at, const PlannedOp& 
     link.op = made.op;
     link.tensor = tensor;
     if (!isPicked(op.kind)) {
-        const TensorId weight = op.kind == OpKind::AdamStep ? op.operands[0] : graph.entry(op.result).gradientOf;
+        const TensorId weight = isStep(op.kind) ? op.operands[0] : graph.entry(op.result).gradientOf;
         if (const int index = weightOf(weight); index >= 0)
             chain.push_back(layoutLink(index, placementOn(m_evaluation.weights[static_cast<std::size_t>(index)].layout, axis)));
         return;
@@ -299,7 +299,7 @@ CauseLink CauseFinder::needLink(const Collective& collective, const AxisExplanat
     link.op = collective.op;
     link.tensor = collective.tensor;
     if (!isPicked(op.kind)) {
-        const TensorId weight = op.kind == OpKind::AdamStep ? op.operands[0] : graph.entry(op.result).gradientOf;
+        const TensorId weight = isStep(op.kind) ? op.operands[0] : graph.entry(op.result).gradientOf;
         link.kind = CauseLink::Kind::Update;
         link.weight = weightOf(weight);
         link.text = "gradients are summed into the layout of their weight, for the optimizer";

@@ -19,7 +19,7 @@ std::int64_t callsOf(const Plan& plan)
     std::int64_t count = 0;
     for (const Collective& collective : plan.collectives)
         if (collective.kind != CollectiveKind::LocalSlice)
-            count += collective.count;
+            count += collective.joins ? 0 : collective.count;
     return count;
 }
 

@@ -292,7 +292,7 @@ private:
 
 } // namespace
 
-bool isPicked(OpKind kind) { return kind != OpKind::ReduceGrad && kind != OpKind::AdamStep; }
+bool isPicked(OpKind kind) { return kind != OpKind::ReduceGrad && !isStep(kind); }
 
 std::string pinnableName(const Graph& graph, OpId op)
 {

@@ -9,9 +9,9 @@ namespace shardboard {
 
 CostKind costKind(std::string_view kind)
 {
-    static constexpr std::array kNone { "not-understood", "quant-block-split", "dead-rule", "outside-mesh",
-                                        "unused-entry",   "dead-pin",          "pin-unmet", "unknown-pins",
-                                        "refused-pick",   "cut-over-stages",   "max-defect" };
+    static constexpr std::array kNone { "not-understood", "quant-block-split", "dead-rule",  "outside-mesh",
+                                        "unused-entry",   "dead-pin",          "pin-unmet",  "unknown-pins",
+                                        "refused-pick",   "cut-over-stages",   "max-defect", "idle-setting" };
     static constexpr std::array kMoved { "heads-split", "greedy-moves-activation", "reshard" };
     return contains(kNone, kind) ? CostKind::None : contains(kMoved, kind) ? CostKind::Moved : CostKind::Held;
 }

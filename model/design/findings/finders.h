@@ -33,6 +33,7 @@ void findMovedActivations(const FinderInput& input, FindingList& out);
 void findMaxDefects(const FinderInput& input, FindingList& out);
 void findPickerRefusals(const FinderInput& input, FindingList& out);
 void findReshards(const FinderInput& input, FindingList& out);
+void findIdleSettings(const FinderInput& input, FindingList& out);
 void findUnknownPins(const FinderInput& input, FindingList& out);
 
 } // namespace shardboard

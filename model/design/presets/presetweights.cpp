@@ -213,13 +213,16 @@ private:
             return inputError("--micro-batches",
                               "the interleaved schedule needs micro-batches in multiples of its " + std::to_string(axis.size)
                                   + " stages, and there are " + std::to_string(m_workload.microBatches),
-                              "use --micro-batches " + std::to_string(axis.size) + ", or pp-1f1b");
+                              m_workload.kind == WorkloadKind::Train
+                                  ? "use --micro-batches " + std::to_string(axis.size) + ", or pp-1f1b"
+                                  : "use pp-1f1b: only training has micro-batches");
         if (m_model.layers % (axis.size * m_facts.chunks) != 0)
             note(std::to_string(m_model.layers) + " layers do not divide by " + std::to_string(axis.size * m_facts.chunks)
                  + " runs: some stages have one more, and the others wait for them");
         if (m_workload.microBatches < axis.size)
-            note(std::to_string(m_workload.microBatches) + " micro-batches are fewer than the " + std::to_string(axis.size)
-                 + " stages: most of the time a stage waits; use more");
+            note(
+                (m_workload.microBatches == 1 ? "1 micro-batch is" : std::to_string(m_workload.microBatches) + " micro-batches are")
+                + " fewer than the " + std::to_string(axis.size) + " stages: most of the time a stage waits; use more");
         m_preset.pipeline = { axis.name, m_facts.chunks };
         m_stage = m_roles.stage.front();
         return done();

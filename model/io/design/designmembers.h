@@ -31,6 +31,8 @@ inline auto jsonWords(Fp8Recipe)
     return JsonWords { fp8RecipeName, fp8RecipeFromName, "usual, delayed, tensorwise, rowwise, blockwise, mxfp8 or nvfp4" };
 }
 inline auto jsonWords(Overlap) { return JsonWords { overlapName, overlapFromName, kOverlapWords }; }
+inline auto jsonWords(Optimizer) { return JsonWords { optimizerName, optimizerFromName, kOptimizerWords }; }
+inline auto jsonWords(OffloadSet) { return JsonWords { offloadName, offloadFromName, kOffloadWords }; }
 inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromName, "fused, compiled or eager" }; }
 inline auto jsonWords(Dispatch) { return JsonWords { dispatchName, dispatchFromName, "per-expert or per-node" }; }
 inline auto jsonWords(Logits) { return JsonWords { logitsName, logitsFromName, "all or last" }; }
@@ -132,6 +134,10 @@ void jsonMembers(Each& each, Work& workload)
     }
     each.unless("recompute_layers", workload.recomputeLayers, 0, { 0, kLargestInDesign });
     each.unless("optimizer_sharding", workload.optimizer, OptimizerSharding {});
+    each.unless("optimizer", workload.rule, Optimizer::Adam);
+    each.unless("offload", workload.offload.what, OffloadSet {});
+    each.unless("offload_layers", workload.offload.layers, 0, { 0, kLargestInDesign });
+    each.unless("mtp", workload.predicted, 0, { 0, kMostPredicted });
     each.unless("attention", workload.attention, AttentionKernel::Flash);
     each.unless("overlap", workload.overlap, Overlap::None);
     each.unless("software", workload.software, Software::Fused);
@@ -165,8 +171,10 @@ void jsonMembers(Each& each, Memory& memory)
     if constexpr (Each::kReads)
         memory.reserveShare = factsOf(memory.framework).allocator.usual;
     each.value("reshard_after_forward", memory.reshardAfterForward);
+    each.value("group_collectives", memory.groupCollectives);
     each.usual("prefetched_layers", memory.prefetchedLayers, { 0, kLargestInDesign });
     each.usual("reserve_share", memory.reserveShare, { 0, 1 });
+    each.unless("reserve_chosen", memory.reserveChosen, false);
     each.usual("logits_in_f32", memory.logitsInF32);
     each.usual("context_bytes", memory.contextBytes, { 0, kMostBytes });
     each.usual("communicator_bytes", memory.communicatorBytes, { 0, kMostBytes });

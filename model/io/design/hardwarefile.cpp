@@ -40,10 +40,21 @@ void jsonMembers(Each& each, Kernels& kernels)
 {
     each.usual("launch_seconds", kernels.launchSeconds);
     each.unless("graph_launch_seconds", kernels.graphLaunchSeconds, KernelConstants {}.graphLaunchSeconds);
+    each.unless("host_seconds", kernels.hostSeconds, 0);
     each.usual("gemm_efficiency", kernels.gemmEfficiency);
+    each.value("fp8_efficiency", kernels.fp8Efficiency);
+    each.value("fp4_efficiency", kernels.fp4Efficiency);
+    each.unless("gemm_depth", kernels.gemmDepth, 0);
+    if (Each::kReads || kernels.gemmArray != 0)
+        each.usual("gemm_array", kernels.gemmArray, { 0, kMostCount });
+    each.unless("sustained_clock", kernels.sustainedClock, 1);
     each.usual("memory_efficiency", kernels.memoryEfficiency);
     each.usual("attention_efficiency", kernels.attentionEfficiency);
+    each.value("attention_backward_efficiency", kernels.attentionBackwardEfficiency);
     each.value("flash2_efficiency", kernels.flash2Efficiency);
+    each.value("flash2_backward_efficiency", kernels.flash2BackwardEfficiency);
+    each.unless("attention_head", kernels.attentionHead, 0);
+    each.unless("attention_ramp", kernels.attentionRamp, 0);
     each.value("gemm_packing", kernels.gemmPacking);
     each.value("attention_packing", kernels.attentionPacking);
 }
@@ -67,6 +78,23 @@ void nameMembers(Each& each, Part& part)
     each.prose("source", part.source);
 }
 
+template <class Each, MembersOf<HostLink> Link>
+void jsonMembers(Each& each, Link& link)
+{
+    each.value("bytes_per_second", link.bytesPerSecond);
+    each.unless("memory_bytes_per_second", link.memoryBytesPerSecond, 0);
+}
+
+/// Constants that are those of no device in particular say nothing of this one: files of earlier versions had them for all. They
+/// are taken from the built-in device that it is of.
+static void setByFamily(DeviceSpec& device)
+{
+    KernelConstants said = device.kernels;
+    said.flash2Efficiency.reset();
+    if (const DeviceSpec* family = findDeviceFamily(device.id); family != nullptr && said == KernelConstants {})
+        device.kernels = family->kernels;
+}
+
 static auto jsonWords(DeviceKind) { return JsonWords { deviceKindName, deviceKindFromName, "gpu, tpu or cpu" }; }
 template <class Each, MembersOf<DeviceSpec> Device>
 void jsonMembers(Each& each, Device& device)
@@ -79,7 +107,10 @@ void jsonMembers(Each& each, Device& device)
     each.usual("multiprocessors", device.multiprocessors, { 0, kMostCount });
     each.usual("peak_flops", device.peak);
     each.usual("kernels", device.kernels);
+    if constexpr (Each::kReads)
+        setByFamily(device);
     each.value("cache", device.cache);
+    each.value("host", device.host);
 }
 
 template <class Each, MembersOf<LinkSpec> Link>

@@ -45,6 +45,48 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
     return text;
 }
 
+/// Settings that are not as usual: what they are, and what is decided elsewhere.
+struct SettingText {
+    std::string what;
+    const char* decided;
+};
+
+std::vector<SettingText> settingTexts(const Design& design)
+{
+    const Workload workload = effective(design.workload);
+    const bool trains = workload.kind == WorkloadKind::Train;
+    const MemorySettings& memory = design.memory;
+    std::vector<SettingText> out;
+    const auto add = [&](bool chosen, std::string what, const char* decided) {
+        if (chosen)
+            out.push_back({ std::move(what), decided });
+    };
+    add(workload.overlap != Overlap::None, "overlap " + overlapName(workload.overlap), "when collectives run");
+    add(workload.graphs, "CUDA graphs", "how kernels are launched");
+    add(workload.precision != Precision {}, "precision " + precisionText(workload.precision), "in which types values are held");
+    if (design.model.moe.present()) {
+        add(workload.capacityFactor > 0, "capacity factor " + decimalDigits(workload.capacityFactor),
+            "how many tokens an expert takes");
+        add(workload.dispatch != Dispatch::PerExpert, "dispatch " + dispatchName(workload.dispatch),
+            "how tokens get to their experts");
+    }
+    if (!trains)
+        return out;
+    add(workload.fp8 != Fp8Settings {},
+        std::string("fp8 recipe ") + fp8RecipeName(workload.fp8.recipe) + (workload.fp8.gather ? ", weights gathered in fp8" : ""),
+        "how values are scaled and weights are gathered");
+    add(workload.rule != Optimizer::Adam, "optimizer " + optimizerName(workload.rule), "by which rule weights are stepped");
+    add(workload.offload.any(), "offload of " + offloadName(workload.offload.what), "what lies in the hosts' memory");
+    add(workload.predicted > 0, counted(workload.predicted, "further token") + " predicted",
+        "what is predicted beside the next token");
+    add(memory.framework != Framework::None, std::string("memory as ") + factsOf(memory.framework).title + " holds it",
+        "what is held beside the layouts, and in which types");
+    if (memory.reshardAfterForward)
+        out.push_back({ std::string("reshard after forward ") + (*memory.reshardAfterForward ? "always" : "never"),
+                        "when gathered weights are given back" });
+    return out;
+}
+
 } // namespace
 
 bool isPlainRecompute(const Workload& workload)
@@ -59,8 +101,8 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
     if (!design.pins.empty())
         out.push_back(pinsText(design.pins, compiler));
     const Workload& workload = design.workload;
-    if (workload.overlap != Overlap::None)
-        out.push_back("overlap " + overlapName(workload.overlap) + ": when collectives run is left to " + compiler);
+    for (const SettingText& setting : settingTexts(design))
+        out.push_back(setting.what + ": " + setting.decided + " is left to " + compiler);
     if (workload.kind != WorkloadKind::Train)
         return out;
     if (workload.dtype != storageType(workload))

@@ -2,6 +2,7 @@
 #include "model/io/exports/pythontext.h"
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 
@@ -59,6 +60,13 @@ std::string pythonLiteral(std::string_view text)
         text.remove_prefix(bytes);
     }
     return out + '"';
+}
+
+std::string decimalDigits(double number)
+{
+    std::array<char, 512> text {};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    return { text.data(), end.ptr };
 }
 
 } // namespace shardboard

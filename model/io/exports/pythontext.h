@@ -13,4 +13,7 @@ namespace shardboard {
 /// (surrogateescape).
 std::string pythonLiteral(std::string_view text);
 
+/// The shortest digits that read back as the number, the same in every locale.
+std::string decimalDigits(double number);
+
 } // namespace shardboard

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/problem/problemfile.h"
 
+#include "model/io/file/gunzip.h"
 #include "model/io/file/textfile.h"
-#include "model/io/problem/gunzip.h"
-#include "model/io/problem/numbertext.h"
+#include "model/io/json/jsoncursor.h"
 
 #include <array>
 #include <limits>
@@ -27,7 +27,7 @@ struct Parts {
     std::vector<std::size_t> costEnds; ///< where each edge's costs end
 };
 
-std::int64_t pairOf(NumberText& text, std::array<std::int64_t, 2>& out, const char* what)
+std::int64_t pairOf(JsonCursor& text, std::array<std::int64_t, 2>& out, const char* what)
 {
     std::size_t count = 0;
     text.list([&] {
@@ -41,9 +41,9 @@ std::int64_t pairOf(NumberText& text, std::array<std::int64_t, 2>& out, const ch
     return out[0];
 }
 
-void readNodes(NumberText& text, Problem& problem, Parts& parts)
+void readNodes(JsonCursor& text, Problem& problem, Parts& parts)
 {
-    text.object([&](const std::string& key) {
+    text.object([&](std::string_view key) {
         if (key == "intervals")
             text.list([&] {
                 std::array<std::int64_t, 2> life {};
@@ -66,9 +66,9 @@ void readNodes(NumberText& text, Problem& problem, Parts& parts)
     parts.nodes = true;
 }
 
-void readEdges(NumberText& text, Problem& problem, Parts& parts)
+void readEdges(JsonCursor& text, Problem& problem, Parts& parts)
 {
-    text.object([&](const std::string& key) {
+    text.object([&](std::string_view key) {
         if (key == "nodes")
             text.list([&] {
                 std::array<std::int64_t, 2> ends {};
@@ -86,13 +86,13 @@ void readEdges(NumberText& text, Problem& problem, Parts& parts)
     parts.edges = true;
 }
 
-void readAll(NumberText& text, Problem& problem, Parts& parts)
+void readAll(JsonCursor& text, Problem& problem, Parts& parts)
 {
-    text.object([&](const std::string& key) {
+    text.object([&](std::string_view key) {
         if (key != "problem" || parts.problem)
             return text.skip();
         parts.problem = true;
-        text.object([&](const std::string& member) {
+        text.object([&](std::string_view member) {
             if (member == "name")
                 problem.name = text.text();
             else if (member == "nodes" && !parts.nodes)
@@ -168,7 +168,7 @@ Result<Problem> parseProblem(std::string_view content, const std::string& where)
 {
     Problem problem;
     Parts parts;
-    NumberText text(content, where);
+    JsonCursor text(content, where);
     readAll(text, problem, parts);
     if (text.error())
         return *text.error();

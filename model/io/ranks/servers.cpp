@@ -25,7 +25,10 @@ std::string nodeCommands(const Servers& servers, std::int64_t joint, const std::
     if (all == 1)
         return command + "\n";
     const std::int64_t each = std::min(all, servers.nodeSize / servers.copySize / joint);
+    const std::int64_t rest = all % each;
     std::string text = all > each ? "# on every node\n" : "";
+    if (rest > 0)
+        text = "# on every node; on the last one the first " + (rest == 1 ? "line" : std::to_string(rest) + " lines") + " alone\n";
     if (each == 1)
         return text + command + "\n";
     int port = firstPort;

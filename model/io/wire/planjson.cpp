@@ -131,6 +131,12 @@ json planToJson(const Graph& graph, const Plan& plan)
     each.list("layers", plan.segments, [&](JsonMembersWriter& inner, const PlannedSegment& segment) {
         members.plannedSegment(inner, segment);
         inner.out()["recomputed"] = recomputedIn(graph, segment);
+        if (segment.host.count > 0)
+            inner.out()["host"] = { { "offloaded", offloadName(segment.offload) },
+                                    { "to_host_bytes", segment.host.toHost },
+                                    { "to_device_bytes", segment.host.toDevice },
+                                    { "count", segment.host.count },
+                                    { "seconds", segment.host.seconds } };
     });
     each.list("segments", graph.segments, [&](auto& inner, const Segment& segment) { members.segment(inner, segment); });
     each.list("tensors", graph.tensors, [&](auto& inner, const GraphTensor& tensor) { members.tensor(inner, tensor); });

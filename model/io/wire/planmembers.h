@@ -160,6 +160,8 @@ public:
         layout(each, "to", collective.step.after, collective.tensor);
         each.value("bytes", collective.bytes, { 0 });
         each.value("count", collective.count, { 0 });
+        each.unless("group_bytes", collective.groupBytes, 0, { 0 });
+        each.unless("joins", collective.joins, false);
         each.value("seconds", collective.seconds);
         each.usual("algorithm", collective.algorithm);
         each.usual("link", collective.link);

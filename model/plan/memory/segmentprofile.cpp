@@ -3,6 +3,7 @@
 
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
+#include "model/plan/memory/castbytes.h"
 
 #include <algorithm>
 #include <array>
@@ -99,6 +100,8 @@ private:
         std::int64_t copies = 0;
         for (const OperandUse& use : planned.operands)
             copies += m_planned.phase == Phase::Update ? whileUpdated(use) : enter(use);
+        if (op.kind == OpKind::MuonStep)
+            copies += iterationBytes(m_graph.tensor(op.result).shape);
         loss(op, planned);
         if (m_planned.phase == Phase::Forward && definitionOf(op.kind).statistics != nullptr)
             m_live[Activations] += std::exchange(m_toCome, 0);
@@ -121,6 +124,14 @@ private:
         releaseAfter(index, op.result);
         if (op.kind == OpKind::LogitGrad)
             m_lossCopies = 0;
+    }
+
+    /// One matrix at a time in 16 bits: it and the next one, and two products of it with itself.
+    static std::int64_t iterationBytes(const Shape& shape)
+    {
+        const std::int64_t m = std::min(shape.back(), shape[shape.size() - 2]);
+        const std::int64_t n = std::max(shape.back(), shape[shape.size() - 2]);
+        return 2 * (2 * m * n + 2 * m * m);
     }
 
     /// From the loss on its copy of the logits in f32 stays, and while their gradient is made that is f32 too.
@@ -192,8 +203,7 @@ private:
                 auto& size = m_gathered[use.tensor];
                 const bool fp8 = m_plan.fp8.gather && m_plan.fp8Weights.contains(use.tensor);
                 const std::int64_t elements = largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh);
-                size = std::max(
-                    size, fp8 ? scaledBytes(elements, factsOf(m_plan.fp8.recipe).bytes) : bytesOf(elements, m_plan.held.gathered));
+                size = std::max(size, fp8 ? castBytes(m_plan.fp8.recipe, elements) : bytesOf(elements, m_plan.held.gathered));
             }
             return 0;
         }

@@ -3,6 +3,7 @@
 
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/stagelayers.h"
 
@@ -79,8 +80,8 @@ public:
         const double others = std::max(0.0, microBatchesHeld(plan, stage) - 1);
         for (const StagePart& part : m_parts)
             if (planned(part).phase == Phase::Forward && segment(part).isLayer) {
-                m_keptActivations +=
-                    static_cast<std::int64_t>(others * static_cast<double>(part.layers * profile(part).keptActivations));
+                m_keptActivations += static_cast<std::int64_t>(
+                    others * static_cast<double>(keepingLayers(part, part.layers) * profile(part).keptActivations));
                 m_keptLogits += static_cast<std::int64_t>(others * static_cast<double>(part.layers * profile(part).keptLogits));
             }
     }
@@ -119,19 +120,21 @@ private:
         return profile(part).keptFor.valid() ? m_profiles[profile(part).keptFor] : profile(part);
     }
 
-    std::int64_t storedBytes(TensorId weight) const
+    bool offloads(const StagePart& part, OffloadKind what) const { return planned(part).offload.has(what); }
+    /// Of its layers, those whose kept activations stay on the device.
+    std::int64_t keepingLayers(const StagePart& part, std::int64_t layers) const
     {
-        const Layout& layout = m_plan.layouts[static_cast<std::size_t>(weight)];
-        const std::int64_t elements = largestShard(m_graph.tensor(weight).shape, layout, m_plan.mesh);
-        const std::int64_t stored = bytesOf(elements, m_plan.held.weights);
-        if (!m_facts.savesInFp8 || m_plan.fp8.recipe == Fp8Recipe::Usual || !m_plan.fp8Weights.contains(weight))
-            return stored;
-        // Rows and columns are cast (Hopper's products take one order of the elements alone), and kept from micro-batch to
-        // micro-batch; where the weights are gathered in fp8 these are what is stored.
-        const std::int64_t casts = scaledBytes(elements, 2 * factsOf(m_plan.fp8.recipe).bytes);
-        if (m_plan.fp8.gather)
-            return casts;
-        return stored + (m_plan.microBatches > 1 ? casts : 0);
+        return offloads(part, OffloadKind::Activations) ? 0 : layers;
+    }
+    /// Where copies to and from the host overlap, what one layer keeps is on its way while the next one works.
+    std::int64_t onItsWay(const StagePart& part, std::int64_t done) const
+    {
+        const bool another = planned(part).phase == Phase::Forward ? done > 0
+            : planned(part).phase == Phase::Backward               ? done + 1 < part.layers
+                                                                   : false;
+        return another && offloads(part, OffloadKind::Activations) && m_plan.overlap.has(OverlapKind::Host)
+            ? forwardOf(part).keptActivations
+            : 0;
     }
 
     /// Of a stage of a pipeline, its outputs in flight, and gradients of all.
@@ -159,11 +162,12 @@ private:
         const PlannedSegment& what = planned(part);
         if (what.phase == Phase::Forward) {
             std::set<TensorId> inLayer;
-            for (const PlannedOp& op : what.ops)
+            const bool here = !offloads(part, OffloadKind::Weights);
+            for (const PlannedOp& op : here ? what.ops : std::vector<PlannedOp> {})
                 for (const OperandUse& use : op.operands)
                     if (m_graph.tensor(use.tensor).role == TensorRole::Weight
                         && (segment(part).isLayer ? inLayer : m_atEnds).insert(use.tensor).second)
-                        m_steady.weights += part.layers * storedBytes(use.tensor);
+                        m_steady.weights += part.layers * storedBytes(m_graph, m_plan, use.tensor);
             if (staysGathered(part))
                 for (const auto& [weight, bytes] : profile(part).gatheredOf)
                     if (segment(part).isLayer || m_gatheredEnds.insert(weight).second)
@@ -174,13 +178,14 @@ private:
             m_steady.gradients += part.layers
                 * (m_plan.wholeGradients ? profile(part).reducedWhole
                                          : profile(part).reduced); // what micro-batches are added up in
-        } else if (what.phase == Phase::Update) {
+        } else if (what.phase == Phase::Update && !offloads(part, OffloadKind::Optimizer)) {
             for (const PlannedOp& op : what.ops) {
-                if (m_graph.op(op.op).kind != OpKind::AdamStep)
+                const int moments = definitionOf(m_graph.op(op.op).kind).moments;
+                if (moments == 0)
                     continue;
                 const TensorSpec& weight = m_graph.tensor(m_graph.op(op.op).result);
                 const std::int64_t elements = part.layers * largestShard(weight.shape, op.result, m_plan.mesh);
-                m_steady.optimizer += 2 * bytesOf(elements, m_plan.held.optimizer);
+                m_steady.optimizer += moments * bytesOf(elements, m_plan.held.optimizer);
                 m_steady.masterWeights += m_plan.held.copiesWeights() ? bytesOf(elements, m_plan.held.master) : 0;
             }
         }
@@ -194,7 +199,7 @@ private:
         // Layers forward leave what they keep; layers backward take theirs away.
         const Phase phase = planned(part).phase;
         const std::int64_t layers = phase == Phase::Forward ? done : phase == Phase::Backward ? -(done + 1) : 0;
-        bytes.kept = m_keptActivations + layers * forward.keptActivations;
+        bytes.kept = m_keptActivations + keepingLayers(part, layers) * forward.keptActivations + onItsWay(part, done);
         bytes.activations += bytes.kept + moment.activations;
         bytes.logits = m_keptLogits + layers * forward.keptLogits + moment.logits;
         bytes.gradients += moment.waiting;
@@ -206,8 +211,11 @@ private:
         return bytes;
     }
 
-    /// Weights that an operation of the layer finds gathered beside those that stay so.
-    std::int64_t gathers(const StagePart& part) const { return staysGathered(part) ? 0 : profile(part).gathered; }
+    /// Weights that an operation of the layer finds gathered beside those that stay so, and those that came from the host for it.
+    std::int64_t gathers(const StagePart& part) const
+    {
+        return (staysGathered(part) ? 0 : profile(part).gathered) + fetchedBytes(m_graph, m_plan, planned(part));
+    }
 
     /// Weights gathered for the layers that come next.
     std::int64_t ahead(std::size_t index, std::int64_t done) const
@@ -230,7 +238,7 @@ private:
     {
         const Phase phase = planned(part).phase;
         const std::int64_t layers = phase == Phase::Forward ? part.layers : phase == Phase::Backward ? -part.layers : 0;
-        m_keptActivations += layers * forwardOf(part).keptActivations;
+        m_keptActivations += keepingLayers(part, layers) * forwardOf(part).keptActivations;
         m_keptLogits += layers * forwardOf(part).keptLogits;
         if (phase == Phase::Backward && m_plan.microBatches == 1)
             m_reduced += part.layers * profile(part).reduced;

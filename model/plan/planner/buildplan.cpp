@@ -4,16 +4,22 @@
 #include "model/cost/kerneltime.h"
 #include "model/ops/differentiate.h"
 #include "model/ops/opdefinition.h"
+#include "model/ops/recomputedops.h"
 #include "model/picker/greedy.h"
 #include "model/plan/collectiveprice.h"
 #include "model/plan/largestshard.h"
+#include "model/plan/memory/castbytes.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/memory/timeline.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/pickmemo.h"
 #include "model/plan/planner/pinning.h"
+#include "model/plan/planner/planfacts.h"
 #include "model/plan/planner/reasons.h"
+#include "model/plan/recomputedlayers.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/kernelworkof.h"
 #include "model/plan/time/steptime.h"
 #include "model/text/contains.h"
@@ -21,6 +27,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace shardboard {
 
@@ -47,8 +54,7 @@ public:
         , m_microBatches(effective(request.workload).microBatches)
         , m_trains(request.workload.kind == WorkloadKind::Train)
         , m_framework(factsOf(m_trains ? request.memory.framework : Framework::None))
-        , m_kernels { heldTypes(effective(request.workload), m_framework.types), request.workload.software, request.workload.graphs,
-                      storageType(request.workload) != request.workload.dtype, effective(request.workload).fp8 }
+        , m_kernels(kernelSettings(request.workload, m_framework, request.hardware))
         , m_dispatch(request.workload.dispatch)
         , m_options(request.picker)
         , m_hardware(request.hardware)
@@ -58,6 +64,7 @@ public:
         , m_neededBackward(neededBackward(request.graph))
         , m_readBackward(m_kernels.fp8.recipe == Fp8Recipe::Usual ? decltype(m_readBackward) {}
                                                                   : readBackward(request.graph, m_neededBackward))
+        , m_gateReads(m_framework.gatesInExperts ? readByGatesAlone(request.graph) : std::set<TensorId> {})
         , m_made(request.graph.tensors.size())
         , m_variants(request.graph.segments.size())
     {
@@ -73,6 +80,10 @@ public:
             && request.workload.recompute == Recompute::ByOp;
         m_plan.cacheType = request.workload.precision.cache;
         m_plan.memorySettings = request.memory;
+        if (!m_trains) // what trains holds nothing while a model serves
+            m_plan.memorySettings.choose(Framework::None);
+        m_offload = effective(request.workload).offload;
+        m_groups = m_trains && request.memory.groupCollectives.value_or(m_framework.groupsBlocks);
         m_plan.overlap = request.workload.overlap;
         m_producer.resize(m_graph.tensors.size());
         m_uses.resize(m_graph.ops.size());
@@ -93,6 +104,8 @@ public:
                 return pipeline.error();
             m_plan.pipeline = pipeline.value();
         }
+        if (m_offload.any() && m_offload.layers > 0)
+            m_offloaded = firstLayersOfRuns(m_offload.layers, m_plan.pipeline.value_or(oneRun()));
         if (auto status = chooseOptimizerAxes(); !status.ok())
             return status.error();
         m_plan.layouts = layouts;
@@ -105,6 +118,8 @@ public:
                 return status.error();
         if (m_plan.pipeline)
             addPipeline(m_graph, m_resharding.prices(), m_plan);
+        fillHostTransfers(m_graph, m_plan, m_hardware);
+        waitForHost(m_plan, m_hardware);
         setStepTimes(m_graph, m_plan);
         m_plan.reservedBytes = static_cast<std::int64_t>(m_hardware.reservedBytes());
         fillMemory(m_graph, m_plan);
@@ -114,6 +129,25 @@ public:
 private:
     double density(TensorId id) const { return m_graph.entry(id).density; }
     Layout& layout(TensorId id) { return m_plan.layouts[static_cast<std::size_t>(id)]; }
+
+    /// All layers, without a pipeline.
+    PlannedPipeline oneRun() const
+    {
+        PlannedPipeline out;
+        for (const Segment& segment : m_graph.segments)
+            out.layers += segment.isLayer && segment.phase == Phase::Forward ? segment.count : 0;
+        return out;
+    }
+
+    /// What of the segment that has just begun lies in the host's memory.
+    void offload(const Segment& segment)
+    {
+        PlannedSegment& planned = m_plan.segments.back();
+        const auto holds = [&](const Range& range) { return range.lo <= planned.firstLayer && planned.firstLayer < range.hi; };
+        if (m_offload.layers > 0 && (!segment.isLayer || std::ranges::none_of(m_offloaded, holds)))
+            return;
+        planned.offload = m_offload.what.with(OffloadKind::Activations, segment.isLayer && m_offload.has(OffloadKind::Activations));
+    }
 
     /// A run of layers that are alike, and the layouts in which their activations are kept.
     struct Variant {
@@ -176,6 +210,19 @@ private:
         return out;
     }
 
+    /// What of the forward pass only the gradients of gates need: the results of experts.
+    static std::set<TensorId> readByGatesAlone(const Graph& graph)
+    {
+        std::set<TensorId> gates;
+        std::set<TensorId> others;
+        for (const Segment& segment : graph.segments)
+            for (const OpId id : segment.phase == Phase::Backward ? segment.ops : std::vector<OpId> {})
+                for (const TensorId tensor : graph.op(id).operands)
+                    (graph.op(id).kind == OpKind::CombineGradGates ? gates : others).insert(tensor);
+        std::erase_if(gates, [&](TensorId tensor) { return others.contains(tensor); });
+        return gates;
+    }
+
     Status plan(SegmentId index)
     {
         const Segment& segment = m_graph.segment(index);
@@ -195,6 +242,7 @@ private:
         case Phase::Update:
             m_firstCollective = m_plan.collectives.size();
             m_plan.segments.push_back({ index, segment.name, segment.firstLayer, segment.count, {}, Phase::Update });
+            offload(segment);
             status = operations(segment);
             repeat(m_plan.segments.back(), m_firstCollective, segment.count);
             break;
@@ -220,6 +268,7 @@ private:
             m_firstCollective = m_plan.collectives.size();
             m_plan.segments.push_back(
                 { index, segment.name, firstLayer + (down ? count - 1 - layer : layer), 1, {}, segment.phase });
+            offload(segment);
             if (auto status = operations(segment); !status.ok())
                 return status;
             ++layer;
@@ -258,11 +307,17 @@ private:
                     statistics(m_graph.op(op.op).attributes, largestShape(m_graph.tensor(result).shape, op.result, m_mesh),
                                m_graph.tensor(m_graph.op(op.op).operands[1]).shape[1], m_graph.tensor(result).dtype);
         }
-        if (m_keepsProducts && m_graph.segment(index).isLayer)
-            for (const OpId id : savedByOp(m_graph, m_graph.segment(index).ops))
-                if (const TensorId result = m_graph.op(id).result; !contains(m_neededBackward[index], result))
+        if (m_keepsProducts && m_graph.segment(index).isLayer) {
+            const std::vector<OpId>& ops = m_graph.segment(index).ops;
+            const std::set<OpId> again = recomputedOps(m_graph, ops, Recompute::ByOp);
+            for (const OpId id : ops) {
+                const bool saved = m_graph.op(id).kind == OpKind::Linear || definitionOf(m_graph.op(id).kind).statistics != nullptr;
+                const TensorId result = m_graph.op(id).result;
+                if (saved && !again.contains(id) && !contains(m_neededBackward[index], result))
                     planned.statistics +=
                         bytesOf(largestShard(m_graph.tensor(result).shape, m_made[result], m_mesh), m_graph.tensor(result).dtype);
+            }
+        }
         m_variants[static_cast<std::size_t>(index)].push_back({ planned.firstLayer, planned.count, planned.kept });
     }
 
@@ -270,6 +325,8 @@ private:
     /// others need that.
     double keptShare(SegmentId index, TensorId tensor) const
     {
+        if (m_gateReads.contains(tensor))
+            return 0;
         const Fp8RecipeFacts& recipe = factsOf(m_plan.fp8.recipe);
         const TensorSpec& spec = m_graph.tensor(tensor);
         if (recipe.recipe == Fp8Recipe::Usual || !m_framework.savesInFp8 || !m_graph.segment(index).isLayer
@@ -291,6 +348,32 @@ private:
             m_plan.collectives[i].count = times;
         if (m_trains && segment.phase != Phase::Update)
             countOnce(segment, firstCollective, count);
+        if (m_groups)
+            groupBlock(firstCollective);
+    }
+
+    /// The weights of a block go in one call, and so do their gradients, as far as they go over the same axes equally often.
+    void groupBlock(std::size_t firstCollective)
+    {
+        using Call = std::tuple<CollectiveKind, OverlapKind, std::vector<int>, std::int64_t>;
+        std::map<Call, std::vector<std::size_t>> calls;
+        for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i) {
+            const Collective& it = m_plan.collectives[i];
+            if (it.kind != CollectiveKind::LocalSlice && it.count > 0 && movesWeight(m_graph, it))
+                calls[{ it.kind, overlapKindOf(m_graph, m_plan, it), it.axes, it.count }].push_back(i);
+        }
+        for (const auto& [call, members] : calls) {
+            std::int64_t bytes = 0;
+            for (const std::size_t i : members)
+                bytes += m_plan.collectives[i].bytes;
+            for (const std::size_t i : members.size() > 1 ? members : std::vector<std::size_t> {}) {
+                Collective& collective = m_plan.collectives[i];
+                collective.groupBytes = bytes;
+                collective.joins = i != members.front();
+                price(collective, collective.bytes);
+                collective.reason += "; " + std::to_string(members.size()) + " tensors of the block go in one call";
+            }
+        }
     }
 
     /// Weights that stay gathered are not gathered again, and what stays to the last micro-batch moves once a step.
@@ -342,6 +425,7 @@ private:
     Status operations(const Segment& segment)
     {
         m_lastUse.clear();
+        m_cast.clear();
         for (const OpId id : segment.ops)
             for (const TensorId tensor : m_graph.op(id).operands)
                 if (m_graph.tensor(tensor).role == TensorRole::Weight)
@@ -357,7 +441,7 @@ private:
     Status operation(const Segment& segment, OpId id)
     {
         const Op& op = m_graph.op(id);
-        if (op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep || segment.phase == Phase::Update)
+        if (op.kind == OpKind::ReduceGrad || isStep(op.kind) || segment.phase == Phase::Update)
             return weightUpdate(segment, id);
         std::vector<PickOperand> operands;
         for (const TensorId tensor : op.operands)
@@ -440,9 +524,9 @@ private:
         planned.op = id;
         planned.result = m_designed[static_cast<std::size_t>(weight)];
         planned.result.partial.clear(); // a weight that is stored in addends gets its step on the whole
-        const bool inParts = op.kind == OpKind::AdamStep || (reduce && m_optimizer.gradients);
+        const bool inParts = isStep(op.kind) || (reduce && m_optimizer.gradients);
         if (inParts)
-            cutForOptimizer(weight, planned.result);
+            cutForOptimizer(m_optimizerAxes, m_graph.tensor(weight).shape, m_mesh, planned.result);
         if (reduce)
             for (const AxisRef& ref : layout(gradient).partial)
                 if ((m_plan.microBatches > 1 || waits(ref.axis)) && std::ranges::none_of(planned.result.dims, [&](const auto& dim) {
@@ -452,6 +536,15 @@ private:
         Layout whole = planned.result;
         if (reduce || gather)
             return finish(segment, std::move(planned), { whole });
+        if (op.kind == OpKind::MuonStep) { // needs whole matrices
+            Layout matrices = whole;
+            const std::size_t rank = matrices.dims.size();
+            for (std::size_t dim = rank >= 2 ? rank - 2 : 0; dim < rank; ++dim) {
+                matrices.dims[dim].clear();
+                matrices.setCutting(dim, {});
+            }
+            return finish(segment, std::move(planned), { whole, matrices });
+        }
         return finish(segment, std::move(planned), { whole, whole });
     }
 
@@ -459,12 +552,23 @@ private:
     void chooseFp8()
     {
         m_plan.fp8 = m_kernels.fp8;
+        m_plan.fp8AnyOrder = m_hardware.device.peak.fp4.has_value(); // Blackwell and later
         for (const Segment& segment : m_graph.segments)
-            for (const OpId id : segment.isLayer&& segment.phase == Phase::Forward ? segment.ops : std::vector<OpId> {})
-                if (definitionOf(m_graph.op(id).kind).gemm != nullptr)
+            for (const OpId id : segment.phase == Phase::Forward ? segment.ops : std::vector<OpId> {})
+                if (definitionOf(m_graph.op(id).kind).gemm != nullptr && !ofVocabulary(m_graph.op(id)))
                     for (const TensorId operand : m_graph.op(id).operands)
                         if (m_graph.tensor(operand).role == TensorRole::Weight)
                             m_plan.fp8Weights.insert(operand);
+    }
+
+    /// The head and its gradients.
+    bool ofVocabulary(const Op& op) const
+    {
+        const auto has = [&](TensorId id) {
+            return std::ranges::any_of(m_graph.tensor(id).dimLabels,
+                                       [](const std::string& label) { return label.find("vocabulary") != std::string::npos; });
+        };
+        return has(op.result) || std::ranges::any_of(op.operands, has);
     }
 
     Status chooseOptimizerAxes()
@@ -482,28 +586,6 @@ private:
 
     /// Whether a gradient's sum over the axis waits for the optimizer's step.
     bool waits(int axis) const { return !m_optimizer.gradients && contains(m_optimizerAxes, axis); }
-
-    /// The axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
-    void cutForOptimizer(TensorId weight, Layout& layout) const
-    {
-        std::vector<int> axes = m_optimizerAxes;
-        std::erase_if(axes, [&](int axis) {
-            return std::ranges::any_of(layout.dims, [axis](const std::vector<AxisRef>& dim) {
-                return std::ranges::any_of(dim, [axis](const AxisRef& ref) { return ref.axis == axis; });
-            });
-        });
-        const Shape& shape = m_graph.tensor(weight).shape;
-        for (std::size_t dim = 0; dim < shape.size() && !axes.empty(); ++dim) {
-            std::int64_t parts = m_mesh.groupSize(axes);
-            for (const AxisRef& ref : layout.dims[dim])
-                parts *= ref.whole() ? m_mesh.axis(ref.axis).size : ref.size;
-            if (shape[dim] % parts != 0 || !(layout.cuttingOf(dim) == Cutting {}))
-                continue;
-            for (const int axis : axes)
-                layout.dims[dim].push_back({ axis });
-            return;
-        }
-    }
 
     /// Brings the operands into the layouts that were picked.
     Status finish(const Segment& segment, PlannedOp planned, const std::vector<Layout>& targets,
@@ -562,6 +644,8 @@ private:
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
             collective.bytes = scaledBytes(stepBytes(step, spec.shape, dtype, m_mesh), density(tensor));
+            if (dtype == DType::F8E4M3 && movesCasts(op, tensor))
+                collective.bytes = castBytes(m_plan.fp8.recipe, collective.bytes); // an element is a byte
             if (m_dispatch == Dispatch::PerNode && step.kind == CollectiveKind::AllToAll && !spec.dimLabels.empty()
                 && spec.dimLabels.front() == "experts")
                 collective.copies = m_chosen;
@@ -586,16 +670,24 @@ private:
         return use;
     }
 
+    /// Whether an operation takes a weight after its step.
+    bool isUpdated(const Op& op) const { return op.kind == OpKind::Output && m_plan.segments.back().phase == Phase::Update; }
+
+    /// Whether what moves is a weight that was cast to fp8 before.
+    bool movesCasts(const Op& op, TensorId tensor) const
+    {
+        return m_plan.fp8.gather && m_plan.fp8Weights.contains(isUpdated(op) ? m_graph.op(m_producer[tensor]).operands[0] : tensor);
+    }
+
     /// Weights are gathered, and their gradients reduced, in types of their own.
     DType movedType(const Op& op, TensorId tensor) const
     {
         const TensorSpec& spec = m_graph.tensor(tensor);
-        const bool updated = op.kind == OpKind::Output && m_plan.segments.back().phase == Phase::Update;
-        if (spec.role == TensorRole::Weight || updated)
-            return m_plan.fp8.gather && m_plan.fp8Weights.contains(updated ? m_graph.op(m_producer[tensor]).operands[0] : tensor)
-                ? DType::F8E4M3
-                : m_kernels.held.gathered;
-        const bool gradient = op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep;
+        if (spec.role == TensorRole::Weight || isUpdated(op))
+            return movesCasts(op, tensor) ? DType::F8E4M3 : m_kernels.held.gathered;
+        if (op.kind == OpKind::MuonStep && m_plan.layouts[static_cast<std::size_t>(tensor)].partial.empty())
+            return m_kernels.held.gathered; // it is orthogonalized in the computing type
+        const bool gradient = op.kind == OpKind::ReduceGrad || isStep(op.kind);
         return gradient ? m_kernels.held.reductions : spec.dtype;
     }
 
@@ -658,12 +750,31 @@ private:
         return op.valid() ? Producer { op, m_uses[op] } : Producer {};
     }
 
+    /// How often the stored weights of an operation are cast for it: before its first use in a layer's pass; where weights stay
+    /// gathered once a step.
+    double castsOf(const PlannedOp& planned)
+    {
+        const Phase phase = m_plan.segments.back().phase;
+        if (bitsOf(m_kernels.held.weights) <= bitsOf(m_kernels.held.gathered) || phase == Phase::Update)
+            return 0;
+        bool first = false;
+        for (const OperandUse& use : planned.operands)
+            if (m_graph.tensor(use.tensor).role == TensorRole::Weight)
+                first = m_cast.insert(use.tensor).second || first;
+        if (!m_plan.keepsGathered)
+            return first ? 1 : 0;
+        return first && phase == Phase::Forward ? 1.0 / static_cast<double>(m_plan.microBatches) : 0;
+    }
+
     /// Embedding and head are not computed in fp8.
-    void price(PlannedOp& planned, bool inLayer) const
+    void price(PlannedOp& planned, bool inLayer)
     {
         KernelSettings settings = m_kernels;
-        settings.fp8Products = settings.fp8Products && inLayer;
+        settings.fp8Products = settings.fp8Products && (inLayer || !ofVocabulary(m_graph.op(planned.op)));
+        settings.casts = castsOf(planned);
         planned.work = kernelWorkOf(m_graph, m_mesh, planned, settings);
+        planned.work.onHost = planned.work.kernel == KernelClass::Optimizer && m_framework.hostSteps
+            && m_plan.segments.back().offload.has(OffloadKind::Optimizer);
         planned.seconds = kernelSeconds(planned.work, m_hardware);
     }
 
@@ -676,6 +787,9 @@ private:
     const bool m_trains;
     const FrameworkFacts& m_framework;
     bool m_keepsProducts = false; ///< that no gradient reads
+    bool m_groups = false; ///< weights of a block go in one call
+    Offload m_offload;
+    std::vector<Range> m_offloaded; ///< layers, where not all are
     std::map<TensorId, SegmentId> m_atEnds; ///< weights outside of the layers that are gathered, and by which segment first
     const KernelSettings m_kernels;
     std::vector<int> m_optimizerAxes;
@@ -690,8 +804,10 @@ private:
     std::vector<AxisPin> m_decided; ///< pins that decided how the operation at hand runs
     std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
     std::vector<std::map<TensorId, Readers>> m_readBackward; ///< the same: who reads it
+    std::set<TensorId> m_gateReads; ///< kept for nobody
     std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs
     std::map<TensorId, OpId> m_lastUse; ///< of weights, in the segment that is being planned
+    std::set<TensorId> m_cast; ///< weights that the segment that is being planned has cast from their stored type
     std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made
     std::vector<std::vector<Variant>> m_variants; ///< by forward segment
     std::size_t m_firstCollective = 0; ///< of the layer that is being planned

@@ -3,7 +3,9 @@
 
 #include "model/cost/kerneltime.h"
 #include "model/plan/collectiveprice.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/reprice.h"
 
 #include <algorithm>
@@ -54,13 +56,14 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
             continue;
         }
         const std::int64_t hops = hopsOf(plan, collective);
-        const Price price { collective.kind, collective.axes, collective.bytes / hops, collective.copies };
+        const std::int64_t called = collective.groupBytes > 0 ? collective.groupBytes : collective.bytes;
+        const Price price { collective.kind, collective.axes, called / hops, collective.copies };
         const auto priced = std::ranges::find(m_questions, price);
         const auto place = static_cast<std::size_t>(priced - m_questions.begin());
         if (priced == m_questions.end())
             m_questions.push_back(price);
-        const Transfer transfer { place, static_cast<double>(collective.count * hops), collective.plannedSegment,
-                                  overlapKindOf(graph, plan, collective) };
+        const Transfer transfer { place, static_cast<double>(collective.count * hops) * shareOfCall(collective),
+                                  collective.plannedSegment, overlapKindOf(graph, plan, collective) };
         const auto alike = std::ranges::find_if(m_transfers, [&](const Transfer& t) {
             return t.price == transfer.price && t.segment == transfer.segment && t.kind == transfer.kind;
         });
@@ -87,6 +90,16 @@ void CompiledCost::askPrices()
         m_sendSeconds += count * sendPrice(send, *m_prices).seconds;
 }
 
+/// As model/plan/time/hosttime.h has it.
+void CompiledCost::waitForHost(const KernelConstants& kernels)
+{
+    std::vector<double> host(m_times.size(), 0);
+    for (const Kernel& kernel : m_kernels)
+        host[kernel.segment] += kernel.count * hostSeconds(kernel.work, kernels);
+    for (std::size_t i = 0; i < host.size(); ++i)
+        m_times[i].compute = std::max(m_times[i].compute, host[i]);
+}
+
 StepCost CompiledCost::on(const Hardware& hardware)
 {
     if (!m_prices)
@@ -97,8 +110,12 @@ StepCost CompiledCost::on(const Hardware& hardware)
     std::ranges::fill(m_times, SegmentTime {});
     for (const Kernel& kernel : m_kernels)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
+    if (startsFromHost(m_plan, hardware))
+        waitForHost(hardware.device.kernels);
     for (const Transfer& transfer : m_transfers)
         m_times[transfer.segment].add(transfer.kind, transfer.count * m_answers[transfer.price]);
+    for (std::size_t s = 0; s < m_times.size(); ++s)
+        m_times[s].add(OverlapKind::Host, hostSeconds(m_plan.segments[s].host, hardware.device));
     for (SegmentTime& time : m_times)
         time.hide(m_plan.overlap);
     setStepTimes(m_frame, m_times, m_sendSeconds, m_plan);

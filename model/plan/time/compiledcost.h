@@ -59,6 +59,7 @@ private:
     };
 
     void askPrices();
+    void waitForHost(const KernelConstants& kernels);
 
     std::vector<Kernel> m_kernels;
     std::vector<Transfer> m_transfers;

@@ -3,6 +3,7 @@
 
 #include "model/ops/opdefinition.h"
 #include "model/plan/largestshard.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 
@@ -16,11 +17,27 @@ double bytesOfShape(const Shape& shape, DType dtype)
 }
 
 /// Gradient and states are read, states and weight are written.
-double optimizerBytes(double elements, const HeldTypes& held)
+double optimizerBytes(double elements, int moments, const HeldTypes& held)
 {
     const double weight = bitsOf(held.weights) / 8.0;
     const double read = held.copiesWeights() ? 0 : weight; // else the copy among the states is read in its place
-    return elements * (bitsOf(held.gradients) / 8.0 + read + 2 * (held.momentBytes() + held.masterBytes()) + weight);
+    return elements * (bitsOf(held.gradients) / 8.0 + read + 2 * (held.momentBytes(moments) + held.masterBytes()) + weight);
+}
+
+/// The products of Newton-Schulz iterations on whole matrices in 16 bits, of [m, n] with m the smaller: X Xt, A A and B X, each of
+/// which reads its operands and what is added, and writes its result. Every device that has a part of a matrix makes all of it, as
+/// Megatron-Core's TensorParallelMuon does in its mode `duplicated`.
+void orthogonalize(KernelWork& work, const Shape& gradient)
+{
+    const double m = static_cast<double>(std::min(gradient.back(), gradient[gradient.size() - 2]));
+    const double n = static_cast<double>(std::max(gradient.back(), gradient[gradient.size() - 2]));
+    const double rounds = kNewtonSchulzSteps * volume(gradient) / (m * n);
+    work.dtype = DType::BF16;
+    work.gemm = { rounds, m, n, 2 * m + m * m / n }; // all three as one product
+    work.flops = rounds * (4 * m * m * n + 2 * m * m * m);
+    work.bytes = rounds * 2 * (3 * m * n + 5 * m * m);
+    work.launches = 3 * kNewtonSchulzSteps + 2;
+    work.between += 3 * 2 * volume(gradient); // the norm is taken, and divided by
 }
 
 /// The attention core of arXiv 2205.05198: forward product, softmax, dropout (where there is one), product; backward four products,
@@ -53,6 +70,27 @@ void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
     }
 }
 
+/// What the time of fused attention depends on beside its FLOPs. Of a gradient the queries come second.
+void describeAttention(KernelWork& work, const OpDefinition& definition, const LocalShapes& local, const KernelSettings& settings)
+{
+    work.flash2 = settings.software != Software::Fused;
+    work.backward = definition.statistics == nullptr;
+    const std::size_t queries = work.backward ? 1 : 0;
+    if (local.operands.size() < queries + 2)
+        return;
+    work.headDim = static_cast<double>(local.operands[queries].back());
+    if (const Shape& keys = (*local.globalOperands)[queries + 1]; keys.size() > 1)
+        work.keys = static_cast<double>(keys[1]);
+}
+
+/// Of an operation that is started from Python. In fp8 Transformer Engine 2 has four calls for the product of an expert: its input
+/// is cast, the scales of both operands are put in the order that the product reads, and the product
+/// (pytorch/module/grouped_linear.py and cpp_extensions/gemm.py). They come from a loop in C++, which has half of the layers of a
+/// call from Python. Its newer fused block takes 52 us of the host for an expert, forward and backward (TransformerEngine#2897: 3.3
+/// ms for 64 experts on a GB200).
+constexpr double kCallsOfExpert = 0.5;
+constexpr double kCallsOfExpertInFp8 = 2;
+
 /// `elements` of both operands are cast from 16 bits.
 void castToFp8(KernelWork& work, double elements, double weights, const KernelSettings& settings)
 {
@@ -72,6 +110,20 @@ void castToFp8(KernelWork& work, double elements, double weights, const KernelSe
     }
 }
 
+/// What is stored is read, and written in the type in which it is gathered and read. Of a table that is looked up in place only
+/// the rows that are wanted are.
+void castWeights(KernelWork& work, const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings)
+{
+    const HeldTypes& held = settings.held;
+    double bytes = 0;
+    for (const OperandUse& use : planned.operands)
+        if (const TensorSpec& spec = graph.tensor(use.tensor);
+            spec.role == TensorRole::Weight && (work.kernel != KernelClass::Lookup || !use.collectives.empty()))
+            bytes += volume(largestShape(spec.shape, use.before, mesh)) * (bitsOf(held.weights) + bitsOf(held.gathered)) / 8.0;
+    const bool products = work.kernel == KernelClass::Gemm;
+    (products ? work.between : work.bytes) += settings.casts * bytes;
+}
+
 } // namespace
 
 KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings)
@@ -88,10 +140,15 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     const auto densityOf = [&](TensorId id) { return graph.entry(id).density; };
     std::vector<Shape> shapes;
     LocalShapes local { {}, largestShape(out.shape, planned.result, mesh), &shapes };
-    if (work.kernel == KernelClass::Optimizer) {
-        work.bytes = optimizerBytes(volume(local.result), settings.held);
+    if (definition.moments > 0) {
+        const double bytes = optimizerBytes(volume(local.result), definition.moments, settings.held);
+        (op.kind == OpKind::MuonStep ? work.between : work.bytes) = bytes;
+        if (op.kind == OpKind::MuonStep)
+            orthogonalize(work, largestShape(out.shape, planned.operands[1].layout, mesh));
         return work;
     }
+    if (settings.addsGradients && definition.sumsRows)
+        work.bytes = 2 * bytesOfShape(local.result, settings.held.gradients);
     double elements = 0; // of the operands
     double weights = 0; // of weights among them
     double least = densityOf(op.result); // rows without data are not worked on
@@ -122,18 +179,25 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     if (op.attributes.unfused)
         unfuse(work, op, local);
     else if (work.kernel == KernelClass::Attention)
-        work.flash2 = settings.software != Software::Fused;
+        describeAttention(work, definition, local, settings);
     if (settings.software == Software::Eager && definition.eager.narrow + definition.eager.wide > 0) {
         const EagerPasses& eager = definition.eager;
         const double bytes = bitsOf(graph.tensor(planned.operands.front().tensor).dtype) / 8.0;
         work.bytes = volume(local.operands.front()) * least * (eager.narrow * bytes + eager.wide * 4);
         work.launches = eager.launches;
     }
-    if (settings.fp8Products && work.kernel == KernelClass::Gemm && bitsOf(out.dtype) == 16)
+    // Activations may be held in another type than products are computed in.
+    if (settings.computed && work.flops > 0)
+        work.dtype = *settings.computed;
+    if (settings.fp8Products && work.kernel == KernelClass::Gemm && bitsOf(work.dtype) == 16)
         castToFp8(work, elements, weights, settings);
+    if (settings.casts > 0)
+        castWeights(work, graph, mesh, planned, settings);
     if (definition.gemm != nullptr) {
         work.gemm = definition.gemm(local);
         (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;
+        if (settings.expertsApart && work.gemm.b > 1 && contains(out.dimLabels, "experts"))
+            work.hostLaunches = work.gemm.b * (work.dtype == DType::F8E4M3 ? kCallsOfExpertInFp8 : kCallsOfExpert);
     }
     return work;
 }

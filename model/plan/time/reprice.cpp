@@ -3,7 +3,9 @@
 
 #include "model/cost/kerneltime.h"
 #include "model/plan/collectiveprice.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/steptime.h"
 
 #include <algorithm>
@@ -39,9 +41,12 @@ void setReserved(Plan& plan, const Hardware& hardware)
 void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dtype)
 {
     CollectivePrices prices(plan.mesh, hardware);
-    for (PlannedSegment& segment : plan.segments)
+    for (PlannedSegment& segment : plan.segments) {
+        segment.host.seconds = hostSeconds(segment.host, hardware.device);
         for (PlannedOp& op : segment.ops)
             op.seconds = kernelSeconds(op.work, hardware);
+    }
+    waitForHost(plan, hardware);
     for (Collective& collective : plan.collectives) {
         if (isStageSend(plan, collective)) {
             priceSend(collective, prices);

@@ -81,6 +81,8 @@ std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan)
         out[collective.plannedSegment].add(overlapKindOf(graph, plan, collective),
                                            static_cast<double>(collective.count) * collective.seconds);
     }
+    for (std::size_t s = 0; s < plan.segments.size(); ++s)
+        out[s].add(OverlapKind::Host, plan.segments[s].host.seconds);
     for (SegmentTime& time : out)
         time.hide(plan.overlap);
     return out;

@@ -3,6 +3,7 @@
 
 #include "model/cost/collectiveprices.h"
 #include "model/cost/leveltraffic.h"
+#include "model/plan/collectiveprice.h"
 #include "model/plan/pipeline.h"
 
 #include <map>
@@ -35,9 +36,11 @@ public:
                 continue;
             }
             const bool ring = collective.step.before == collective.step.after;
-            add(times,
-                bytesByLevel(collective.kind, reach(collective.axes), static_cast<double>(collective.bytes),
-                             ring ? SendPattern::Ring : SendPattern::Anywhere, sums(collective)));
+            std::vector<double> bytes = bytesByLevel(collective.kind, reach(collective.axes), static_cast<double>(collective.bytes),
+                                                     ring ? SendPattern::Ring : SendPattern::Anywhere, sums(collective));
+            if (collective.algorithm.ends_with(kOncePerNode))
+                sendOncePerNode(collective, bytes);
+            add(times, bytes);
         }
         return std::move(m_out);
     }
@@ -49,6 +52,16 @@ private:
         return known != m_reach.end()
             ? known->second
             : m_reach.emplace(axes, levelReach(axes, m_plan.mesh, m_hardware, m_prices.footprint(axes))).first->second;
+    }
+
+    /// Between nodes a token goes once; what its experts in a node take goes there from one device to the others.
+    void sendOncePerNode(const Collective& collective, std::vector<double>& bytes)
+    {
+        const Footprint& footprint = m_prices.footprint(collective.axes);
+        const auto members = static_cast<double>(footprint.levels.front().members);
+        bytes.front() = static_cast<double>(collective.bytes) * (members - 1) / members;
+        for (std::size_t level = 1; level < bytes.size(); ++level)
+            bytes[level] *= nodesOfCopies(collective.copies, footprint);
     }
 
     void add(double times, const std::vector<double>& bytes)

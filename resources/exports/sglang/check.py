@@ -74,8 +74,9 @@ def main():
         settings.resolve_once()
         settings.check_server_args()
         ranks = settings.tp_size * settings.pp_size
-        if ranks * settings.dp_size > len(wanted.ranks):
-            sys.exit("sglang.yaml asks for more ranks than the design has devices")
+        if len(wanted.ranks) % (ranks * settings.dp_size):  # servers of that many serve all devices
+            sys.exit(f"servers of {ranks * settings.dp_size} ranks, as sglang.yaml asks for, do not add up to "
+                     f"{len(wanted.ranks)} devices")
         for rank in range(ranks):
             taken = in_a_child(on_rank, settings, wanted, rank)
             for copy in range(rank, len(wanted.ranks), ranks):

@@ -271,7 +271,8 @@ def _data_parallel(model, at):
 
     def shard(*modules, **options):
         fully_shard(list(modules) if len(modules) > 1 else modules[0], mesh=mesh_,
-                    shard_placement_fn=lambda parameter: Shard(dims[parameter]), reshard_after_forward=True, **options)
+                    shard_placement_fn=lambda parameter: Shard(dims[parameter]),
+                    reshard_after_forward=RESHARD_AFTER_FORWARD, **options)
     layers = layers_of(model)
     for layer in layers:
         shard(layer)

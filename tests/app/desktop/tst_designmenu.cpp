@@ -5,6 +5,7 @@
 #include "model/io/design/hardwarefile.h"
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
+#include "widgets/workload/workloadview.h"
 
 #include <QComboBox>
 #include <QFile>
@@ -32,7 +33,12 @@ private Q_SLOTS:
 
 private:
     QAction* action(const char* name) const { return window->findChild<QAction*>(QString::fromLatin1(name)); }
-    QLineEdit* box(const char* name) const { return window->findChild<QLineEdit*>(QString::fromLatin1(name)); }
+    /// The field of a setting, in its section unfolded.
+    QLineEdit* box(const char* name) const
+    {
+        window->findChild<WorkloadView*>()->focusSetting(QString::fromLatin1(name));
+        return window->findChild<QLineEdit*>(QString::fromLatin1(name));
+    }
     /// Typed into the field of the panel, and Enter.
     void type(const char* name, const char* text) const
     {

@@ -98,6 +98,7 @@ private Q_SLOTS:
     void noTextIsClipped_data();
     void noTextIsClipped();
     void headingsAreWholeOrAway();
+    void flowIsUsableInLargeText();
     void largeTextDoesNotGrowTheWindow();
     void highContrastIsLiveAndKept();
     void patternsHaveNoHues();
@@ -177,11 +178,13 @@ void TestLook::everythingFollowsTheTextSize()
     QCOMPARE(fontOf("summaryName"), name + 6);
     QCOMPARE(fontOf("summaryStep"), step + 6);
     QVERIFY2(rows->sizeHintForRow(0) > row, qPrintable(QString::number(rows->sizeHintForRow(0))));
+    QVERIFY(mesh->grab().toImage() != before);
+    QVERIFY(flow->grab().toImage().scaled(flowBefore.size()) != flowBefore);
+    m_it.raise("collectives"); // in such text the flow may be a tab before it
+    settle();
     QVERIFY(table->verticalHeader()->defaultSectionSize() > tableRow);
     QVERIFY(table->verticalHeader()->defaultSectionSize() >= QFontMetrics(table->font()).height());
     QVERIFY(table->horizontalHeader()->sizeHint().height() > headings);
-    QVERIFY(mesh->grab().toImage() != before);
-    QVERIFY(flow->grab().toImage().scaled(flowBefore.size()) != flowBefore);
     savePicture(window, QStringLiteral("text-16"));
     m_it.theme->setTextSize(10);
     settle();
@@ -332,6 +335,40 @@ void TestLook::headingsAreWholeOrAway()
         QVERIFY(m_it.child<QPushButton>("rulesAddFirst")->isVisible());
         m_it.close();
     }
+}
+
+/// In the smallest window and text of 144 dots an inch one sees operations, reads them, chooses one, and goes through the plan.
+void TestLook::flowIsUsableInLargeText()
+{
+    m_it.open({ 1024, 640 });
+    m_it.window->workbench()->reset(); // whatever the test before it left
+    m_it.theme->setTextSize(15);
+    settle();
+    settle();
+    auto* flow = m_it.child<FlowCanvas>("flowCanvas");
+    QVERIFY(flow->isVisible());
+    const auto wholeOnes = [&] {
+        std::vector<int> out;
+        for (int i = 0; i < static_cast<int>(flow->scene().items.size()); ++i)
+            if (QRectF(flow->rect()).contains(flow->itemRect(i)))
+                out.push_back(i);
+        return out;
+    };
+    if (const QString folder = qEnvironmentVariable("SHARDBOARD_PICTURES"); !folder.isEmpty())
+        m_it.window->grab().save(folder + QStringLiteral("/flow-large-text.png"));
+    QVERIFY(wholeOnes().size() >= 3);
+    const int chosen = wholeOnes().back();
+    QVERIFY(flow->itemRect(chosen).height() >= 2 * flow->fontMetrics().height()); // two lines of text
+    QTest::mouseClick(flow, Qt::LeftButton, {}, flow->itemRect(chosen).center().toPoint());
+    QVERIFY(m_it.selection()->operation().valid() || m_it.selection()->collective().valid());
+    flow->setFocus();
+    const CollectiveId before = m_it.selection()->collective();
+    for (int i = 0; i < 12; ++i) {
+        QTest::keyClick(flow, Qt::Key_Right);
+        settle();
+    }
+    QVERIFY(m_it.selection()->collective() != before || m_it.selection()->operation().valid());
+    QVERIFY(!wholeOnes().empty()); // what is gone to is in sight
 }
 
 /// Three mesh axes, three phases: nothing in the largest text asks for more than a small window has.

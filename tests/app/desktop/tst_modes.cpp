@@ -10,6 +10,7 @@
 #include "widgets/controls/viewheader.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/workbench/summarybar.h"
+#include "widgets/workload/workloadview.h"
 
 #include <QAbstractButton>
 #include <QImage>
@@ -65,6 +66,7 @@ private Q_SLOTS:
     void focusComesBackWithItsMode();
     void drawerStaysClosed();
     void reasonStaysFolded();
+    void sectionsAreFoldedForEachMode();
     void resetFromAnyModeIsTheSame();
     void inspectorIsADrawer();
     void keysGoFromPanelToPanel();
@@ -350,6 +352,31 @@ void TestModes::reasonStaysFolded()
     QTest::mouseClick(heading(), Qt::LeftButton);
     settle();
     QCOMPARE(heading()->accessibleName(), QStringLiteral("Why, unfolded"));
+}
+
+/// What of the settings is unfolded is kept with the mode, also from start to start.
+void TestModes::sectionsAreFoldedForEachMode()
+{
+    m_it.open();
+    const auto view = [this] { return m_it.window->findChild<WorkloadView*>(); };
+    const QStringList first = view()->unfolded();
+    m_it.raise("workload");
+    view()->focusSetting(QStringLiteral("memory.reserve"));
+    const QStringList opened = view()->unfolded();
+    QVERIFY(opened.contains(QStringLiteral("memory")) && opened.size() == first.size() + 1);
+    bench()->setMode(WorkMode::Profile);
+    QCOMPARE(view()->unfolded(), first);
+    view()->setUnfolded({ QStringLiteral("kernels") });
+    bench()->setMode(WorkMode::Design);
+    QCOMPARE(view()->unfolded(), opened);
+    m_it.open();
+    QCOMPARE(view()->unfolded(), opened);
+    bench()->setMode(WorkMode::Profile);
+    QCOMPARE(view()->unfolded(), QStringList(QStringLiteral("kernels")));
+    bench()->reset();
+    QCOMPARE(view()->unfolded(), first);
+    bench()->setMode(WorkMode::Profile);
+    QCOMPARE(view()->unfolded(), first);
 }
 
 void TestModes::resetFromAnyModeIsTheSame()

@@ -5,7 +5,7 @@
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
 #include "widgets/look/format.h"
-#include "widgets/workload/settings.h"
+#include "widgets/settings/settings.h"
 
 #include <QComboBox>
 #include <QCompleter>
@@ -28,15 +28,6 @@ void choose(const PartsDialog& dialog, const char* box, const char* part)
 }
 
 QString text(const QDialog& dialog, const char* label) { return dialog.findChild<QLabel*>(QLatin1String(label))->text(); }
-
-Setting settingNamed(const Design& design, const char* id)
-{
-    for (const SettingGroup& group : settingGroups(design))
-        for (const Setting& setting : group.settings)
-            if (setting.id == QLatin1String(id))
-                return setting;
-    return {};
-}
 
 } // namespace
 
@@ -108,17 +99,17 @@ private Q_SLOTS:
     void stagesAreSetInThePanel()
     {
         Design design = trainingDesign("llama3-8b", "stage=4", "pp-1f1b");
-        const Setting layers = settingNamed(design, "pipeline.layers");
+        const Setting layers = settingNamed(design, QStringLiteral("pipeline.layers"));
         QCOMPARE(layers.text(design), QString());
         QCOMPARE(layers.set(design, QStringLiteral("8x2, 9, 7")), QString());
         QCOMPARE(design.pipeline.layers, (std::vector<std::int64_t> { 8, 8, 9, 7 }));
         QCOMPARE(layers.text(design), QStringLiteral("8x2,9,7"));
         QVERIFY(layers.set(design, QStringLiteral("8 of them")).contains(QLatin1String("numbers such as")));
         QCOMPARE(layers.set(design, QString()), QString());
-        const Setting counted = settingNamed(design, "pipeline.counted");
+        const Setting counted = settingNamed(design, QStringLiteral("pipeline.counted"));
         QCOMPARE(counted.set(design, QStringLiteral("both")), QString());
         QVERIFY(design.pipeline.countEmbedding && design.pipeline.countLoss);
-        const Setting schedule = settingNamed(design, "pipeline.schedule");
+        const Setting schedule = settingNamed(design, QStringLiteral("pipeline.schedule"));
         QCOMPARE(schedule.set(design, QStringLiteral("zero-bubble")), QString());
         QVERIFY(design.pipeline.schedule == PipelineSchedule::ZeroBubble);
         QVERIFY(!schedule.whyNot(trainingDesign("llama3-8b", "model=4", "megatron-tp")).isEmpty());

@@ -8,6 +8,7 @@
 #include "tests/app/desktop/textroom.h"
 #include "tests/support/runner.h"
 #include "tests/widgets/testfonts.h"
+#include "widgets/workload/workloadview.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -244,6 +245,13 @@ void TestTextRoom::everyViewHasRoom()
         workbench->raise(panel->objectName());
         settle();
         look(panel->objectName());
+        if (auto* settings = qobject_cast<WorkloadView*>(panel->widget()))
+            for (const SettingGroup& section : settingGroups(m_it.document()->design())) {
+                settings->setUnfolded({ section.id });
+                settings->focusSetting(section.settings.front().id); // scrolled to
+                settle();
+                look(panel->objectName() + QLatin1Char('-') + section.id);
+            }
     }
     for (const QString& one : std::as_const(found))
         qInfo("%s", qPrintable(one)); // a message of QVERIFY2 is cut off

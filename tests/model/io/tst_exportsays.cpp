@@ -126,6 +126,156 @@ private Q_SLOTS:
         QVERIFY(mlir.find("\n// Left out of the design:\n//   overlap weights: ") != std::string::npos);
     }
 
+    /// Every setting that changes what is computed, held or moved stands in a file, or is named as left out.
+    void everySettingIsSaid()
+    {
+        struct Setting {
+            const char* name;
+            void (*set)(Design&);
+            std::vector<const char*> said; ///< any of these
+        };
+        const std::vector<Setting> settings {
+            { "overlap", [](Design& d) { d.workload.overlap = Overlap::Weights; }, { "overlap weights: " } },
+            { "graphs", [](Design& d) { d.workload.graphs = true; }, { "CUDA graphs: " } },
+            { "weights", [](Design& d) { d.workload.precision.weights = DType::F32; }, { "precision weights=f32: " } },
+            { "reductions", [](Design& d) { d.workload.precision.reductions = DType::F32; }, { "precision reductions=f32: " } },
+            { "fp8",
+              [](Design& d) {
+                  d.workload.dtype = DType::F8E4M3;
+                  d.workload.fp8 = { Fp8Recipe::Rowwise, true };
+              },
+              { "fp8 recipe rowwise, weights gathered in fp8: " } },
+            { "products", [](Design& d) { d.workload.dtype = DType::F8E4M3; }, { "products in f8e4m3: " } },
+            { "framework",
+              [](Design& d) { d.memory.choose(Framework::TorchTitan); },
+              { "memory as TorchTitan (FSDP2) holds it: " } },
+            { "reshard",
+              [](Design& d) { d.memory.reshardAfterForward = false; },
+              { "reshard after forward never: ", "RESHARD_AFTER_FORWARD = False" } },
+            { "micro-batches",
+              [](Design& d) { d.workload.microBatches = 2; },
+              { "2 micro-batches: ", "\"micro_batch_size\"", "gradient_accumulation_steps" } },
+            { "recompute",
+              [](Design& d) { d.workload.recompute = *recomputeFromName("norms"); },
+              { "recompute norms: ", "\"layernorm\"" } },
+            { "rule", [](Design& d) { d.workload.rule = Optimizer::Muon; }, { "optimizer muon: " } },
+            { "predicted", [](Design& d) { d.workload.predicted = 1; }, { "1 further token predicted: " } },
+        };
+        int asked = 0;
+        for (const ExportTarget& target : exportTargets())
+            for (const Setting& setting : settings) {
+                if (target.id == "vllm" || target.id == "sglang" || target.id == "trtllm")
+                    continue; // which serve
+                Design design = smallLlama("data=2,model=4", "megatron-tp");
+                if (target.id == "deepspeed")
+                    lay(design, "*embed_tokens.weight", "P()");
+                setting.set(design);
+                const auto files = exported(target.id.c_str(), design);
+                if (!files.ok())
+                    continue;
+                std::string text = leftOutOf(target.id.c_str(), design);
+                for (const ExportedFile& file : files.value())
+                    if (file.name != "shards.json")
+                        text += textOf(file.text);
+                QVERIFY2(std::ranges::any_of(setting.said, [&](const char* said) { return text.find(said) != std::string::npos; }),
+                         (target.id + " says nothing of " + setting.name).c_str());
+                ++asked;
+            }
+        QVERIFY2(asked > 80, std::to_string(asked).c_str());
+    }
+
+    void settingsOfServing()
+    {
+        for (const char* target : { "vllm", "sglang", "trtllm" }) {
+            Design design = llama8b("data=2,model=4", "megatron-tp", false);
+            design.workload.precision.cache = DType::F8E4M3;
+            design.workload.graphs = true;
+            const std::string told = leftOutOf(target, design);
+            QVERIFY2(told.find("precision cache=f8e4m3: ") != std::string::npos, target);
+            QVERIFY2(told.find("CUDA graphs: ") != std::string::npos, target);
+        }
+    }
+
+    void settingsOfExperts()
+    {
+        Design design = designOn("data=2,expert=2", sure(builtinModel("mixtral-8x7b")), workloadOf(true), "ep");
+        design.workload.dispatch = Dispatch::PerNode;
+        design.workload.capacityFactor = 1.25;
+        for (const char* target : { "jax", "shardy", "hlo", "maxtext" }) {
+            const std::string told = leftOutOf(target, design);
+            QVERIFY2(told.find("dispatch per-node: ") != std::string::npos, target);
+            QVERIFY2((told.find("capacity factor 1.25: ") != std::string::npos) == (std::string_view(target) != "maxtext"), target);
+        }
+        QVERIFY(exportedFile("maxtext", design, "maxtext.yml").find("\nsparse_matmul: false\ncapacity_factor: 1.25\n")
+                != std::string::npos);
+    }
+
+    /// MaxText has words for some sets of what is computed again.
+    void rematPolicies()
+    {
+        Design design = smallLlama("data=2,model=4", "megatron-tp");
+        for (const char* policy : { "none", "full", "minimal", "save_out_proj" }) {
+            design.workload.recompute = *recomputeFromName(policy);
+            QVERIFY(exportedFile("maxtext", design, "maxtext.yml").find("\nremat_policy: '" + std::string(policy) + "'\n")
+                    != std::string::npos);
+            QVERIFY(leftOutOf("maxtext", design).find("recompute") == std::string::npos);
+        }
+        design.workload.recompute = *recomputeFromName("norms");
+        QVERIFY(exportedFile("maxtext", design, "maxtext.yml").find("remat_policy") == std::string::npos);
+        QVERIFY(leftOutOf("maxtext", design).find("recompute norms: ") != std::string::npos);
+    }
+
+    /// What the module does is not said to be left out, and what is left out it does not do otherwise.
+    void recomputingOfTorch()
+    {
+        Design design = llama8b("data=2,model=4", "megatron-tp");
+        const auto way = [&] {
+            const std::string text = exportedFile("torch", design, "export.py");
+            const auto at = text.find("\nRECOMPUTE = ") + 13;
+            return text.substr(at, text.find('\n', at) - at);
+        };
+        design.workload.recompute = Recompute::ByOp;
+        QCOMPARE(way(), std::string("\"selective\""));
+        QVERIFY(leftOutOf("torch", design).find("recompute by-op: the module keeps every matrix product") != std::string::npos);
+        design.workload.recomputeLayers = 3;
+        QCOMPARE(way(), std::string("\"none\""));
+        QVERIFY(leftOutOf("torch", design).find("recompute by-op of 3 layers: ") != std::string::npos);
+    }
+
+    /// FSDP2 and TorchTitan have this option.
+    void reshardingOfTorch()
+    {
+        Design design = llama8b("fsdp=8", "fsdp");
+        QVERIFY(exportedFile("torch", design, "export.py").find("\nRESHARD_AFTER_FORWARD = True") != std::string::npos);
+        design.memory.reshardAfterForward = false;
+        const std::string never = exportedFile("torch", design, "export.py");
+        QVERIFY(never.find("\nRESHARD_AFTER_FORWARD = False") != std::string::npos);
+        QVERIFY(never.find("\"fsdp_reshard_after_forward\": \"never\"") != std::string::npos);
+        QVERIFY(never.find("reshard_after_forward=RESHARD_AFTER_FORWARD") != std::string::npos);
+    }
+
+    /// Every copy of the model has a server: on nodes of 8 devices those of 3 copies of 4 are one on each node, 2 on the first.
+    void noCopyIsLeftOver()
+    {
+        const auto copies = [](const char* mesh) {
+            const Design design = designOn(mesh, sure(builtinModel("llama3-8b")), workloadOf(false, 60), "megatron-tp");
+            const auto text = QString::fromStdString(exportedFile("sglang", design, "sglang.yaml"));
+            return QRegularExpression(QStringLiteral("\ndp-size: (\\d+)\n")).match(text).captured(1).toInt();
+        };
+        QCOMPARE(copies("data=3,model=4"), 1);
+        QCOMPARE(copies("data=4,model=4"), 2);
+        QCOMPARE(copies("data=5,model=2"), 1);
+        QCOMPARE(copies("data=6,model=2"), 2);
+        const Design three = designOn("data=3,model=4", sure(builtinModel("llama3-8b")), workloadOf(false, 60), "megatron-tp");
+        for (const char* target : { "sglang", "trtllm" }) {
+            const std::string usage = usageOf(target, three);
+            QVERIFY2(usage.starts_with("# on every node; on the last one the first line alone\n"), usage.c_str());
+        }
+        const Design stages =
+            designOn("data=2,stage=3,model=2", sure(builtinModel("llama3-8b")), workloadOf(false, 12), "pp+tp+dp");
+        QVERIFY2(usageOf("vllm", stages).starts_with("# 2 hosts hold a copy of the model"), usageOf("vllm", stages).c_str());
+    }
+
     void types()
     {
         Design design = smallLlama("fsdp=4", "fsdp");

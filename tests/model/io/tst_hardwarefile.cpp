@@ -38,9 +38,9 @@ class TestHardwareFile : public QObject {
 private Q_SLOTS:
     void presetsAreSound()
     {
-        QCOMPARE(hardwarePresets().size(), std::size_t { 14 });
-        QCOMPARE(devicePresets().size(), std::size_t { 11 });
-        QCOMPARE(linkPresets().size(), std::size_t { 18 });
+        QCOMPARE(hardwarePresets().size(), std::size_t { 40 });
+        QCOMPARE(devicePresets().size(), std::size_t { 36 });
+        QCOMPARE(linkPresets().size(), std::size_t { 34 });
         for (const Hardware& hardware : hardwarePresets()) {
             const Status status = checkHardware(hardware, hardware.id);
             QVERIFY2(status.ok(), status.ok() ? "" : status.error().text().c_str());
@@ -48,6 +48,28 @@ private Q_SLOTS:
             for (const Level& level : hardware.levels)
                 QVERIFY(!level.link.source.empty());
         }
+    }
+
+    /// Constants that are those of no device in particular come from the device that it is of; what a file says itself stays.
+    void constantsOfTheFamily()
+    {
+        const auto kernelsOf = [](const char* id, const char* kernels) {
+            const std::string device = std::string(R"({"device": {"id": ")") + id + R"(", "memory_bytes": 8e10, )"
+                + R"("memory_bytes_per_second": 2e12, "peak_flops": {"bf16": 8e14}, "kernels": )" + kernels + "}";
+            return sure(hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "levels": [{"fabric": "switch",)"
+                                         R"("link": "nvlink4"}], )"
+                                             + device.substr(1) + "}",
+                                         "f.json"))
+                .device.kernels;
+        };
+        const KernelConstants h100 = findDevice("h100-sxm")->kernels;
+        QVERIFY(kernelsOf("h100-500w", "{}") == h100);
+        QVERIFY(kernelsOf("h100-500w",
+                          R"({"gemm_efficiency": 0.78, "memory_efficiency": 0.8, "launch_seconds": 5.5e-6,)"
+                          R"("attention_efficiency": 0.6, "flash2_efficiency": 0.35})")
+                == h100);
+        QCOMPARE(kernelsOf("h100-500w", R"({"gemm_efficiency": 0.7})").gemmEfficiency, 0.7);
+        QVERIFY(kernelsOf("mine", "{}") == KernelConstants {});
     }
 
     void presetsReadBack()
@@ -105,7 +127,7 @@ private Q_SLOTS:
         auto old = hardwareJson(other);
         QVERIFY(old["device"].erase("reserved_bytes") == 1);
         QCOMPARE(sure(hardwareFromJson(old, "f.json")).device.reservedBytes, 0.0);
-        QCOMPARE(other.device.kernels.flash2Efficiency, std::optional(0.35));
+        QCOMPARE(other.device.kernels.flash2Efficiency, std::optional(0.36));
         const auto beyond = hardwareFromText(edit(R"("device": {"kernels": {"flash2_efficiency": 1.5}})"), "f.json");
         QVERIFY(!beyond.ok() && beyond.error().where == "f.json:device.kernels.flash2_efficiency");
         QCOMPARE(other.levels[0].link.alphaSeconds, 0.0);

@@ -200,6 +200,8 @@ std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluat
     Design rest = design; // what the configuration says is not left out
     rest.workload.microBatches = 1;
     rest.workload.optimizer = {};
+    if (rest.memory.framework == Framework::DeepSpeed)
+        rest.memory.framework = Framework::None;
     std::vector<std::string> out = leftOutOf(rest, kFramework);
     addWholeBatch(out, design, evaluation, kFramework);
     return out;

@@ -2,6 +2,7 @@
 #include "model/io/targets/jax/constraints.h"
 
 #include "model/io/exports/xlalayouts.h"
+#include "model/ops/opdefinition.h"
 
 #include <algorithm>
 #include <map>
@@ -250,7 +251,7 @@ private:
         if (const TensorId of = m_graph.entry(graphOp.result).gradientOf;
             of != kNoTensor && m_graph.tensor(of).role == TensorRole::Weight && sayable(op.result))
             goTo(weight(of).gradient, op.result);
-        if (graphOp.kind != OpKind::AdamStep || op.operands.size() < 2)
+        if (!isStep(graphOp.kind) || op.operands.size() < 2)
             return;
         const OperandUse& stepped = op.operands[0];
         const OperandUse& gradient = op.operands[1];

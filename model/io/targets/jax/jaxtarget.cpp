@@ -3,6 +3,7 @@
 
 #include "model/io/exports/exportrefusals.h"
 #include "model/io/exports/exporttext.h"
+#include "model/io/exports/leftout.h"
 #include "model/io/exports/pythontext.h"
 #include "model/io/names/parameternames.h"
 #include "model/io/targets/jax/constraints.h"
@@ -47,6 +48,13 @@ std::string idsCode(const std::vector<std::int64_t>& ids)
     return text + "\n]";
 }
 
+/// What policy() has a way for.
+bool isKnownRecompute(const Workload& workload)
+{
+    const Recompute what = workload.recompute;
+    return what == Recompute::None || what == Recompute::Selective || what == Recompute::ByOp || what == Recompute::Full;
+}
+
 /// What the module does not say and a program decides.
 std::vector<std::string> jaxLeftOut(const Design& design, const Constraints& constraints)
 {
@@ -66,14 +74,17 @@ std::vector<std::string> jaxLeftOut(const Design& design, const Constraints& con
             names += " and " + std::to_string(constraints.elsewhere.size() - kMostNamed) + " more";
         out.push_back(names + ": the plan cuts a dim that does not divide elsewhere than XLA, which lays it out");
     }
-    if (workload.overlap != Overlap::None)
-        out.push_back("overlap " + overlapName(workload.overlap) + ": when collectives run is left to XLA");
-    if (workload.kind == WorkloadKind::Train && workload.recompute != Recompute::None && workload.recomputeLayers > 0)
+    Design rest = design; // what the module says is not left out
+    rest.pins.clear();
+    rest.workload.optimizer = {};
+    if (isKnownRecompute(workload))
+        rest.workload.recompute = Recompute::None;
+    for (std::string& line : leftOutOf(rest, "XLA"))
+        out.push_back(std::move(line));
+    if (workload.kind == WorkloadKind::Train && isKnownRecompute(workload) && workload.recompute != Recompute::None
+        && workload.recomputeLayers > 0)
         out.push_back("recompute of " + std::to_string(workload.recomputeLayers)
                       + " layers: checkpoint() treats all layers alike; use it for these alone");
-    if (workload.kind == WorkloadKind::Train && workload.microBatches > 1)
-        out.push_back(std::to_string(workload.microBatches)
-                      + " micro-batches: how the batch is split is left to the training program");
     return out;
 }
 

@@ -126,6 +126,9 @@ std::string headCode(const Design& design, const Evaluation& evaluation)
     return text;
 }
 
+/// Lines of a tuple in its parentheses.
+std::string listed(const std::string& lines) { return lines.empty() ? lines : "\n" + lines; }
+
 std::string moduleText(const Design& design, const Evaluation& evaluation)
 {
     const Mesh& mesh = design.mesh;
@@ -168,8 +171,9 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
     text += "\n# By checkpoint name, with * for the number of a layer; one placement per mesh axis, in their order. The experts of "
             "a layer\n"
             "# are one tensor, stacked on dim 0, with * for their number.\nMAPPINGS = {\n"
-        + mappings + "}\n\n# The mesh axis, None for all, and the cut over it.\nSTRATEGIES = {\n" + strategies + "}\n\nINPUTS = {\n"
-        + inputs
+        + mappings + "}\n\n# The mesh axis, None for all, and the cut over it.\nSTRATEGIES = {\n" + strategies
+        + "}\n\n# What only one of the two can say; everything else has to be in both.\nMAPPING_ONLY = (" + listed(mappingOnly)
+        + ")\nSTRATEGY_ONLY = (" + listed(strategyOnly) + ")\n\nINPUTS = {\n" + inputs
         + "}\n\n# Values of the forward pass, by part of the model and operation: where to move them (transfer_to).\nACTIVATIONS = "
           "{\n"
         + activations + "}\n";

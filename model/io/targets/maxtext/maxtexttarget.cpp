@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -98,14 +97,6 @@ std::string decoderBlock(const ModelSpec& model)
     return model.family == "mistral" || model.family == "qwen2" || model.family == "qwen3" ? model.family : std::string();
 }
 
-/// The shortest digits that read back as the number, the same in every locale.
-std::string digitsOf(double number)
-{
-    std::array<char, 512> text {};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-    return { text.data(), end.ptr };
-}
-
 /// MaxText takes the whole part of this times the devices, which has to be the batch.
 std::string perDevice(std::int64_t batch, std::int64_t devices)
 {
@@ -114,7 +105,7 @@ std::string perDevice(std::int64_t batch, std::int64_t devices)
     double each = static_cast<double>(batch) / static_cast<double>(devices);
     while (static_cast<std::int64_t>(static_cast<double>(devices) * each) < batch)
         each = std::nextafter(each, each + 1);
-    return digitsOf(each);
+    return decimalDigits(each);
 }
 
 /// The options that say which model to run: a name that MaxText knows, or the sizes.
@@ -135,7 +126,8 @@ std::string modelOptions(const ModelSpec& model)
                                         { "head_dim", model.headDim },
                                         { "base_mlp_dim", model.intermediateSize } })
         out += std::string(" ") + option + "=" + std::to_string(size);
-    out += " normalization_layer_epsilon=" + digitsOf(model.norm.epsilon) + " rope_max_timescale=" + digitsOf(model.ropeTheta);
+    out += " normalization_layer_epsilon=" + decimalDigits(model.norm.epsilon)
+        + " rope_max_timescale=" + decimalDigits(model.ropeTheta);
     if (model.tiedEmbeddings)
         out += " logits_via_embedding=true";
     if (model.attentionBias != AttentionBias::None)
@@ -294,10 +286,28 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
     return out;
 }
 
+/// Its word for what layers compute again, where it has one and all of them do.
+std::string rematPolicy(const Workload& workload)
+{
+    if (workload.kind != WorkloadKind::Train || workload.recomputeLayers > 0)
+        return {};
+    if (workload.recompute == Recompute::None || workload.recompute == Recompute::Full)
+        return recomputeName(workload.recompute);
+    for (const RecomputeAlias& alias : kRecomputeAliases)
+        if (std::string_view(alias.source).starts_with("MaxText") && recomputeFromName(alias.parts) == workload.recompute)
+            return alias.name;
+    return {};
+}
+
 std::vector<std::string> leftOutLines(const Design& design, const Evaluation& evaluation)
 {
     Design withoutPins = design; // what pins lay out has rules
     withoutPins.pins.clear();
+    if (!rematPolicy(design.workload).empty())
+        withoutPins.workload.recompute = Recompute::None;
+    withoutPins.workload.capacityFactor = 0;
+    if (withoutPins.memory.framework == Framework::MaxText)
+        withoutPins.memory.framework = Framework::None;
     std::vector<std::string> out = leftOutOf(withoutPins, "XLA");
     if (!design.model.hasGraph())
         return out;
@@ -374,6 +384,10 @@ std::string configText(const Design& design, const Evaluation& evaluation, const
         text += parallelismOption("ici", axis.name) + ": " + std::to_string(axis.size) + "\n";
     if (plan.mesh.find("fsdp") < 0)
         text += "ici_fsdp_parallelism: 1\n";
+    if (const std::string policy = rematPolicy(design.workload); !policy.empty())
+        text += "remat_policy: '" + policy + "'\n";
+    if (design.model.moe.present() && design.workload.capacityFactor > 0) // which its sparse products do not know
+        text += "sparse_matmul: false\ncapacity_factor: " + decimalDigits(design.workload.capacityFactor) + "\n";
     if (!activations.inputNames.empty())
         text += "input_data_sharding_logical_axes: ['" + joined(activations.inputNames, "', '") + "']\n";
     std::vector<LogicalRule> rules = plan.search.rules;

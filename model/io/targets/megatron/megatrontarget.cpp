@@ -201,6 +201,8 @@ std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluat
         rest.workload.recompute = Recompute::None;
     rest.workload.microBatches = 1;
     rest.workload.optimizer = {};
+    if (rest.memory.framework == Framework::Megatron)
+        rest.memory.framework = Framework::None;
     std::vector<std::string> out = leftOutOf(rest, kFramework);
     if (design.workload.kind == WorkloadKind::Train && design.workload.optimizer.present())
         out.push_back(

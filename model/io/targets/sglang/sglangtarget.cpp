@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 namespace shardboard {
@@ -22,11 +23,11 @@ constexpr std::int64_t kVocabularyMultiple = 64;
 /// Families of which SGLang builds the head on the last stage alone.
 constexpr std::array<std::string_view, 5> kStagedFamilies { "qwen2", "qwen3", "deepseek_v2", "deepseek_v3", "kimi_k2" };
 
-/// Copies on one node that are one program.
+/// Copies on one node that are one program: as many as all nodes can have alike, so that none is left over.
 std::int64_t jointCopies(const Servers& servers)
 {
     const bool joint = servers.attention == 1 && servers.nodeSize % servers.copySize == 0;
-    return joint ? std::min(servers.copies, servers.nodeSize / servers.copySize) : 1;
+    return joint ? std::gcd(servers.copies, servers.nodeSize / servers.copySize) : 1;
 }
 
 RankRule ruleOf(const Design& design, const Servers& servers)

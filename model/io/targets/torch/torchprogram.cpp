@@ -204,7 +204,12 @@ TorchProgram torchProgram(const Design& design, const Evaluation& evaluation)
     return program;
 }
 
-std::string programCode(const Design& design, const TorchProgram& program)
+bool recomputesSelectively(const Workload& workload)
+{
+    return workload.recompute == Recompute::ByOp && workload.recomputeLayers == 0;
+}
+
+std::string programCode(const Design& design, const TorchProgram& program, bool keepsGathered)
 {
     const Mesh& mesh = design.mesh;
     const bool training = design.workload.kind == WorkloadKind::Train;
@@ -217,9 +222,11 @@ std::string programCode(const Design& design, const TorchProgram& program)
         "GATHERED_AXES = " + namesCode(program.gatheredAxes, mesh) + "  # over which weights are gathered where they are used\n";
     text += "SUMMED_AXES = " + namesCode(program.summedAxes, mesh) + "  # over which copies of weights sum their gradients\n";
     Recompute recompute = training && isPlainRecompute(design.workload) ? design.workload.recompute : Recompute::None;
-    if (training && design.workload.recompute == Recompute::ByOp) // for the program there is one way between none and all
+    if (training && recomputesSelectively(design.workload))
         recompute = Recompute::Selective;
     text += "RECOMPUTE = " + pythonLiteral(recomputeName(recompute)) + "\n";
+    text += std::string("RESHARD_AFTER_FORWARD = ") + (keepsGathered ? "False" : "True")
+        + "  # gathered weights of layers are given back\n";
     text += "NOT_RUN = (";
     for (const std::string& reason : program.notRun)
         text += "\n    " + pythonLiteral(reason) + ",";

@@ -21,7 +21,10 @@ struct TorchProgram {
 
 TorchProgram torchProgram(const Design& design, const Evaluation& evaluation);
 
-/// The same as Python constants.
-std::string programCode(const Design& design, const TorchProgram& program);
+/// Recomputing by operation in all layers, for which the module has its own way between none and all.
+bool recomputesSelectively(const Workload& workload);
+
+/// The same as Python constants. `keepsGathered`: weights of layers stay gathered from forward to backward pass.
+std::string programCode(const Design& design, const TorchProgram& program, bool keepsGathered);
 
 } // namespace shardboard

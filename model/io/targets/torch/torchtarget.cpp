@@ -56,12 +56,19 @@ std::vector<std::string> torchLeftOut(const Design& design, const Evaluation& ev
     std::vector<std::string> out;
     if (program.notRun.empty()) {
         std::erase_if(rest.pins, [](const Pin& pin) { return !pin.source.empty(); });
-        if (isPlainRecompute(rest.workload))
+        rest.memory.reshardAfterForward.reset();
+        if (isPlainRecompute(rest.workload)) {
             rest.workload.recompute = Recompute::None;
+        } else if (recomputesSelectively(rest.workload)) {
+            rest.workload.recompute = Recompute::None;
+            out.push_back("recompute by-op: the module keeps every matrix product, and the design computes every second one again");
+        }
     } else {
         out.push_back("what the model computes between its weights: " + joined(program.notRun, "; "));
     }
     const bool titan = isForTitan(design, evaluation, program, stages);
+    if (titan && rest.memory.framework == Framework::TorchTitan)
+        rest.memory.framework = Framework::None;
     for (std::string& line : leftOutOf(rest, "the program"))
         out.push_back(titan && line.find(" micro-batches: ") != std::string::npos ? line + "; torchtitan() says it"
                                                                                   : std::move(line));
@@ -202,7 +209,8 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
         + layout + "}\nSTACKED = {" + (stacked.empty() ? "" : "\n" + stacked) + "}  # the experts among them\n\n"
         + fusedCode(design, evaluation, places.stageAxis()) + "INPUTS = {\n" + inputs + "}\n\n";
     const TorchProgram program = torchProgram(design, evaluation);
-    text += programCode(design, program) + titanCode(design, evaluation, program, places.stageAxis()) + "\n";
+    text += programCode(design, program, evaluation.plan.keepsGathered) + titanCode(design, evaluation, program, places.stageAxis())
+        + "\n";
     for (const char* part : { "torch/layout.py", "torch/parallelize.py", "torch/titan.py", "shards/joined.py", "torch/check.py" })
         text += (text.ends_with("\n\n\n") ? "" : "\n\n") + std::string(exportText(part));
     return text;

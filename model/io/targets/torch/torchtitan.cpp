@@ -188,6 +188,9 @@ std::string titanCode(const Design& design, const Evaluation& evaluation, const 
             + number("data_parallel_replicate_degree", degrees[Role::Copies])
             + number("data_parallel_shard_degree", degrees[Role::Parts]) + number("context_parallel_degree", degrees[Role::Context])
             + number("tensor_parallel_degree", degrees[Role::Tensor]);
+        if (degrees[Role::Parts] > 1 && evaluation.plan.keepsGathered != staged) // which is what TorchTitan does by itself
+            text += std::string("\n        \"fsdp_reshard_after_forward\": \"")
+                + (evaluation.plan.keepsGathered ? "never" : "always") + "\",";
         if (staged)
             text += number("pipeline_parallel_microbatch_size", local / workload.microBatches)
                 + "\n        \"pipeline_parallel_schedule\": "

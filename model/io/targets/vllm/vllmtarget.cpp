@@ -73,8 +73,8 @@ std::string usageText(const Design& design, const ServingSizes& sizes)
     const std::int64_t onHost = hosts.devices / copySize; // copies of the model
     const std::string everywhere = hosts.count > 1 ? "# on each of " + std::to_string(hosts.count) + " hosts\n" : "";
     if (onHost == 0)
-        return "# " + std::to_string(copySize / hosts.devices) + " hosts hold a copy of the model: a Ray cluster of theirs\n"
-            + command + " --distributed-executor-backend ray\n";
+        return "# " + std::to_string((copySize + hosts.devices - 1) / hosts.devices)
+            + " hosts hold a copy of the model: a Ray cluster of theirs\n" + command + " --distributed-executor-backend ray\n";
     if (jointCopies(design, sizes) > 1 && hosts.count > 1)
         return "# on the first of " + std::to_string(hosts.count)
             + " hosts; on the others with --headless --data-parallel-start-rank of its first copy, too\n" + command

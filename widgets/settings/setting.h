@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a design that follow from no layout, as fields that people edit: what runs, in which precision, in which order,
-// with whose kernels, what else memory holds, on which hardware. Pure: a field reads a design and changes a copy of it, and nothing
-// of it but what it is the field of.
+// One setting of a design as a field that people edit, and the sections that fields stand in. Pure: a field reads a design and
+// changes a copy of it, and nothing of it but what it is the field of.
 #pragma once
 
 #include "model/design/design.h"
@@ -9,7 +8,6 @@
 #include <QString>
 
 #include <functional>
-#include <optional>
 #include <vector>
 
 namespace shardboard {
@@ -37,23 +35,27 @@ struct Setting {
     std::function<QString(const Design&)> whyNot {};
     /// The next number up or down from a text, as the arrow keys take it.
     std::function<QString(const Design&, const QString&, bool up)> step {};
+    /// Whether the heading of its folded section tells it. Nothing: where it differs from what designs have by themselves.
+    std::function<bool(const Design&)> told {};
     /// What the edit is called: `Batch 16`.
     QString editText(const Design& edited) const;
     /// As it is told elsewhere: `16 sequences`, `DGX H100`.
     QString shownText(const Design& design) const;
     bool isNumber() const { return options.empty(); }
+    /// What it is waits in the design until it applies.
+    bool applies(const Design& design) const { return !whyNot || whyNot(design).isEmpty(); }
+    /// It applies, and designs do not have it by themselves.
+    bool differs(const Design& design) const;
 };
 
 struct SettingGroup {
+    QString id; ///< `memory`
     QString title;
-    std::vector<Setting> settings;
+    bool common = false; ///< unfolded at first
+    std::vector<Setting> settings {};
+
+    /// What its heading tells where it is folded: `Type f32 · Logits fused loss`. Empty where all is as usual.
+    QString summary(const Design& design) const;
 };
-
-/// All of them, for a design: its mesh axes and its own hardware are among them.
-std::vector<SettingGroup> settingGroups(const Design& design);
-
-/// A number as people write it: digits with or without separators of thousands (space, comma, apostrophe), one point. Nothing for
-/// anything else.
-std::optional<double> numberFrom(const QString& text);
 
 } // namespace shardboard

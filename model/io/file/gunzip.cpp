@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/problem/gunzip.h"
+#include "model/io/file/gunzip.h"
 
 #include <algorithm>
 #include <limits>

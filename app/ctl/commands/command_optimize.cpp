@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl optimize: the best layouts of a design, with a lower bound.
+#include "app/ctl/commands.h"
+#include "app/ctl/table.h"
+#include "app/ctl/terminal.h"
+#include "model/design/optimize/optimize.h"
+#include "model/io/design/designfile.h"
+#include "model/io/json/jsonwriter.h"
+#include "model/text/figures.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <iostream>
+#include <optional>
+
+namespace shardboard {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+/// `--time` counts from the start of the process, reading included.
+const Clock::time_point kProcessBegin = Clock::now();
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+/// `80`, `80GiB`, `none`; without the option what the design's device has.
+Result<std::optional<double>> memoryLimit(const Arguments& arguments, const Design& design)
+{
+    if (!arguments.has("--memory")) {
+        const auto usable = usableMemory(design);
+        if (!usable.ok())
+            return usable.error();
+        return std::optional<double>(usable.value());
+    }
+    std::string text = arguments.text("--memory");
+    if (text == "none")
+        return std::optional<double>();
+    if (text.ends_with("GiB"))
+        text.resize(text.size() - 3);
+    double number = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc() || end != text.data() + text.size() || !(number > 0 && number <= 1e9))
+        return usageError("--memory", "'" + arguments.text("--memory") + "' is no size", "give GiB, such as 80, or none");
+    return std::optional(number * kGiB);
+}
+
+Result<OptimizeOptions> optionsOf(const Arguments& arguments, const Design& design)
+{
+    OptimizeOptions options;
+    const auto limit = memoryLimit(arguments, design);
+    if (!limit.ok())
+        return limit.error();
+    options.memoryBytes = limit.value();
+    const auto seconds = arguments.number("--time", 60, 0.001, 1e6);
+    if (!seconds.ok())
+        return seconds.error();
+    options.deadline = kProcessBegin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds.value()));
+    if (arguments.has("--objective")) {
+        const auto objective = layoutObjectiveFromName(arguments.text("--objective"));
+        if (!objective)
+            return usageError("--objective", "there is no objective '" + arguments.text("--objective") + "'",
+                              "use step-time or memory");
+        options.objective = *objective;
+    }
+    options.keep = arguments.texts("--keep");
+    for (const std::string& text : arguments.texts("--forbid")) {
+        const auto at = text.rfind('@');
+        if (at == std::string::npos || at == 0 || at + 1 == text.size())
+            return usageError("--forbid", "'" + text + "' is no pattern and mesh axis", "write PATTERN@AXIS, such as 'mlp*@model'");
+        options.forbid.emplace_back(text.substr(0, at), text.substr(at + 1));
+    }
+    return options;
+}
+
+ordered_json boundedJson(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(); }
+
+ordered_json optimizedJson(const OptimizedDesign& answer, LayoutObjective objective)
+{
+    const Certificate& certificate = answer.certificate;
+    ordered_json out { { "feasible", answer.feasible },
+                       { "objective", certificate.objective },
+                       { "objective_name", layoutObjectiveName(objective) },
+                       { "lower_bound", certificate.lowerBound },
+                       { "gap", certificate.gap() },
+                       { "exact", certificate.gap() <= 1e-12 },
+                       { "seconds", certificate.seconds },
+                       { "greedy", certificate.greedy },
+                       { "greedy_fits", certificate.greedyFits },
+                       { "step_seconds", answer.evaluation->plan.seconds() },
+                       { "peak_bytes_per_device", answer.evaluation->plan.memory.peak },
+                       { "memory_limit_bytes", answer.limit > 0 ? ordered_json(answer.limit) : ordered_json() } };
+    if (!answer.feasible)
+        out["missing_bytes"] = answer.missingBytes;
+    out["certificate"] = { { "winner", certificate.winner },
+                           { "modelled", certificate.modelled },
+                           { "exact", certificate.exact },
+                           { "not_exact", certificate.notExact },
+                           { "search_seconds", certificate.searchSeconds },
+                           { "networks", certificate.solved },
+                           { "nodes", certificate.nodes },
+                           { "strategies", certificate.strategies },
+                           { "width", certificate.width },
+                           { "largest_table", certificate.table } };
+    out["history"] = ordered_json::array();
+    for (const OptimizeProgress& now : certificate.history)
+        out["history"].push_back(
+            { { "seconds", now.seconds }, { "best", boundedJson(now.best) }, { "bound", now.bound }, { "what", now.what } });
+    out["changes"] = ordered_json::array();
+    for (const LayoutChange& change : answer.changes)
+        out["changes"].push_back({ { "tensor", change.tensor }, { "from", change.from }, { "to", change.to } });
+    return out;
+}
+
+std::string valueText(double value, LayoutObjective objective)
+{
+    return objective == LayoutObjective::Memory ? bytesText(static_cast<std::int64_t>(value)) : secondsText(value);
+}
+
+void printOptimized(const OptimizedDesign& answer, LayoutObjective objective)
+{
+    const Certificate& certificate = answer.certificate;
+    std::cout << layoutObjectiveName(objective) << "    " << valueText(certificate.objective, objective) << ", by "
+              << certificate.winner << "; before " << valueText(certificate.greedy, objective)
+              << (certificate.greedyFits ? "" : ", which does not fit") << "\nlower bound  "
+              << valueText(certificate.lowerBound, objective)
+              << (certificate.gap() <= 1e-12 ? std::string("  (optimal)") : formatted("  (gap %.3g %%)", 100 * certificate.gap()))
+              << "\nmemory       " << bytesText(answer.evaluation->plan.memory.peak)
+              << (answer.limit > 0 ? " of " + bytesText(static_cast<std::int64_t>(answer.limit)) : std::string(", no limit"))
+              << formatted("\nseconds      %.3f, of which %.3f in the search", certificate.seconds, certificate.searchSeconds)
+              << "\n";
+    for (const std::string& sentence : certificate.exact)
+        std::cout << "exact: " << sentence << "\n";
+    for (const std::string& sentence : certificate.notExact)
+        std::cout << "not exact: " << sentence << "\n";
+    if (answer.changes.empty())
+        return;
+    Table table({ "weight", "before", "now" });
+    for (const LayoutChange& change : answer.changes)
+        table.add({ change.tensor, change.from, change.to });
+    std::cout << table.text();
+}
+
+int reportShort(const OptimizedDesign& answer, const std::string& path, bool json, LayoutObjective objective)
+{
+    if (json)
+        std::cout << jsonText(optimizedJson(answer, objective), 1) << "\n";
+    const MemoryByCause& memory = answer.evaluation->plan.memory;
+    return report(inputError(path,
+                             "no layouts that were tried fit: the least memory is " + bytesText(memory.peak) + " at "
+                                 + memory.peakAt + ", " + bytesText(static_cast<std::int64_t>(answer.missingBytes))
+                                 + " more than the limit of " + bytesText(static_cast<std::int64_t>(answer.limit)),
+                             "recompute, use more micro-batches or more devices, or raise --memory"));
+}
+
+} // namespace
+
+int optimizeCommand(const Arguments& arguments)
+{
+    const std::string& path = arguments.positional().front();
+    const auto read = readDesign(path);
+    if (!read.ok())
+        return report(read.error());
+    const Design& design = read.value();
+    auto options = optionsOf(arguments, design);
+    if (!options.ok())
+        return report(options.error());
+    const InterruptGuard interrupts;
+    options.value().cancelled = &InterruptGuard::flag();
+    const auto answer = optimizeLayouts(design, options.value());
+    if (!answer.ok())
+        return report(answer.error().code == ErrorCode::Input ? ofFile(path, answer.error()) : answer.error());
+    const LayoutObjective objective = options.value().objective;
+    if (!answer.value().feasible)
+        return reportShort(answer.value(), path, arguments.has("--json"), objective);
+    if (arguments.has("-o"))
+        if (const auto status = writeDesign(arguments.text("-o"), answer.value().design); !status.ok())
+            return report(status.error());
+    if (arguments.has("--json"))
+        std::cout << jsonText(optimizedJson(answer.value(), objective), 1) << "\n";
+    else
+        printOptimized(answer.value(), objective);
+    return kDone;
+}
+
+} // namespace shardboard

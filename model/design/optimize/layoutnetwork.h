@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layouts of a graph as a network of costs (model/solver/minplus.h): its nodes are decisions about operations, about values
+// that several of them take, and about weights.
+//   seconds   kernels, and collectives between what one makes and another takes: forward, again for the gradients where what was
+//   kept
+//             is smaller than what is taken, and backward; weights gathered and their gradients reduced; the update
+//   bytes     of weights with what is held for each, and of what layers keep for the backward pass
+// A value that several operations take is brought into one layout for all of them first. What else a plan has is left out: that the
+// first layer is entered in another layout than the others, sends between stages, and what comes and goes in memory.
+#pragma once
+
+#include "model/design/optimize/layoutspace.h"
+#include "model/design/optimize/steprates.h"
+#include "model/plan/planner/buildplan.h"
+#include "model/solver/minplus.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// A value that several take: the layout in which they find it, and that in which its gradients are added up.
+struct ValueChoice {
+    std::string segment; ///< of the first that takes it
+    std::vector<TensorId> tensors; ///< one a copy
+    std::vector<int> taken; ///< by choice: layout; empty where there is nothing to choose
+    std::vector<int> summed; ///< by choice: layout; empty where there are no gradients to add up
+};
+
+struct WeightChoice {
+    std::vector<TensorId> tensors; ///< of one name
+    std::vector<int> stored; ///< by choice: layout
+};
+
+struct LayoutNetwork {
+    std::vector<ValueChoice> values;
+    std::vector<WeightChoice> weights;
+    std::vector<int> sizes; ///< nodes: decisions, values, weights
+    struct Table {
+        std::vector<int> nodes; ///< one or two
+        std::vector<double> seconds;
+        std::vector<double> bytes; ///< empty: none
+    };
+    std::vector<Table> tables;
+
+    int valueNode(const LayoutSpace& space, std::size_t value) const { return static_cast<int>(space.decisions.size() + value); }
+    int weightNode(const LayoutSpace& space, std::size_t weight) const
+    {
+        return static_cast<int>(space.decisions.size() + values.size() + weight);
+    }
+    /// Seconds plus `price` times bytes.
+    minplus::CostNetwork costs(double price) const;
+    double seconds(const std::vector<int>& choice) const;
+    double bytes(const std::vector<int>& choice) const;
+};
+
+/// What the network is made from; all of it must outlive the call.
+struct NetworkRequest {
+    const Graph& graph;
+    const Mesh& mesh; ///< with one stage
+    const Hardware& hardware;
+    const Workload& workload;
+    const MemorySettings& memory;
+    const Plan& plan; ///< of the design as it is: held types, what stays gathered, layouts of inputs
+    const StepRates& rates;
+    const LayoutSpace& space;
+    LayoutNumbers& layouts;
+    LayoutPrices& prices;
+    /// Whether a weight keeps the layout that the plan has.
+    std::function<bool(TensorId)> keeps;
+};
+
+LayoutNetwork layoutNetwork(const NetworkRequest& request);
+
+} // namespace shardboard

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts by number, and what it costs to go from one to another: the steps and prices of a plan, remembered.
+#pragma once
+
+#include "model/ops/graph.h"
+#include "model/ops/workload.h"
+#include "model/plan/reshard/reshard.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace shardboard {
+
+class LayoutNumbers {
+public:
+    int of(const Layout& layout);
+    const Layout& operator[](int number) const { return m_layouts[static_cast<std::size_t>(number)]; }
+    std::size_t count() const { return m_layouts.size(); }
+
+private:
+    std::vector<Layout> m_layouts;
+    std::unordered_map<std::string, int> m_numbers;
+};
+
+class LayoutPrices {
+public:
+    /// All of them must outlive it.
+    LayoutPrices(const Graph& graph, const Mesh& mesh, const Hardware& hardware, Dispatch dispatch, LayoutNumbers& layouts);
+
+    /// Seconds of the collectives that bring a tensor, held in `dtype`, from one layout to another; infinite where nothing can.
+    double seconds(TensorId tensor, DType dtype, int from, int to);
+    /// Bytes that a device sends and receives then, the large side of every collective.
+    double moved(TensorId tensor, DType dtype, int from, int to);
+    /// Seconds of sending a part around a ring of devices.
+    double ringSeconds(TensorId tensor, int layout, int axis);
+    /// Bytes of the largest shard, by the share of it that holds data.
+    double bytes(TensorId tensor, int layout);
+
+private:
+    struct Way {
+        double seconds = 0;
+        double bytes = 0;
+    };
+    /// Tensors of one shape, type and density are priced alike.
+    struct Like {
+        ReshardedTensor tensor;
+        bool toExperts = false;
+        std::unordered_map<std::uint64_t, Way> ways;
+    };
+    const Way& way(TensorId tensor, DType dtype, int from, int to);
+    Like& like(TensorId tensor, DType dtype);
+
+    const Graph& m_graph;
+    const Mesh& m_mesh;
+    const Dispatch m_dispatch;
+    LayoutNumbers& m_layouts;
+    ReshardPlanner m_resharding;
+    std::int64_t m_chosen = 0; ///< experts of a token
+    std::vector<Like> m_likes;
+    std::unordered_map<std::uint64_t, std::size_t> m_likeOf; ///< by tensor and type
+};
+
+} // namespace shardboard

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/hardware/devicespec.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shardboard {
+
+namespace {
+
+struct KnownLink {
+    std::string_view device;
+    HostLink link;
+};
+
+// PCIe 4 x16 has 31.5 GB/s, of which copies of pinned memory reach 26, PCIe 5 x16 has 63 and 55.6 (nvbandwidth). A host's memory is
+// its channels by the devices of the node:
+//   DGX A100: two EPYC 7742, each 8 channels of DDR4-3200 (409.6 GB/s), for 8 GPUs.
+//   DGX H100 and H200: two Xeon Platinum 8480C, each 8 channels of DDR5-4800 (614.4 GB/s), for 8.
+//   DGX B200: two Xeon Platinum 8570, each 8 channels of DDR5-5600 (716.8 GB/s), for 8.
+//   GB200: NVLink-C2C, 900 GB/s in both directions together, and the LPDDR5X of a Grace (512 GB/s, its product page), for 2 GPUs.
+//     Nothing measured was found: the whole of both is taken.
+//   TPUs: PCIe, about 15 GB/s to v5e and v5p, 32 to v6e (scaling-book tpus.md); nothing about their hosts' memory.
+constexpr std::array kLinks {
+    KnownLink { "a100-sxm-40", { 26e9, 51.2e9 } }, KnownLink { "a100-sxm-80", { 26e9, 51.2e9 } },
+    KnownLink { "h100-sxm", { 55.6e9, 76.8e9 } },  KnownLink { "h200-sxm", { 55.6e9, 76.8e9 } },
+    KnownLink { "b200-sxm", { 55.6e9, 89.6e9 } },  KnownLink { "gb200", { 225e9, 256e9 } },
+    KnownLink { "tpu-v5e", { 15e9, 0 } },          KnownLink { "tpu-v5p", { 15e9, 0 } },
+    KnownLink { "tpu-v6e", { 32e9, 0 } },
+};
+
+} // namespace
+
+std::optional<HostLink> knownHostLink(std::string_view device)
+{
+    const auto found = std::ranges::find_if(kLinks, [&](const KnownLink& it) { return it.device == device; });
+    return found == kLinks.end() ? std::nullopt : std::optional(found->link);
+}
+
+HostLink hostLinkOf(const DeviceSpec& device) { return device.host.value_or(HostLink { 55.6e9, 0 }); }
+
+} // namespace shardboard
