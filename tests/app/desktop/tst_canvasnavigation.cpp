@@ -212,29 +212,33 @@ void TestCanvasNavigation::mapLeavesTheSelectionInSight()
 void TestCanvasNavigation::mapCoversNoOperation()
 {
     auto* flow = m_real->window->findChild<FlowCanvas*>();
+    QAction* scrolls = m_real->window->findChild<QAction*>(QStringLiteral("view.wheelScrolls"));
     const QSize before = m_real->window->size();
-    m_real->window->findChild<QAction*>(QStringLiteral("view.wheelScrolls"))->setChecked(true);
-    int scrolling = 0;
-    for (const QSize size : { QSize(1024, 640), QSize(1280, 800), QSize(1450, 760), QSize(1600, 1000) }) {
-        m_real->window->resize(size);
-        settle();
-        flow->navigation()->home();
-        for (int down = 0; down < 3; ++down) {
-            const QRectF map = flow->navigation()->mapRect();
-            for (int i = 0; !map.isEmpty() && i < static_cast<int>(flow->scene().items.size()); ++i)
-                QVERIFY(!flow->itemRect(i).intersects(map));
-            scrolling += flow->missingHeight() > 0 ? 1 : 0;
-            turn(flow, QPointF(flow->rect().center()), { 0, -40 });
+    scrolls->setChecked(true);
+    int scrolled = 0;
+    for (const double points : { 10.0, 15.0 })
+        for (const QSize size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000) }) {
+            m_real->theme->setTextSize(points);
+            m_real->window->resize(size);
+            settle();
+            flow->navigation()->home();
+            for (int down = 0; down < 3; ++down) {
+                const QRectF map = flow->navigation()->mapRect();
+                for (int i = 0; !map.isEmpty() && i < static_cast<int>(flow->scene().items.size()); ++i)
+                    QVERIFY(!flow->itemRect(i).intersects(map));
+                scrolled += flow->missingHeight() > 0 ? 1 : 0;
+                turn(flow, QPointF(flow->rect().center()), { 0, -40 });
+            }
+            flow->navigation()->home();
         }
-        flow->navigation()->home();
-    }
-    QVERIFY(scrolling > 0);
+    QVERIFY(scrolled > 0);
+    scrolls->setChecked(false);
+    m_real->theme->setTextSize(m_real->theme->usualTextSize());
+    m_real->window->resize(before);
+    settle();
     flow->navigation()->zoom(4);
     QVERIFY(!flow->navigation()->mapRect().isEmpty());
     flow->navigation()->home();
-    m_real->window->findChild<QAction*>(QStringLiteral("view.wheelScrolls"))->setChecked(false);
-    m_real->window->resize(before);
-    settle();
 }
 
 void TestCanvasNavigation::mapIsPureGeometry()
