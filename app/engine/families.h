@@ -11,8 +11,8 @@ namespace shardboard::conformance {
 
 inline std::vector<std::string> familyNames()
 {
-    return { "llama", "mixtral", "qwen3_moe",   "deepseek_v2", "deepseek_v3", "gpt_oss",
-             "gemma", "gemma2",  "gemma3_text", "falcon",      "falcon-7b" };
+    return { "llama",       "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss", "gemma",       "gemma2",
+             "gemma3_text", "falcon",  "falcon-7b", "olmo2",       "phi3",        "cohere",  "llama4_text", "granitemoe" };
 }
 
 inline void addExperts(ModelSpec& model, std::int64_t experts, std::int64_t chosen, std::int64_t width)
@@ -89,7 +89,15 @@ inline ModelSpec familyModel(const std::string& family)
             model.scaling.logitSoftCap = 3;
         }
     } else if (family.starts_with("falcon")) {
-        model.block = { true, true, false, true };
+        model.block.parallel = model.block.fusedQkv = true;
+        model.block.gatedMlp = false;
+        model.names = { { "embed_tokens", "word_embeddings" },
+                        { "layers", "h" },
+                        { "norm", "ln_f" },
+                        { "self_attn.qkv_proj", "self_attention.query_key_value" },
+                        { "self_attn.o_proj", "self_attention.dense" },
+                        { "mlp.up_proj", "mlp.dense_h_to_4h" },
+                        { "mlp.down_proj", "mlp.dense_4h_to_h" } };
         model.activation = "gelu";
         model.norm.kind = NormKind::LayerNorm;
         model.norm.perLayer = family == "falcon" ? 2 : 1;
@@ -99,6 +107,40 @@ inline ModelSpec familyModel(const std::string& family)
             model.attentionBias = AttentionBias::Qkvo;
             model.mlpBias = true;
         }
+    }
+    if (family == "olmo2") {
+        model.norm.after = model.qkNorm = model.wideQkNorm = true;
+        model.rotaryDim = 4;
+        model.block.gatedMlp = false;
+        model.activation = "relu";
+    } else if (family == "phi3") {
+        model.block.joinedQkv = model.block.joinedGateUp = model.headBias = true;
+        model.attentionBias = AttentionBias::Qkvo;
+        model.rotaryDim = 6;
+    } else if (family == "cohere") {
+        model.block.parallel = model.tiedEmbeddings = true;
+        model.norm.kind = NormKind::LayerNorm;
+        model.norm.bias = false;
+        model.norm.perLayer = 1;
+        model.scaling.logits = 0.25;
+    } else if (family == "llama4_text") {
+        addExperts(model, 6, 1, 14);
+        model.layers = 3;
+        model.moe.score = RouterScore::Sigmoid;
+        model.moe.normalizedGates = false;
+        model.moe.storage = ExpertStorage::JoinedT;
+        model.moe.sharedExperts = 1;
+        model.moe.sharedWidth = 10;
+        model.moe.sharedGate = true;
+        model.moe.firstDense = 1;
+        model.moe.every = 2;
+    } else if (family == "granitemoe") {
+        addExperts(model, 6, 2, 14);
+        model.moe.storage = ExpertStorage::Joined;
+        model.scaling.residual = 0.5;
+        model.scaling.logits = 0.25;
+        model.scaling.embedding = 3;
+        model.names = { { "mlp.gate", "block_sparse_moe.router.layer" } };
     }
     return model;
 }

@@ -284,7 +284,7 @@ Doubles forward(OpKind kind, const OpAttributes& a, const Operands& in, const Sh
         }
         return out;
     case OpKind::RmsNorm:
-        return normed(x, in[1]->data, nullptr, a, false);
+        return normed(x, in[1]->data, nullptr, a, a.centred);
     case OpKind::LayerNorm:
         return normed(x, in[1]->data, &in[2]->data, a, true);
     case OpKind::Linear:

@@ -241,9 +241,10 @@ NormRule normRuleOf(const OpCall& call, std::int64_t n)
 {
     NormRule rule;
     rule.epsilon = call.attributes.epsilon;
-    rule.centred =
-        call.kind == OpKind::LayerNorm || call.kind == OpKind::LayerNormGradX || call.kind == OpKind::LayerNormGradW ? 1 : 0;
-    rule.offset = rule.centred != 0 ? 0.0f : static_cast<float>(call.attributes.offset);
+    const bool layerNorm =
+        call.kind == OpKind::LayerNorm || call.kind == OpKind::LayerNormGradX || call.kind == OpKind::LayerNormGradW;
+    rule.centred = layerNorm || call.attributes.centred ? 1 : 0;
+    rule.offset = layerNorm ? 0.0f : static_cast<float>(call.attributes.offset);
     rule.n = n;
     return rule;
 }

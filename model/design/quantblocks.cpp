@@ -9,14 +9,17 @@ namespace shardboard {
 
 namespace {
 
-/// The weight that a tensor of scales belongs to; empty when the name is not one of scales.
-std::string scaledName(const std::string& name)
+/// The names that the weight of a tensor of scales may have; none when the name is not one of scales.
+std::vector<std::string> scaledNames(const std::string& name)
 {
+    const auto without = [&](std::string_view end) { return name.substr(0, name.size() - end.size()); };
+    if (name.ends_with(".scales")) // GPTQ and AWQ: several elements of a dim in one number
+        return { without(".scales") + ".qweight" };
     for (const char* end : { "_scale_inv", "_scale" })
         if (name.ends_with(end))
-            return name.substr(0, name.size() - std::string(end).size());
+            return { without(end), without(end) + "_packed" }; // compressed-tensors and NVFP4 pack
     if (name.ends_with("_scales"))
-        return name.substr(0, name.size() - 7) + "_blocks";
+        return { without("_scales") + "_blocks" };
     return {};
 }
 
@@ -43,8 +46,11 @@ std::vector<ScaledWeight> scaledWeights(const ModelSpec& model)
             byName.emplace(all[i].tensor.name, i);
     std::vector<ScaledWeight> out;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const auto found = byName.find(scaledName(all[i].tensor.name));
-        if (all[i].unknownShape || found == byName.end())
+        auto found = byName.end();
+        if (!all[i].unknownShape)
+            for (const std::string& name : scaledNames(all[i].tensor.name))
+                found = found == byName.end() ? byName.find(name) : found;
+        if (found == byName.end())
             continue;
         const Shape& shape = all[found->second].tensor.shape;
         const Shape& scales = all[i].tensor.shape;

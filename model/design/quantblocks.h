@@ -16,8 +16,9 @@ struct ScaledWeight {
     std::vector<std::int64_t> block; ///< elements of each dim that share a scale; 1 where each has its own
 };
 
-/// Pairs `x.weight` with `x.weight_scale` or `x.weight_scale_inv`, and `x_blocks` with `x_scales`, where both shapes are known
-/// and have as many dims. The block of a dim of n elements and s scales is the b with ceil(n / b) = s: n / s where that is
+/// Pairs `x.weight` (or `x.weight_packed`) with `x.weight_scale` or `x.weight_scale_inv`, `x_blocks` with `x_scales`, and
+/// `x.qweight` with `x.scales`, where both shapes are known and have as many dims. Blocks are of stored numbers,
+/// which may hold several elements each. The block of a dim of n elements and s scales is the b with ceil(n / b) = s: n / s where that is
 /// whole, else a power of two that fits. A dim with one scale, or with one for each element, has no block.
 std::vector<ScaledWeight> scaledWeights(const ModelSpec& model);
 

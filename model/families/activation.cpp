@@ -14,6 +14,7 @@ constexpr std::array kActivations {
     Activation { "gelu", OpKind::Gelu, " gelu gelu_python gelu_10 " }, // with the error function
     Activation { "gelu_tanh", OpKind::GeluTanh, " gelu_new gelu_pytorch_tanh gelu_python_tanh gelu_fast gelu_accurate " },
     Activation { "relu2", OpKind::SquaredRelu, " relu2 " }, // Nemotron
+    Activation { "relu", OpKind::Relu, " relu " }, // OPT
 };
 
 template <class Fits>

@@ -13,6 +13,15 @@ struct Projected {
     TensorId q, k, v; ///< [B,S,heads,d]
 };
 
+/// Norms over all heads together.
+void wideNorms(GraphBuilder& builder, TensorId& q, TensorId& k)
+{
+    if (!builder.model().wideQkNorm)
+        return;
+    q = builder.rmsNorm("self_attn.q_norm", q, "heads x head dim", "q normed");
+    k = builder.rmsNorm("self_attn.k_norm", k, "KV heads x head dim", "k normed");
+}
+
 Projected apart(GraphBuilder& builder, TensorId x)
 {
     const ModelSpec& model = builder.model();
@@ -20,9 +29,32 @@ Projected apart(GraphBuilder& builder, TensorId x)
     const bool bias = model.attentionBias != AttentionBias::None;
     const GraphBuilder::Side queries { model.heads * d, "heads x head dim", "q_heads", d };
     const GraphBuilder::Side keys { model.kvHeads * d, "KV heads x head dim", "kv_heads", d };
-    const TensorId q = builder.linear("self_attn.q_proj", x, queries, builder.hiddenSide(), bias, "q");
-    const TensorId k = builder.linear("self_attn.k_proj", x, keys, builder.hiddenSide(), bias, "k");
+    TensorId q = builder.linear("self_attn.q_proj", x, queries, builder.hiddenSide(), bias, "q");
+    TensorId k = builder.linear("self_attn.k_proj", x, keys, builder.hiddenSide(), bias, "k");
     const TensorId v = builder.linear("self_attn.v_proj", x, keys, builder.hiddenSide(), bias, "v");
+    wideNorms(builder, q, k);
+    return { splitHeads(builder, "q", q, model.heads, "heads"), splitHeads(builder, "k", k, model.kvHeads, "KV heads"),
+             splitHeads(builder, "v", v, model.kvHeads, "KV heads") };
+}
+
+/// One product for all: the rows of all queries, then those of all keys, then those of all values.
+Projected joined(GraphBuilder& builder, TensorId x)
+{
+    const ModelSpec& model = builder.model();
+    const std::int64_t d = model.headDim;
+    const std::int64_t queries = model.heads * d;
+    const std::int64_t keys = model.kvHeads * d;
+    const TensorId all = builder.linear("self_attn.qkv_proj", x, { queries + 2 * keys, "queries, keys, values", "kv_heads", d },
+                                        builder.hiddenSide(), model.attentionBias != AttentionBias::None, "qkv");
+    const auto part = [&](const std::string& letter, std::int64_t first, std::int64_t size, const std::string& label) {
+        const TensorId id = builder.slice("self_attn." + letter + "_slice", all, first, size, label + " x head dim", letter);
+        builder.inUnits(id, 2, d);
+        return id;
+    };
+    TensorId q = part("q", 0, queries, "heads");
+    TensorId k = part("k", queries, keys, "KV heads");
+    const TensorId v = part("v", queries + keys, keys, "KV heads");
+    wideNorms(builder, q, k);
     return { splitHeads(builder, "q", q, model.heads, "heads"), splitHeads(builder, "k", k, model.kvHeads, "KV heads"),
              splitHeads(builder, "v", v, model.kvHeads, "KV heads") };
 }
@@ -35,9 +67,8 @@ Projected fused(GraphBuilder& builder, TensorId x)
     const std::int64_t groups = model.kvHeads;
     const std::int64_t queries = model.heads / groups;
     const std::int64_t width = (queries + 2) * d;
-    const TensorId all = builder.linear(model.block.falconNames ? "self_attention.query_key_value" : "self_attn.qkv_proj", x,
-                                        { groups * width, "KV groups x their heads", "kv_heads", width }, builder.hiddenSide(),
-                                        model.attentionBias != AttentionBias::None, "qkv");
+    const TensorId all = builder.linear("self_attn.qkv_proj", x, { groups * width, "KV groups x their heads", "kv_heads", width },
+                                        builder.hiddenSide(), model.attentionBias != AttentionBias::None, "qkv");
     OpAttributes split;
     split.heads = groups;
     const TensorId grouped = builder.op("self_attn.qkv_groups", OpKind::SplitHeads, { all },
@@ -125,16 +156,16 @@ TensorId attentionPart(GraphBuilder& builder, TensorId x)
     const ModelSpec& model = builder.model();
     if (model.mla.present())
         return latentAttentionPart(builder, x);
-    Projected heads = model.block.fusedQkv ? fused(builder, x) : apart(builder, x);
-    if (model.qkNorm) {
+    Projected heads = model.block.fusedQkv ? fused(builder, x) : model.block.joinedQkv ? joined(builder, x) : apart(builder, x);
+    if (model.qkNorm && !model.wideQkNorm) {
         heads.q = builder.rmsNorm("self_attn.q_norm", heads.q, "head dim", "q normed");
         heads.k = builder.rmsNorm("self_attn.k_norm", heads.k, "head dim", "k normed");
     }
-    heads.q = rotated(builder, "q", heads.q);
-    heads.k = cached(builder, "k", rotated(builder, "k", heads.k));
+    heads.q = rotated(builder, "q", heads.q, 0, model.rotaryDim);
+    heads.k = cached(builder, "k", rotated(builder, "k", heads.k, 0, model.rotaryDim));
     heads.v = cached(builder, "v", heads.v);
     const TensorId merged = mergedHeads(builder, attended(builder, heads.q, heads.k, heads.v));
-    return builder.linear(model.block.falconNames ? "self_attention.dense" : "self_attn.o_proj", merged, builder.hiddenSide(),
+    return builder.linear("self_attn.o_proj", merged, builder.hiddenSide(),
                           { model.heads * model.headDim, "heads x head dim", "heads", model.headDim },
                           model.attentionBias == AttentionBias::Qkvo, "attention out");
 }

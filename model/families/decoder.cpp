@@ -29,11 +29,11 @@ public:
     Result<Graph> build(const std::vector<std::int64_t>& splitBefore)
     {
         TensorId hidden = embed();
-        const std::int64_t dense = m_model.denseLayers();
         std::vector<std::int64_t> bounds { 0, m_model.layers };
         bounds.insert(bounds.end(), splitBefore.begin(), splitBefore.end());
-        if (dense > 0 && dense < m_model.layers)
-            bounds.push_back(dense);
+        for (std::int64_t layer = 1; layer < m_model.layers; ++layer)
+            if (m_model.isSparse(layer) != m_model.isSparse(layer - 1))
+                bounds.push_back(layer);
         std::ranges::sort(bounds);
         bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
         for (std::size_t i = 0; i + 1 < bounds.size(); ++i)
@@ -49,7 +49,7 @@ private:
         const TensorId tokens = m_builder.add("tokens", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() },
                                               { "batch", "sequence" }, DType::I32);
         m_builder.entry(tokens).spec.logicalNames = { "activation_embed_and_logits_batch", "activation_norm_length" };
-        const std::string name = m_model.block.falconNames ? "word_embeddings" : "embed_tokens";
+        const std::string name = "embed_tokens";
         m_table = m_builder.weight(name + ".weight", { m_model.vocabSize, m_model.hiddenSize }, { "vocabulary", "hidden" },
                                    { 0.0, 1.0 }, { "vocab", "embed_vocab" });
         TensorId x = m_builder.op(name, OpKind::Embedding, { tokens, m_table }, { "embedding", { "hidden" } });
@@ -66,19 +66,20 @@ private:
     /// `block`, or where layers differ `dense block`, `moe block`; with the layers where several segments are of one kind.
     std::string blockName(std::int64_t first, std::int64_t end) const
     {
-        const bool sparse = first >= m_model.denseLayers();
-        const std::int64_t firstOfKind = sparse ? m_model.denseLayers() : 0;
-        const std::int64_t endOfKind = sparse ? m_model.layers : m_model.denseLayers();
+        const bool sparse = m_model.isSparse(first);
+        const bool inTurn = m_model.moe.present() && m_model.moe.every > 1;
+        const std::int64_t firstOfKind = sparse ? m_model.moe.firstDense : 0;
+        const std::int64_t endOfKind = sparse || !m_model.moe.present() ? m_model.layers : m_model.moe.firstDense;
         const std::string kind = m_model.moe.present() ? (sparse ? "moe block" : "dense block") : "block";
-        if (first == firstOfKind && end == endOfKind)
+        if (first == firstOfKind && end == endOfKind && !inTurn)
             return kind;
         return kind + " " + std::to_string(first) + (end - first == 1 ? std::string() : "-" + std::to_string(end - 1));
     }
 
     TensorId block(TensorId x, std::int64_t first, std::int64_t end)
     {
-        m_sparse = first >= m_model.denseLayers();
-        m_builder.begin(blockName(first, end), m_model.weightPrefix + (m_model.block.falconNames ? "h.*." : "layers.*."), x);
+        m_sparse = m_model.isSparse(first);
+        m_builder.begin(blockName(first, end), m_model.weightPrefix + m_model.nameOf("layers") + ".*.", x);
         m_builder.segment().firstLayer = first;
         m_builder.segment().count = end - first;
         m_builder.segment().isLayer = true;
@@ -92,14 +93,17 @@ private:
     TensorId serialBlock(TensorId x)
     {
         const bool four = m_model.norm.perLayer == 4;
-        TensorId attention = attentionPart(m_builder, m_builder.norm("input_layernorm", x, "attention in"));
-        if (four)
+        const bool after = m_model.norm.after;
+        TensorId attention = attentionPart(m_builder, after ? x : m_builder.norm("input_layernorm", x, "attention in"));
+        if (four || after)
             attention = m_builder.norm("post_attention_layernorm", attention, "attention out normed");
+        attention = m_builder.scaled("self_attn.residual_scale", attention, m_model.scaling.residual, "attention out scaled");
         const TensorId middle = m_builder.op("self_attn.residual", OpKind::Add, { x, attention }, { "residual" });
         const std::string before = four ? "pre_feedforward_layernorm" : "post_attention_layernorm";
-        TensorId mlp = feedForward(m_builder.norm(before, middle, "mlp in"));
-        if (four)
+        TensorId mlp = feedForward(after ? middle : m_builder.norm(before, middle, "mlp in"));
+        if (four || after)
             mlp = m_builder.norm("post_feedforward_layernorm", mlp, "mlp out normed");
+        mlp = m_builder.scaled("mlp.residual_scale", mlp, m_model.scaling.residual, "mlp out scaled");
         return m_builder.op("mlp.residual", OpKind::Add, { middle, mlp }, { "layer out" });
     }
 
@@ -110,7 +114,8 @@ private:
         const TensorId attentionIn = m_builder.norm(two ? "ln_attn" : "input_layernorm", x, two ? "attention in" : "block in");
         const TensorId mlpIn = two ? m_builder.norm("ln_mlp", x, "mlp in") : attentionIn;
         const TensorId attention = attentionPart(m_builder, attentionIn);
-        const TensorId both = m_builder.op("block.sum", OpKind::Add, { attention, feedForward(mlpIn) }, { "block out" });
+        TensorId both = m_builder.op("block.sum", OpKind::Add, { attention, feedForward(mlpIn) }, { "block out" });
+        both = m_builder.scaled("block.residual_scale", both, m_model.scaling.residual, "block out scaled");
         return m_builder.op("block.residual", OpKind::Add, { x, both }, { "layer out" });
     }
 
@@ -121,8 +126,12 @@ private:
             x = m_builder.op("last_token", OpKind::LastToken, { x }, { "last token", { "last token", "hidden" } });
         m_logitsTable = m_model.tiedEmbeddings
             ? m_table
-            : m_builder.weightAt(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
+            : m_builder.weightAt(headName("weight"), { m_model.vocabSize, m_model.hiddenSize },
+                                 { "out (vocabulary)", "in (hidden)" },
                                  { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) }, { "vocab", "embed_vocab" });
+        if (m_model.headBias)
+            m_headBias =
+                m_builder.weightAt(headName("bias"), { m_model.vocabSize }, { "out (vocabulary)" }, { 0.0, 0.1 }, { "vocab" });
         if (m_train)
             m_targets = m_builder.add("targets", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() },
                                       { "batch", "sequence" }, DType::I32);
@@ -130,7 +139,7 @@ private:
         for (std::int64_t i = 0; i < m_predicted; ++i)
             deeper = furtherToken(deeper, i);
         m_builder.nest({}, m_model.weightPrefix);
-        const TensorId normed = m_builder.norm(m_model.block.falconNames ? "ln_f" : "norm", x, "head in");
+        const TensorId normed = m_builder.norm("norm", x, "head in");
         const TensorId logits = logitsOf(normed);
         m_builder.segment().carryOut =
             m_train ? loss(logits) : m_builder.op("output", OpKind::Output, { logits }, { "model output" });
@@ -138,7 +147,11 @@ private:
 
     TensorId logitsOf(TensorId normed)
     {
-        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, m_logitsTable }, { "logits", { "vocabulary" } });
+        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, m_logitsTable },
+                                       { m_model.headBias ? "logits before bias" : "logits", { "vocabulary" } });
+        if (m_model.headBias)
+            logits = m_builder.op("lm_head.bias", OpKind::Add, { logits, m_headBias }, { "logits" });
+        logits = m_builder.scaled("logit_scale", logits, m_model.scaling.logits, "logits scaled");
         if (m_model.scaling.logitSoftCap > 0) {
             OpAttributes cap;
             cap.cap = m_model.scaling.logitSoftCap;
@@ -183,11 +196,13 @@ private:
 
     /// `model.embed_tokens` goes with `lm_head`, `language_model.model.embed_tokens` with `language_model.lm_head`, and
     /// `model.language_model.embed_tokens` with `lm_head`.
-    std::string headName() const
+    std::string headName(const std::string& end) const
     {
         const std::string& prefix = m_model.weightPrefix;
+        if (const auto own = m_model.names.find("lm_head"); own != m_model.names.end())
+            return own->second + "." + end;
         const bool wrapped = prefix.ends_with(".model.");
-        return (wrapped ? prefix.substr(0, prefix.size() - 6) : std::string()) + "lm_head.weight";
+        return (wrapped ? prefix.substr(0, prefix.size() - 6) : std::string()) + "lm_head." + end;
     }
 
     const ModelSpec& m_model;
@@ -198,6 +213,7 @@ private:
     std::int64_t m_predicted;
     TensorId m_table = kNoTensor;
     TensorId m_logitsTable = kNoTensor;
+    TensorId m_headBias = kNoTensor;
     TensorId m_targets = kNoTensor;
 };
 

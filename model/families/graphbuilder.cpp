@@ -54,7 +54,20 @@ TensorId GraphBuilder::add(const std::string& name, TensorRole role, Shape shape
 
 TensorId GraphBuilder::weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical)
 {
-    return weightAt(m_prefix + name, std::move(shape), std::move(labels), fill, std::move(logical));
+    return weightAt(m_prefix + ownName(name), std::move(shape), std::move(labels), fill, std::move(logical));
+}
+
+std::string GraphBuilder::ownName(const std::string& name) const
+{
+    if (m_model.names.empty())
+        return name;
+    if (const auto found = m_model.names.find(name); found != m_model.names.end())
+        return found->second;
+    for (const std::string_view end : { ".weight", ".bias" })
+        if (name.ends_with(end))
+            if (const auto found = m_model.names.find(name.substr(0, name.size() - end.size())); found != m_model.names.end())
+                return found->second + std::string(end);
+    return name;
 }
 
 TensorId GraphBuilder::weightAt(const std::string& wholeName, Shape shape, Labels labels, Fill fill, Labels logical)
@@ -67,7 +80,7 @@ TensorId GraphBuilder::weightAt(const std::string& wholeName, Shape shape, Label
 TensorId GraphBuilder::op(const std::string& name, OpKind kind, std::vector<TensorId> operands, Made result,
                           const OpAttributes& attributes)
 {
-    Op op { m_opPrefix + name, kind, std::move(operands), kNoTensor, attributes };
+    Op op { m_opPrefix + ownName(name), kind, std::move(operands), kNoTensor, attributes };
     const GraphTensor& first = entry(op.operands.front());
     Result<Shape> derived = resultShape(m_graph, op, result.sizes);
     if (!derived.ok() && m_status.ok())
@@ -133,7 +146,7 @@ TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& o
 
 TensorId GraphBuilder::norm(const std::string& name, TensorId x, const std::string& result)
 {
-    if (m_model.norm.kind == NormKind::RmsNorm)
+    if (m_model.norm.kind == NormKind::RmsNorm || !m_model.norm.bias)
         return rmsNorm(name, x, "hidden", result);
     OpAttributes attributes;
     attributes.epsilon = m_model.norm.epsilon;
@@ -148,9 +161,19 @@ TensorId GraphBuilder::rmsNorm(const std::string& name, TensorId x, const std::s
     OpAttributes attributes;
     attributes.epsilon = m_model.norm.epsilon;
     attributes.offset = m_model.norm.weightOffset;
+    attributes.centred = m_model.norm.kind == NormKind::LayerNorm;
     const TensorId gamma =
         weight(name + ".weight", { tensor(x).shape.back() }, { label }, { 1.0 - attributes.offset, 0.1 }, { "norm" });
     return op(name, OpKind::RmsNorm, { x, gamma }, { result }, attributes);
+}
+
+TensorId GraphBuilder::scaled(const std::string& name, TensorId x, double factor, const std::string& result)
+{
+    if (factor == 1)
+        return x;
+    OpAttributes attributes;
+    attributes.scale = factor;
+    return op(name, OpKind::Scale, { x }, { result }, attributes);
 }
 
 TensorId GraphBuilder::activation(const std::string& prefix, const std::string& what, TensorId gate, TensorId up)

@@ -55,6 +55,9 @@ public:
     TensorId slice(const std::string& name, TensorId x, std::int64_t first, std::int64_t size, const std::string& label,
                    const std::string& result);
 
+    /// Times a factor; as it is where that is 1.
+    TensorId scaled(const std::string& name, TensorId x, double factor, const std::string& result);
+
     /// Dim `dim` of a tensor is made of units of so many elements, which belong together (heads).
     void inUnits(TensorId id, std::size_t dim, std::int64_t elements);
     GraphTensor& entry(TensorId id) { return m_graph.entry(id); }
@@ -72,13 +75,16 @@ public:
 
     /// The norm that the model has over the hidden dim; `name` is both the operation and the weight.
     TensorId norm(const std::string& name, TensorId x, const std::string& result);
-    /// An RMS norm over the last dim, which means `label`.
+    /// An RMS norm (where the model has layer norms, one without a bias) over the last dim, which means `label`.
     TensorId rmsNorm(const std::string& name, TensorId x, const std::string& label, const std::string& result);
 
     /// act(gate) * up, or act(up) alone where there is no gate; the names begin with `prefix`, those of results with `what`.
     TensorId activation(const std::string& prefix, const std::string& what, TensorId gate, TensorId up);
 
 private:
+    /// What the checkpoint calls a part, its weight or its bias (ModelSpec::names).
+    std::string ownName(const std::string& name) const;
+
     const ModelSpec& m_model;
     DType m_dtype;
     DType m_activationType;

@@ -10,13 +10,19 @@ TensorId mlpWith(GraphBuilder& builder, TensorId x, const std::string& prefix, c
     const bool bias = model.mlpBias;
     const GraphBuilder::Side inner { width, "intermediate", "mlp" };
     TensorId gate = kNoTensor;
-    if (model.block.gatedMlp)
+    TensorId up = kNoTensor;
+    if (model.block.joinedGateUp) {
+        const TensorId both = builder.linear(prefix + "gate_up_proj", x, { 2 * width, "gate, then up", "mlp" },
+                                             builder.hiddenSide(), bias, what + " gate and up");
+        gate = builder.slice(prefix + "gate_slice", both, 0, width, "intermediate", what + " gate");
+        up = builder.slice(prefix + "up_slice", both, width, width, "intermediate", what + " up");
+    } else if (model.block.gatedMlp) {
         gate = builder.linear(prefix + "gate_proj", x, inner, builder.hiddenSide(), bias, what + " gate");
-    const TensorId up = builder.linear(prefix + (model.block.falconNames ? "dense_h_to_4h" : "up_proj"), x, inner,
-                                       builder.hiddenSide(), bias, what + " up");
+    }
+    if (up == kNoTensor)
+        up = builder.linear(prefix + "up_proj", x, inner, builder.hiddenSide(), bias, what + " up");
     const TensorId inside = builder.activation(prefix, what, gate, up);
-    return builder.linear(prefix + (model.block.falconNames ? "dense_4h_to_h" : "down_proj"), inside, builder.hiddenSide(), inner,
-                          bias, what + " out");
+    return builder.linear(prefix + "down_proj", inside, builder.hiddenSide(), inner, bias, what + " out");
 }
 
 TensorId mlpPart(GraphBuilder& builder, TensorId x) { return mlpWith(builder, x, "mlp.", "mlp", builder.model().intermediateSize); }

@@ -55,7 +55,10 @@ Count attention(const ModelSpec& model)
     const Count keys = Count(model.kvHeads) * Count(model.headDim);
     return linear(hidden, queries, qkvBias) + Count(2) * linear(hidden, keys, qkvBias)
         + linear(queries, hidden, model.attentionBias == AttentionBias::Qkvo)
-        + (model.qkNorm ? Count(2) * Count(model.headDim) : Count(0)) + (model.attentionSinks ? Count(model.heads) : Count(0));
+        + (model.wideQkNorm   ? queries + keys
+               : model.qkNorm ? Count(2) * Count(model.headDim)
+                              : Count(0))
+        + (model.attentionSinks ? Count(model.heads) : Count(0));
 }
 
 Count mlp(Count hidden, Count inner, bool gated, bool bias)
@@ -69,12 +72,15 @@ Count moe(const ModelSpec& model, std::int64_t experts)
     const MoeSpec& moe = model.moe;
     const Count hidden = model.hiddenSize;
     const Count one = mlp(hidden, moe.intermediateSize, true, moe.expertBias);
-    const Count shared = Count(moe.sharedExperts) * Count(moe.intermediateSize);
+    const Count shared = moe.sharedWidth > 0 ? Count(moe.sharedWidth) : Count(moe.sharedExperts) * Count(moe.intermediateSize);
     return linear(hidden, moe.experts, moe.routerBias || moe.correctionBias) + Count(experts) * one
-        + mlp(hidden, shared, true, false) * Count(moe.sharedExperts > 0 ? 1 : 0);
+        + (mlp(hidden, shared, true, false) + Count(moe.sharedGate ? 1 : 0) * hidden) * Count(moe.sharedExperts > 0 ? 1 : 0);
 }
 
-Count norm(const ModelSpec& model) { return Count(model.norm.kind == NormKind::LayerNorm ? 2 : 1) * Count(model.hiddenSize); }
+Count norm(const ModelSpec& model)
+{
+    return Count(model.norm.kind == NormKind::LayerNorm && model.norm.bias ? 2 : 1) * Count(model.hiddenSize);
+}
 
 Count parameters(const ModelSpec& model, std::int64_t experts)
 {
@@ -83,8 +89,8 @@ Count parameters(const ModelSpec& model, std::int64_t experts)
     const Count inEveryLayer = attention(model) + Count(model.norm.perLayer) * norm(model);
     const Count dense = mlp(hidden, model.intermediateSize, model.block.gatedMlp, model.mlpBias);
     const std::int64_t sparse = model.layers - model.denseLayers();
-    return tables + norm(model) + Count(model.layers) * inEveryLayer + Count(model.denseLayers()) * dense
-        + (sparse > 0 ? Count(sparse) * moe(model, experts) : Count(0));
+    return tables + (model.headBias ? Count(model.vocabSize) : Count(0)) + norm(model) + Count(model.layers) * inEveryLayer
+        + Count(model.denseLayers()) * dense + (sparse > 0 ? Count(sparse) * moe(model, experts) : Count(0));
 }
 
 } // namespace

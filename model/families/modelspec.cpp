@@ -4,6 +4,7 @@
 #include "model/families/activation.h"
 #include "model/modules/columnparallel.h"
 #include "model/text/names.h"
+#include "model/text/visibletext.h"
 
 #include <array>
 #include <cmath>
@@ -47,7 +48,12 @@ Status verifyHeads(const ModelSpec& model, const std::string& where)
     if (model.heads * model.headDim > kLargest)
         return inputError(where + ":head_dim", "heads times head_dim is larger than 2^31", "use smaller sizes");
     const std::int64_t rotated = model.mla.present() ? model.mla.ropeHeadDim : model.headDim;
-    if (rotated % 2 != 0)
+    if (model.rotaryDim < 0 || model.rotaryDim > model.headDim || model.rotaryDim % 2 != 0)
+        return inputError(where + ":rotary_dim",
+                          std::to_string(model.rotaryDim) + " of " + std::to_string(model.headDim)
+                              + " elements of a head cannot be rotated",
+                          "use an even number up to head_dim, or 0 for all");
+    if (rotated % 2 != 0 && model.rotaryDim == 0 && model.ropeTheta != 0)
         return inputError(where + (model.mla.present() ? ":qk_rope_head_dim" : ":head_dim"),
                           "head_dim " + std::to_string(rotated)
                               + " is odd, so rotary "
@@ -79,9 +85,21 @@ Status verifyMla(const ModelSpec& model, const std::string& where)
                           "use " + std::to_string(model.heads));
     if (model.heads * mla.valueHeadDim > kLargest || model.heads * (mla.nopeHeadDim + mla.valueHeadDim) > kLargest)
         return inputError(where + ":v_head_dim", "heads times v_head_dim is larger than 2^31", "use smaller sizes");
-    if (model.qkNorm || model.attentionSinks || model.attentionBias != AttentionBias::None || model.block.fusedQkv)
+    if (model.qkNorm || model.attentionSinks || model.attentionBias != AttentionBias::None || model.block.fusedQkv
+        || model.block.joinedQkv || model.rotaryDim > 0)
         return inputError(where, "latent attention cannot have QK norms, sinks, biases or a fused projection",
                           "leave one of them out");
+    return done();
+}
+
+/// What is said of a checkpoint's names of parts.
+Status verifyNames(const ModelSpec& model, const std::string& where)
+{
+    for (const auto& [part, name] : model.names)
+        if (part.empty() || name.empty() || part.size() > 200 || name.size() > 200 || nameProblem(name) || nameProblem(part))
+            return inputError(where + ":names", "a part of the model cannot be called so", "use names of up to 200 characters");
+    if (model.names.size() > 200)
+        return inputError(where + ":names", "too many parts have names of their own", "use at most 200");
     return done();
 }
 
@@ -101,6 +119,14 @@ Status verifyMoe(const ModelSpec& model, const std::string& where)
     if (moe.sharedExperts < 0 || moe.sharedExperts > 1024 || moe.sharedExperts * moe.intermediateSize > kLargest)
         return inputError(where + ":n_shared_experts", std::to_string(moe.sharedExperts) + " shared experts cannot be used",
                           "use 0 to 1024");
+    if (moe.sharedWidth < 0 || moe.sharedWidth > kLargest || (moe.sharedWidth > 0 && moe.sharedExperts == 0))
+        return inputError(where + ":shared_expert_intermediate_size",
+                          "a width of " + std::to_string(moe.sharedWidth) + " cannot be that of "
+                              + std::to_string(moe.sharedExperts) + " shared experts",
+                          "use 1 to 2^31, and at least one shared expert");
+    if (moe.every < 1 || moe.every > kLargest)
+        return inputError(where + ":moe_layer_freq", "experts in every " + std::to_string(moe.every) + "-th layer cannot be",
+                          "use 1 for all layers");
     if (moe.firstDense < 0 || moe.firstDense > model.layers)
         return inputError(where + ":first_k_dense_replace",
                           std::to_string(moe.firstDense) + " dense layers do not fit in " + std::to_string(model.layers),
@@ -116,7 +142,7 @@ Status verifyMoe(const ModelSpec& model, const std::string& where)
         return inputError(where + ":routed_scaling_factor", "the factor cannot be used", "use a positive number");
     if (moe.routerBias && moe.correctionBias)
         return inputError(where + ":router_bias", "a router has one bias, for the logits or for choosing", "leave one out");
-    if (moe.expertBias && moe.storage != ExpertStorage::Packed)
+    if (moe.expertBias && !moe.together())
         return inputError(where + ":mlp_bias", "only packed experts have a bias", "leave the bias out");
     return done();
 }
@@ -127,6 +153,19 @@ Status verifyBlock(const ModelSpec& model, const std::string& where)
     if (norms != 2 && norms != 4 && !(norms == 1 && model.block.parallel))
         return inputError(where + ":norms_per_layer", std::to_string(norms) + " norms in a layer cannot be",
                           "use 2 or 4, or 1 in a parallel block");
+    if (model.norm.after && (norms != 2 || model.block.parallel))
+        return inputError(where + ":norms_per_layer", "norms that stand behind attention and MLP only are two in a serial block",
+                          "use 2, or leave norms_after out");
+    if (model.block.fusedQkv && (model.block.joinedQkv || model.wideQkNorm))
+        return inputError(where + ":fused_qkv", "queries, keys and values cannot be joined by KV group and as a whole",
+                          "leave one of them out");
+    if (model.wideQkNorm && !model.qkNorm)
+        return inputError(where + ":wide_qk_norm", "there are no norms of queries and keys", "set qk_norm, too");
+    if (model.block.joinedGateUp && !model.block.gatedMlp)
+        return inputError(where + ":joined_gate_up", "the MLP has no gate", "leave one of them out");
+    for (const double factor : { model.scaling.residual, model.scaling.logits })
+        if (!(std::isfinite(factor) && factor > 0))
+            return inputError(where + ":residual_multiplier", "a factor cannot be used", "use a positive number");
     if (model.block.parallel && norms == 4)
         return inputError(where + ":norms_per_layer", "a parallel block has 1 or 2 norms", "use 1 or 2");
     if (findActivation(model.activation) == nullptr)
@@ -141,7 +180,7 @@ Status verifyBlock(const ModelSpec& model, const std::string& where)
 
 constexpr std::array kNorms { "rmsnorm", "layernorm" };
 constexpr std::array kScores { "softmax", "sigmoid" };
-constexpr std::array kStorages { "separate", "mixtral", "packed" };
+constexpr std::array kStorages { "separate", "mixtral", "packed", "joined", "joined-transposed" };
 
 } // namespace
 
@@ -191,7 +230,7 @@ Status verifyModel(const ModelSpec& model, const std::string& where)
     if (model.layers < 1 || model.layers > 100000)
         return inputError(where + ":num_hidden_layers", "a model of " + std::to_string(model.layers) + " layers cannot be used",
                           "use 1 to 100000");
-    for (const auto& verify : { verifyHeads, verifyMla, verifyMoe, verifyBlock })
+    for (const auto& verify : { verifyHeads, verifyMla, verifyMoe, verifyBlock, verifyNames })
         if (auto status = verify(model, where); !status.ok())
             return status;
     return done();

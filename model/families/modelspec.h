@@ -5,6 +5,7 @@
 #include "model/core/tensor.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,13 +35,15 @@ enum class NormKind { RmsNorm, LayerNorm };
 std::string normKindName(NormKind kind); ///< rmsnorm, layernorm
 std::optional<NormKind> normKindFromName(std::string_view name);
 
-/// The norms over the hidden dim. A layer norm has a bias, an RMS norm has none.
+/// The norms over the hidden dim. An RMS norm has no bias.
 struct NormSpec {
     NormKind kind = NormKind::RmsNorm;
     /// 1: one for attention and MLP together (parallel blocks only); 2: before each; 4: before and after each (Gemma 2, 3).
     std::int64_t perLayer = 2;
     double epsilon = 1e-5;
     double weightOffset = 0; ///< added to the weight (Gemma: 1)
+    bool after = false; ///< the two of a layer stand behind attention and MLP and not before them (OLMo 2)
+    bool bias = true; ///< of layer norms (Cohere's have none)
     friend bool operator==(const NormSpec&, const NormSpec&) = default;
 };
 
@@ -55,8 +58,10 @@ enum class ExpertStorage {
     Mixtral, ///< `block_sparse_moe.experts.N.w1.weight` (gate), `w3` (up), `w2` (down), each [out, in]
     Packed, ///< `mlp.experts.gate_up_proj` [experts, in, 2 out] with gate and up in turn, `mlp.experts.down_proj` [experts, in,
             ///< out]
+    Joined, ///< `mlp.experts.gate_up_proj` [experts, 2 out, in], all of gate before all of up; `down_proj` [experts, out, in]
+    JoinedT ///< the same as [experts, in, 2 out] and [experts, in, out]
 };
-std::string expertStorageName(ExpertStorage storage); ///< separate, mixtral, packed
+std::string expertStorageName(ExpertStorage storage); ///< separate, mixtral, packed, joined, joined-transposed
 std::optional<ExpertStorage> expertStorageFromName(std::string_view name);
 
 /// A mixture of experts in place of the MLP. Experts are gated MLPs.
@@ -64,8 +69,11 @@ struct MoeSpec {
     std::int64_t experts = 0; ///< routed experts of a layer; 0: the model has none
     std::int64_t chosen = 0; ///< experts for one token
     std::int64_t intermediateSize = 0; ///< width of one expert
-    std::int64_t sharedExperts = 0; ///< always used; together one MLP of sharedExperts * intermediateSize
+    std::int64_t sharedExperts = 0; ///< always used; together one MLP, see sharedSize()
+    std::int64_t sharedWidth = 0; ///< of that MLP; 0: sharedExperts * intermediateSize
+    bool sharedGate = false; ///< what the shared experts give is multiplied by the sigmoid of one more product (Qwen2-MoE)
     std::int64_t firstDense = 0; ///< layers before the first MoE layer; they have a dense MLP of ModelSpec::intermediateSize
+    std::int64_t every = 1; ///< from the first MoE layer on, every how many layers have experts (Llama 4: 2)
     RouterScore score = RouterScore::Softmax;
     bool normalizedGates = false; ///< the gates of the chosen experts sum to one
     double gateScale = 1; ///< gates are multiplied by it
@@ -77,6 +85,9 @@ struct MoeSpec {
     ExpertStorage storage = ExpertStorage::Separate;
 
     bool present() const { return experts > 0; }
+    std::int64_t sharedSize() const { return sharedWidth > 0 ? sharedWidth : sharedExperts * intermediateSize; }
+    /// Whether the layers store gate and up projection of all experts in one tensor.
+    bool together() const { return storage != ExpertStorage::Separate && storage != ExpertStorage::Mixtral; }
     friend bool operator==(const MoeSpec&, const MoeSpec&) = default;
 };
 
@@ -98,7 +109,9 @@ struct BlockSpec {
     /// Query, key and value projection are one weight, KV group by KV group: the queries of a group, its key, its value.
     bool fusedQkv = false;
     bool gatedMlp = true; ///< gate, up and down; else up and down
-    bool falconNames = false; ///< `h.N.self_attention.dense`, `h.N.mlp.dense_h_to_4h`, `word_embeddings`, `ln_f`
+    bool joinedQkv = false; ///< they are one weight: all queries, all keys, all values (Phi-3)
+    bool joinedGateUp =
+        false; ///< gate and up projection of an MLP (of shared experts, too) are one weight, all of gate first (Phi-3)
     friend bool operator==(const BlockSpec&, const BlockSpec&) = default;
 };
 
@@ -108,6 +121,8 @@ struct ScalingSpec {
     double queryScalar = 0; ///< queries are divided by its square root; 0: the head dim
     double attentionSoftCap = 0; ///< c tanh(x / c) on attention scores; 0: none
     double logitSoftCap = 0; ///< the same on the logits
+    double residual = 1; ///< what attention and MLP give is multiplied by it (Granite)
+    double logits = 1; ///< the logits are (Cohere, Granite)
     double swigluLimit = 0; ///< gpt-oss: min(gate, limit) sigmoid(1.702 gate) (clamped up + 1); 0: the plain gate
     friend bool operator==(const ScalingSpec&, const ScalingSpec&) = default;
 };
@@ -127,10 +142,13 @@ struct ModelSpec {
     std::int64_t headDim = 0; ///< width of a query's and key's head; heads * headDim need not be hiddenSize
     bool tiedEmbeddings = false; ///< the head is the embedding table; no lm_head tensor
     bool qkNorm = false; ///< RMS norms of headDim on queries and keys (Qwen3, Gemma 3)
+    bool wideQkNorm = false; ///< with qkNorm: over all heads together, before they are split (OLMo 2)
     AttentionBias attentionBias = AttentionBias::None;
     bool attentionSinks = false; ///< one learned logit for each query head, beside those of the keys (gpt-oss)
     std::int64_t slidingWindow = 0; ///< some layers attend to so many tokens only; 0: none does
+    std::int64_t windowPeriod = -1; ///< see fullEvery() in window.h; -1: by the family
     bool mlpBias = false; ///< of dense MLPs
+    bool headBias = false;
     std::string activation = "silu"; ///< see activation.h
     NormSpec norm;
     MoeSpec moe;
@@ -138,8 +156,12 @@ struct ModelSpec {
     BlockSpec block;
     ScalingSpec scaling;
     double ropeTheta = 10000.0; ///< 0: queries and keys are not rotated
+    std::int64_t rotaryDim = 0; ///< elements of a head that are rotated, from the first on; 0: all (of latent attention its own)
     DType dtype = DType::BF16; ///< as released
     std::string weightPrefix = "model."; ///< before `embed_tokens`, `layers`, `norm`
+    /// What the checkpoint calls parts that have another name in Llama's: `self_attn.o_proj` may be `attention.dense`. Without the
+    /// prefix, and of a layer's without `layers.*.`; `layers`, `embed_tokens`, `norm`, `lm_head.weight` are among them.
+    std::map<std::string, std::string> names;
 
     /// Set when the architecture is not understood: why, in one sentence. The model then has no graph, only
     /// `looseWeights` (a shape of rank 0 with unknownShape true where no header told it).
@@ -152,8 +174,22 @@ struct ModelSpec {
     std::vector<LooseWeight> looseWeights;
 
     bool hasGraph() const { return notUnderstood.empty(); }
-    /// Layers with a dense MLP: all of them, or those before the first MoE layer.
-    std::int64_t denseLayers() const { return moe.present() ? moe.firstDense : layers; }
+    bool isSparse(std::int64_t layer) const
+    {
+        return moe.present() && layer >= moe.firstDense && (layer - moe.firstDense) % moe.every == 0;
+    }
+    /// Layers with experts, and layers with a dense MLP.
+    std::int64_t sparseLayers() const
+    {
+        return moe.present() && layers > moe.firstDense ? (layers - moe.firstDense + moe.every - 1) / moe.every : 0;
+    }
+    std::int64_t denseLayers() const { return layers - sparseLayers(); }
+    /// The checkpoint's name of a part that Llama's calls so.
+    const std::string& nameOf(const std::string& part) const
+    {
+        const auto found = names.find(part);
+        return found == names.end() ? part : found->second;
+    }
     std::int64_t valueHeadDim() const { return mla.present() ? mla.valueHeadDim : headDim; }
     friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };

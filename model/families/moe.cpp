@@ -25,6 +25,9 @@ ExpertNames namesOf(ExpertStorage storage)
         return { "block_sparse_moe.", "gate", "experts.*.w1.weight", "experts.*.w3.weight", "experts.*.w2.weight" };
     case ExpertStorage::Packed:
         return { "mlp.", "router", "experts.gate_up_proj", {}, "experts.down_proj" };
+    case ExpertStorage::Joined:
+    case ExpertStorage::JoinedT:
+        return { "mlp.", "gate", "experts.gate_up_proj", {}, "experts.down_proj" };
     case ExpertStorage::Separate:
         break;
     }
@@ -48,18 +51,35 @@ public:
                                   { "dispatched", { "experts", "batch", "sequence", "hidden" } });
         m_builder.entry(y).density =
             std::min(1.0, m_builder.capacity() * static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts));
-        y = m_moe.storage == ExpertStorage::Packed ? packed(y) : separate(y);
+        y = m_moe.together() ? packed(y) : separate(y);
         const TensorId combined = m_builder.op(m_names.block + "combine", OpKind::Combine, { y, gates },
                                                { "routed out", { "batch", "sequence", "hidden" } });
         m_builder.entry(combined).density = 1;
         if (m_moe.sharedExperts == 0)
             return combined;
-        const TensorId shared =
-            mlpWith(m_builder, x, m_names.block + "shared_experts.", "shared", m_moe.sharedExperts * m_moe.intermediateSize);
+        TensorId shared = mlpWith(m_builder, x, m_names.block + "shared_experts.", "shared", m_moe.sharedSize());
+        if (m_moe.sharedGate)
+            shared = gatedBySigmoid(x, shared);
         return m_builder.op(m_names.block + "add_shared", OpKind::Add, { combined, shared }, { "mlp out" });
     }
 
 private:
+    /// Times the sigmoid of one more product of x: as if it were one expert, always chosen, that has done its work.
+    TensorId gatedBySigmoid(TensorId x, TensorId shared)
+    {
+        const std::string name = m_names.block + "shared_expert_gate";
+        const TensorId logits =
+            m_builder.linear(name, x, { 1, "one", "" }, { m_model.hiddenSize, "hidden", "embed_moe" }, false, "shared gate logit");
+        OpAttributes attributes;
+        attributes.chosen = attributes.groups = attributes.chosenGroups = 1;
+        attributes.sigmoid = true;
+        attributes.scale = 1;
+        const TensorId gate = m_builder.op(name + ".sigmoid", OpKind::TopKGates, { logits }, { "shared gate" }, attributes);
+        const TensorId one = m_builder.op(name + ".expert", OpKind::Dispatch, { shared, gate },
+                                          { "shared as one expert", { "one", "batch", "sequence", "hidden" } });
+        return m_builder.op(name + ".mul", OpKind::Combine, { one, gate }, { "shared gated", { "batch", "sequence", "hidden" } });
+    }
+
     TensorId router(TensorId x)
     {
         const std::string name = m_names.block + m_names.router;
@@ -76,8 +96,8 @@ private:
         const std::string op = m_names.block + "top_k";
         if (!m_moe.correctionBias)
             return m_builder.op(op, OpKind::TopKGates, { logits }, { "gates" }, attributes);
-        const TensorId bias =
-            m_builder.weight(name + ".e_score_correction_bias", { m_moe.experts }, { "experts" }, { 0.0, 0.1 }, { "" });
+        const TensorId bias = m_builder.weight(m_names.block + "gate.e_score_correction_bias", { m_moe.experts }, { "experts" },
+                                               { 0.0, 0.1 }, { "" });
         return m_builder.op(op, OpKind::BiasedTopKGates, { logits, bias }, { "gates" }, attributes);
     }
 
@@ -95,7 +115,7 @@ private:
     TensorId matmul(const std::string& name, const std::string& weightName, TensorId x, const Side& out, const Side& in,
                     const std::string& result)
     {
-        const bool transposed = m_moe.storage == ExpertStorage::Packed;
+        const bool transposed = m_moe.storage == ExpertStorage::Packed || m_moe.storage == ExpertStorage::JoinedT;
         Shape shape { m_moe.experts, out.size, in.size };
         GraphBuilder::Labels labels { "experts", "out (" + out.label + ")", "in (" + in.label + ")" };
         GraphBuilder::Labels logical { "exp", out.logical, in.logical };
@@ -106,9 +126,15 @@ private:
         }
         const TensorId w = m_builder.weight(m_names.block + weightName, std::move(shape), std::move(labels),
                                             { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical));
-        if (!transposed)
+        if (!m_moe.together())
             m_builder.entry(w).pieces = m_moe.experts;
         return expert(name, transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear, { x, w }, result, out);
+    }
+
+    TensorId half(const std::string& name, TensorId gateUp, std::int64_t first)
+    {
+        return m_builder.slice(m_names.block + "experts." + name, gateUp, first, m_moe.intermediateSize, inner().label,
+                               "expert " + name);
     }
 
     TensorId biased(const std::string& name, TensorId x, const Side& out, const std::string& result)
@@ -129,17 +155,20 @@ private:
         return matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out");
     }
 
-    /// Gate and up are one weight, in which their columns take turns.
+    /// Gate and up are one weight, in which they take turns or stand one behind the other.
     TensorId packed(TensorId x)
     {
-        const Side both { 2 * m_moe.intermediateSize, "gate and up in turn", "mlp_moe" };
+        const bool inTurn = m_moe.storage == ExpertStorage::Packed;
+        const Side both { 2 * m_moe.intermediateSize, inTurn ? "gate and up in turn" : "gate, then up", "mlp_moe" };
         const std::string plain = m_moe.expertBias ? " before bias" : "";
         TensorId gateUp = matmul("gate_up_proj", m_names.gate, x, both, hidden(), "expert gate and up" + plain);
         gateUp = biased("gate_up_proj", gateUp, both, "expert gate and up");
         OpAttributes second;
         second.first = 1;
-        const TensorId gate = expert("gate", OpKind::EveryOther, { gateUp }, "expert gate", inner());
-        const TensorId up = expert("up", OpKind::EveryOther, { gateUp }, "expert up", inner(), second);
+        const TensorId gate =
+            inTurn ? expert("gate", OpKind::EveryOther, { gateUp }, "expert gate", inner()) : half("gate", gateUp, 0);
+        const TensorId up = inTurn ? expert("up", OpKind::EveryOther, { gateUp }, "expert up", inner(), second)
+                                   : half("up", gateUp, m_moe.intermediateSize);
         const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
         const TensorId out = matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out" + plain);
         return biased("down_proj", out, hidden(), "expert out");

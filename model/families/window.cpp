@@ -17,16 +17,7 @@ bool reaches(const ModelSpec& model, std::int64_t tokens) { return windowedLayer
 
 } // namespace
 
-std::int64_t fullEvery(const ModelSpec& model)
-{
-    if (model.slidingWindow <= 0 || model.mla.present())
-        return -1;
-    if (model.family == "gemma3_text")
-        return 6;
-    if (model.family == "gemma2" || model.family == "gpt_oss")
-        return 2;
-    return model.family == "mistral" || model.family == "mixtral" ? 0 : -1;
-}
+std::int64_t fullEvery(const ModelSpec& model) { return model.slidingWindow <= 0 || model.mla.present() ? -1 : model.windowPeriod; }
 
 std::int64_t windowedLayers(const ModelSpec& model)
 {

@@ -11,7 +11,7 @@
 namespace shardboard {
 
 /// Layer i, from 0, attends to all tokens where i + 1 is a multiple of it: 6 in Gemma 3, 2 in Gemma 2 and gpt-oss; 0: every layer
-/// has the window (Mistral, Mixtral). -1: the family's pattern is not known, or the model has no window.
+/// has the window (Mistral, Mixtral). -1: the pattern is not known, or the model has no window.
 std::int64_t fullEvery(const ModelSpec& model);
 /// Of all layers; 0 where fullEvery is -1.
 std::int64_t windowedLayers(const ModelSpec& model);

@@ -57,6 +57,8 @@ double geluTanh(const double* x, const OpAttributes&)
 
 double squaredRelu(const double* x, const OpAttributes&) { return x[0] > 0 ? x[0] * x[0] : 0; }
 
+double relu(const double* x, const OpAttributes&) { return x[0] > 0 ? x[0] : 0; }
+
 double softCap(const double* x, const OpAttributes& attributes) { return attributes.cap * std::tanh(x[0] / attributes.cap); }
 
 double scaled(const double* x, const OpAttributes& attributes) { return attributes.scale * x[0]; }
@@ -126,6 +128,8 @@ const std::array kElementwiseOps {
     slope(OpKind::GeluGrad, "gelu_grad"),
     activation(OpKind::GeluTanh, "gelu_tanh", geluTanh, unaryGradient<OpKind::GeluTanhGrad>),
     slope(OpKind::GeluTanhGrad, "gelu_tanh_grad"),
+    activation(OpKind::Relu, "relu", relu, unaryGradient<OpKind::ReluGrad>),
+    slope(OpKind::ReluGrad, "relu_grad"),
     eager(activation(OpKind::SquaredRelu, "squared_relu", squaredRelu, unaryGradient<OpKind::SquaredReluGrad>), { 4, 0, 2 }),
     eager(slope(OpKind::SquaredReluGrad, "squared_relu_grad"), { 10, 0, 4 }),
     OpDefinition { .kind = OpKind::SoftCap,

@@ -100,6 +100,8 @@ enum class OpKind {
     SquaredRelu,
     SquaredReluGrad,
     LastToken,
+    Relu,
+    ReluGrad,
     MuonStep,
     SgdStep
 };
@@ -116,6 +118,7 @@ struct OpAttributes {
     std::int64_t first = 0; ///< SliceLast, EveryOther, Rope
     std::int64_t count = 0; ///< Rope
     double offset = 0; ///< RmsNorm: added to the weight
+    bool centred = false; ///< RmsNorm: the mean is taken off before, which makes it a layer norm without a bias
     double scale = 0; ///< Scale; factor of attention's scores (0: 1 / sqrt(d)); gates
     /// Attention: share of the scores that sliding windows leave, on the mean of all layers. Time counts by it; values are of all
     /// scores.
@@ -144,6 +147,7 @@ void visitAttributes(Attributes& attributes, Each each)
     each("first", attributes.first, usual.first);
     each("count", attributes.count, usual.count);
     each("offset", attributes.offset, usual.offset);
+    each("centred", attributes.centred, usual.centred);
     each("scale", attributes.scale, usual.scale);
     each("attended", attributes.attended, usual.attended);
     each("cap", attributes.cap, usual.cap);

@@ -605,6 +605,27 @@ private Q_SLOTS:
         QCOMPARE(ofKind(*tolerant(after), "quant-block-split").size(), std::size_t(0));
         QCOMPARE(weightOf(*tolerant(after), "w.weight").shards.cuts()[0].count(), 3); // still cut, in whole blocks
         QCOMPARE(weightOf(*tolerant(after), "w.weight").shards.shardAt(0).pieces[0][0], (Range { 0, 256 }));
+        // Packed: GPTQ [in / 8, out] with a scale for 128 of in, AWQ [in, out / 8], compressed-tensors [out, in / 8], NVFP4 [out,
+        // in / 2] with one for 16, MXFP4 blocks of 32. Cut in 3, none of them keeps its blocks whole; in 2 all do.
+        const std::pair<const char*, std::vector<std::pair<std::string, Shape>>> packed[] = {
+            { "P('model', None)", { { "w.qweight", { 64, 96 } }, { "w.scales", { 4, 96 } } } },
+            { "P('model', None)", { { "w.qweight", { 512, 12 } }, { "w.scales", { 4, 96 } } } },
+            { "P(None, 'model')", { { "w.weight_packed", { 96, 64 } }, { "w.weight_scale", { 96, 4 } } } },
+            { "P(None, 'model')", { { "w.weight", { 96, 256 } }, { "w.weight_scale", { 96, 32 } } } },
+            { "P('model', None)", { { "down_blocks", { 128, 16 } }, { "down_scales", { 4, 16 } } } },
+        };
+        for (const auto& [spec, weights] : packed)
+            for (const int devices : { 2, 3 }) {
+                Design each = loose(devices == 2 ? "model=2" : "model=3", weights);
+                Strategy strategy;
+                strategy.kind = StrategyKind::Spec;
+                strategy.spec = spec;
+                each.strategies = { { weights.front().first, strategy, CutRule::Balanced } };
+                const auto split = ofKind(*tolerant(each), "quant-block-split");
+                QVERIFY2(split.size() == (devices == 2 ? 0u : 1u), weights.front().first.c_str());
+                if (devices == 3)
+                    QVERIFY(split[0].repair.find("vLLM and SGLang") != std::string::npos);
+            }
         // Scales on other axes than their weight.
         design = loose("a=2,b=2", { { "w.weight", { 512, 512 } }, { "w.weight_scale", { 4, 4 } } });
         design.strategies = { { "w.weight", over(StrategyKind::Rowwise, { "a" }), {} },

@@ -15,6 +15,7 @@ namespace shardboard::engine::bodies {
     X(Gelu, cap)                                                                                                                   \
     X(GeluTanh, cap)                                                                                                               \
     X(SquaredRelu, cap)                                                                                                            \
+    X(Relu, cap)                                                                                                                   \
     X(Scale, scale)                                                                                                                \
     X(SoftCap, cap)                                                                                                                \
     X(ClampedSwiglu, cap)                                                                                                          \
@@ -22,6 +23,7 @@ namespace shardboard::engine::bodies {
     X(GeluGrad, cap)                                                                                                               \
     X(GeluTanhGrad, cap)                                                                                                           \
     X(SquaredReluGrad, cap)                                                                                                        \
+    X(ReluGrad, cap)                                                                                                               \
     X(SoftCapGrad, cap)                                                                                                            \
     X(ClampedSwigluGradGate, cap)                                                                                                  \
     X(ClampedSwigluGradUp, cap)
@@ -114,6 +116,13 @@ struct SquaredRelu : Formula<1, 2> {
         return r * r;
     }
 };
+struct Relu : Formula<1, 2> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        return largerOf(x.a, 0.0f);
+    }
+};
 struct Scale : Formula<1, 4> {
     template <class Math>
     static SHARDBOARD_BOTH float of(const Inputs& x)
@@ -160,6 +169,13 @@ struct SquaredReluGrad : Formula<2, 3> {
     static SHARDBOARD_BOTH float of(const Inputs& x)
     {
         return x.a * (2.0f * largerOf(x.b, 0.0f));
+    }
+};
+struct ReluGrad : Formula<2, 3> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        return x.b > 0.0f ? x.a : 0.0f;
     }
 };
 struct GeluTanhGrad : Formula<2, 5> {

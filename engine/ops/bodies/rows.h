@@ -6,11 +6,11 @@
 
 namespace shardboard::engine::bodies {
 
-/// Both norms are out = (x - mean) * inverse * (weight + offset) + bias; RMSNorm has mean 0 and no bias.
+/// Both norms are out = (x - mean) * inverse * (weight + offset) + bias; RMSNorm has mean 0 (unless it is centred) and no bias.
 struct NormRule {
     double epsilon = 0;
     float offset = 0; ///< added to the weight
-    std::int32_t centred = 0; ///< 1: LayerNorm
+    std::int32_t centred = 0; ///< 1: LayerNorm, with or without a bias
     std::int64_t n = 0; ///< elements of a row
 };
 
@@ -75,7 +75,7 @@ struct NormBody {
     }
 
 private:
-    /// Of the two norms one has a mean and a bias. Vector loops add the bias later, so that no instruction set fuses it.
+    /// Only norms with a mean may have a bias. Vector loops add the bias later, so that no instruction set fuses it.
     template <bool Centred, class Lanes>
     SHARDBOARD_BOTH void run(const Lanes& lanes, const Entry& e, std::int64_t row) const
     {
@@ -95,7 +95,7 @@ private:
             Floats<W> biases = {};
             x.template load<W>(first + i, values);
             weight.template load<W>(i, weights);
-            if (kBiased)
+            if (kBiased && e.bias.data != nullptr)
                 bias.template load<W>(i, biases);
             for (int j = 0; j < W; ++j) {
                 values[j] = (values[j] - mean) * scale.inverse * (weights[j] + offset);
@@ -104,7 +104,7 @@ private:
             }
             out.template store<W>(first + i, values);
         });
-        if (Centred && !kBiased)
+        if (Centred && !kBiased && e.bias.data != nullptr)
             forEachOf(lanes, rule.n, false, [&](std::int64_t i, auto) { out.set(first + i, out.at(first + i) + bias.at(i)); });
     }
 };

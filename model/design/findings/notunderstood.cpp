@@ -8,7 +8,8 @@ void findNotUnderstood(const FinderInput& input, FindingList& out)
     const ModelSpec& model = input.design.model;
     if (!model.hasGraph())
         out.add({ "not-understood", Severity::Warning, model.source, 0, model.notUnderstood,
-                  "weights can be laid out one by one; there is no plan and nothing to run" });
+                  "weights can be laid out, by presets too, and exported; for a plan a family file beside the config, "
+                  "shardboard-family.json, can say what its blocks are where they are known ones" });
 }
 
 } // namespace shardboard

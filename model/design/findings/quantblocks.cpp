@@ -60,7 +60,7 @@ void findQuantBlocksSplit(const FinderInput& input, FindingList& out)
                           "dim " + std::to_string(dim) + " has quantization blocks of " + countText(pair.block[dim]) + " elements ("
                               + scales.spec.name + ") and is cut inside them over " + countText(cut.count()) + " devices of "
                               + axesText(cut.axes(), input.mesh()),
-                          "cut in whole blocks" },
+                          "cut in whole blocks; vLLM and SGLang refuse a part that a block does not divide" },
                         wholeBlocks(input, weight));
             checkScales(input, weight, scales, dim, out);
         }

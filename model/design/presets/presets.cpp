@@ -141,8 +141,8 @@ Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const Model
 /// A decoder like Llama's: the patterns of megatronEntries name all its weights.
 bool isPlainDecoder(const ModelSpec& model)
 {
-    return model.kind != ModelKind::Decoder || !model.hasGraph()
-        || (!model.moe.present() && !model.mla.present() && model.block == BlockSpec {});
+    return model.kind != ModelKind::Decoder
+        || (model.hasGraph() && !model.moe.present() && !model.mla.present() && model.block == BlockSpec {} && model.names.empty());
 }
 
 Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
@@ -162,10 +162,9 @@ Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSp
         preset.strategies = std::move(entries).value();
         return preset;
     }
-    if (!model.hasGraph() || model.kind != ModelKind::Decoder)
+    if (model.kind != ModelKind::Decoder)
         return inputError("--preset",
-                          "preset " + name + " needs a model whose operations are known, and " + model.name + " is "
-                              + (model.hasGraph() ? "a single module" : "only a list of weights"),
+                          "preset " + name + " needs a model whose operations are known, and " + model.name + " is a single module",
                           "use replicate or megatron-tp");
     return presetFromFacts(facts.value(), mesh, model, workload);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/presets/presetweights.h"
 
+#include "model/design/presets/looseweights.h"
 #include "model/design/presets/presetaxes.h"
 #include "model/families/buildgraph.h"
 #include "model/ops/opdefinition.h"
@@ -37,6 +38,10 @@ public:
     {
         if (auto status = choose(); !status.ok())
             return status.error();
+        if (!m_model.hasGraph()) {
+            looseWeights();
+            return std::move(m_preset);
+        }
         Workload forward = m_workload;
         forward.logits = Logits::All; // what is said of a dim that is not there does nothing
         forward.kind = WorkloadKind::Prefill;
@@ -95,18 +100,23 @@ private:
         }
         if (m_facts.experts != Wish::No)
             m_expert = m_roles.expert;
-        if (m_facts.experts == Wish::Needs && !m_model.moe.present())
+        if (!m_model.hasGraph() && (m_facts.chunks > 0 || m_facts.sequence || m_facts.context == Wish::Needs))
+            return inputError("--preset",
+                              "preset " + m_facts.name + " lays out activations, and the operations of " + m_model.name
+                                  + " are not known",
+                              "use replicate, megatron-tp, fsdp, hsdp, tp+fsdp, ep or ep+tp");
+        if (m_facts.experts == Wish::Needs && !m_model.moe.present() && m_model.hasGraph())
             return inputError("--preset", "preset " + m_facts.name + " cuts experts, and " + m_model.name + " has none",
                               m_facts.combined ? "leave the part ep out"
                                                : "use megatron-tp, fsdp or another preset for dense models");
         if (m_facts.experts == Wish::Needs && m_expert.empty())
             return lacks(AxisRole::Expert, "for experts");
-        if (m_facts.experts == Wish::Needs && m_model.moe.experts < m_mesh.groupSize(m_expert))
+        if (m_facts.experts == Wish::Needs && m_model.hasGraph() && m_model.moe.experts < m_mesh.groupSize(m_expert))
             return inputError("--mesh",
                               "preset " + m_facts.name + " cuts " + std::to_string(m_model.moe.experts) + " experts over "
                                   + std::to_string(m_mesh.groupSize(m_expert)) + " devices: some would have none",
                               "give the expert axis at most as many devices as there are experts");
-        if (m_facts.experts == Wish::Needs && m_model.moe.experts % m_mesh.groupSize(m_expert) != 0)
+        if (m_facts.experts == Wish::Needs && m_model.hasGraph() && m_model.moe.experts % m_mesh.groupSize(m_expert) != 0)
             note(std::to_string(m_model.moe.experts) + " experts do not divide by " + std::to_string(m_mesh.groupSize(m_expert))
                  + " devices: some hold one more");
         if (m_facts.context != Wish::No)
@@ -275,6 +285,22 @@ private:
     }
 
     Strategy inputStrategy() const { return spec({ namesOf(m_batch), namesOf(m_context) }); }
+
+    /// Of a model whose operations are not known: what is recognized is cut, fully sharded is all.
+    void looseWeights()
+    {
+        const RecognizedWeights found = recognizedWeights(m_model);
+        m_preset.strategies.push_back({ "*", {}, std::nullopt });
+        for (const TensorSpec& tensor : found.weights)
+            weight(tensor);
+        const std::size_t unknown = m_model.looseWeights.size() - found.known;
+        if (unknown > 0)
+            note(std::to_string(unknown) + " weights of unknown shape stay whole on every device");
+        if (found.recognized < found.known)
+            note(std::to_string(found.recognized) + " of " + std::to_string(found.known)
+                 + " weights were recognized by names and shapes; others are cut only where they are fully sharded"
+                 + (found.examples.empty() ? std::string() : ": " + joined(found.examples)));
+    }
 
     /// Cuts a weight: the dims of heads, MLP width and vocabulary over the tensor axes, experts over the expert axes, and the
     /// first dim that is left over the fsdp axes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/checkpoint/openmodel.h"
-#include "model/io/design/modelparts.h"
+#include "model/io/huggingface/familyfile.h"
+#include "model/io/huggingface/modelparts.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
 #include "model/text/text.h"
@@ -49,6 +50,8 @@ BuiltinModel builtinFromJson(const nlohmann::json& entry)
     spec.norm.epsilon = fields.number("eps", 0, 1);
     spec.ropeTheta = fields.number("rope_theta", 0, 1e18);
     readModelParts(fields, spec);
+    if (spec.slidingWindow > 0 && spec.windowPeriod < 0)
+        spec.windowPeriod = windowPeriodOf(spec.family);
     if (spec.mla.present())
         spec.headDim = spec.mla.nopeHeadDim + spec.mla.ropeHeadDim;
     out.published = fields.integer("parameters", 1, kLargest);

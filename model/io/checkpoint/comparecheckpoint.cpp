@@ -3,6 +3,7 @@
 
 #include "model/io/file/naturalorder.h"
 #include "model/io/safetensors/checkpointfinding.h"
+#include "model/text/glob.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -86,7 +87,10 @@ bool isQuantizationCompanion(const std::string& name)
         || std::ranges::any_of(kEndings, [&](const char* ending) { return name.ends_with(ending); });
 }
 
-bool isBuffer(const std::string& name) { return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".masked_bias"); }
+bool isBuffer(const std::string& name)
+{
+    return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".masked_bias") || name.ends_with(".attention.bias");
+}
 
 class Comparison {
 public:
@@ -204,7 +208,10 @@ private:
         Shape wanted = expected.tensor->spec.shape;
         if (expected.tensor->pieces > 1)
             wanted.erase(wanted.begin());
-        if (stored.shape != wanted)
+        Shape bare = stored.shape; // Ernie stores biases of routers as [1, experts]
+        while (bare.size() > wanted.size() && bare.front() == 1)
+            bare.erase(bare.begin());
+        if (bare != wanted)
             m_shapes.add(stored.name, ": " + shapeText(stored.shape) + " stored, " + shapeText(wanted) + " in the graph");
         if (stored.dtype != m_model.dtype)
             m_types.add(stored.name, " " + dtypeName(stored.dtype));
@@ -220,6 +227,8 @@ private:
             m_tied.add(name);
         else if (isBeyondTheLayers(name))
             m_beyond.add(name);
+        else if (std::ranges::any_of(m_options.beside, [&](const std::string& pattern) { return globMatch(pattern, name); }))
+            m_beside.add(name);
         else if (m_options.wrapped && !name.starts_with(m_model.weightPrefix))
             m_others.add(name.substr(0, name.find('.', name.starts_with("model.") ? 6 : 0)));
         else
@@ -229,8 +238,8 @@ private:
     /// DeepSeek's checkpoints have more layers behind the last one, which predict further tokens.
     bool isBeyondTheLayers(const std::string& name) const
     {
-        const std::string prefix = m_model.weightPrefix + "layers.";
-        if (!m_model.mla.present() || !name.starts_with(prefix))
+        const std::string prefix = m_model.weightPrefix + m_model.nameOf("layers") + ".";
+        if (!m_model.moe.present() || !name.starts_with(prefix))
             return false;
         const auto layer =
             parseInteger(std::string_view(name).substr(prefix.size(), name.find('.', prefix.size()) - prefix.size()));
@@ -285,6 +294,10 @@ private:
         if (m_beyond.count() > 0)
             add("not-in-graph", Severity::Note,
                 m_beyond.counted() + " of layers that predict further tokens, not in the graph: " + m_beyond.text());
+        if (m_beside.count() > 0)
+            add("not-in-graph", Severity::Warning,
+                m_beside.counted() + " that the family stores and the graph does not have: " + m_beside.text(),
+                "they are not shown and not counted");
         if (m_tied.count() > 0)
             add("checkpoint-extra", Severity::Note,
                 m_tied.text() + " is stored although the head is the embedding table (tie_word_embeddings)");
@@ -304,8 +317,8 @@ private:
             add("checkpoint-dtype", Severity::Note,
                 m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": " + m_types.text());
         const bool plain = m_missing.count() == 0 && m_extra.count() == 0 && m_companions.count() == 0 && m_others.count() == 0
-            && m_beyond.count() == 0 && m_buffers.count() == 0 && m_tied.count() == 0 && m_types.count() == 0
-            && m_shapes.count() == 0;
+            && m_beyond.count() == 0 && m_beside.count() == 0 && m_buffers.count() == 0 && m_tied.count() == 0
+            && m_types.count() == 0 && m_shapes.count() == 0;
         if (!m_checkpoint.totalSize || m_options.quantized || !plain)
             return;
         const std::int64_t bytes = bytesOf(m_graph.parameterCount(), m_model.dtype);
@@ -321,7 +334,7 @@ private:
     const Graph& m_graph;
     CompareOptions m_options;
     std::unordered_map<std::string, Expected> m_expected;
-    NameGroups m_missing, m_extra, m_companions, m_buffers, m_tied, m_others, m_beyond, m_shapes, m_types;
+    NameGroups m_missing, m_extra, m_companions, m_buffers, m_tied, m_others, m_beyond, m_beside, m_shapes, m_types;
     std::int64_t m_compared = 0;
     std::vector<Finding> m_findings;
 };

@@ -15,6 +15,7 @@ namespace shardboard {
 struct CompareOptions {
     bool quantized = false;
     bool wrapped = false;
+    std::vector<std::string> beside {}; ///< patterns of weights that are known not to be in the graph
 };
 
 /// One finding for each kind of difference, with a count and examples: missing, extra, shape, element type, total size.

@@ -7,6 +7,7 @@
 #include "model/io/huggingface/hfconfig.h"
 #include "model/io/safetensors/checkpointfinding.h"
 #include "model/text/contains.h"
+#include "model/text/glob.h"
 #include "model/text/text.h"
 #include "model/text/visibletext.h"
 
@@ -41,10 +42,11 @@ fs::path folderOf(const fs::path& file) { return file.has_parent_path() ? file.p
 
 /// What stands before `embed_tokens` and `layers`: `model.` in a plain decoder, more inside another model, nothing in a
 /// checkpoint of the decoder without its head.
-std::string weightPrefix(const Checkpoint& checkpoint, const std::string& usual, bool falcon)
+std::string weightPrefix(const Checkpoint& checkpoint, const ModelSpec& model)
 {
-    const std::string table = falcon ? "word_embeddings.weight" : "embed_tokens.weight";
-    const std::string layers = falcon ? "h.0." : "layers.0.";
+    const std::string& usual = model.weightPrefix;
+    const std::string table = model.nameOf("embed_tokens") + ".weight";
+    const std::string layers = model.nameOf("layers") + ".0.";
     std::set<std::string> withLayers;
     for (const CheckpointTensor& tensor : checkpoint.tensors)
         if (const auto at = tensor.name.find(layers); at != std::string::npos)
@@ -77,7 +79,8 @@ std::optional<DType> storedType(const Checkpoint& checkpoint)
 }
 
 /// Weights by name only, with the reason why there is no graph.
-OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector<Finding> findings)
+OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector<Finding> findings,
+                      const std::vector<ConfigModel::KnownShape>& shapes = {})
 {
     std::size_t unknown = 0;
     for (const CheckpointTensor& tensor : checkpoint.tensors) {
@@ -86,6 +89,13 @@ OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector
         weight.tensor.shape = tensor.shape;
         weight.tensor.dtype = tensor.shapeKnown ? tensor.dtype : model.dtype;
         weight.unknownShape = !tensor.shapeKnown;
+        if (!tensor.shapeKnown)
+            for (const ConfigModel::KnownShape& known : shapes)
+                if (globMatch(known.pattern, tensor.name)) {
+                    weight.tensor.shape = known.shape;
+                    weight.unknownShape = false;
+                    break;
+                }
         unknown += weight.unknownShape ? 1 : 0;
         model.looseWeights.push_back(std::move(weight));
     }
@@ -105,9 +115,11 @@ OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector
 void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
 {
     ModelSpec& model = config.model;
-    model.weightPrefix = weightPrefix(checkpoint, model.weightPrefix, model.block.falconNames);
-    const bool hasHead = std::ranges::any_of(
-        checkpoint.tensors, [](const CheckpointTensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
+    model.weightPrefix = weightPrefix(checkpoint, model);
+    const bool hasHead =
+        std::ranges::any_of(checkpoint.tensors, [head = model.nameOf("lm_head") + ".weight"](const CheckpointTensor& tensor) {
+            return tensor.name.ends_with(head);
+        });
     if (config.wrapped || !config.saysTied)
         model.tiedEmbeddings = checkpoint.tensors.empty() ? model.tiedEmbeddings : !hasHead;
     const auto stored = storedType(checkpoint);
@@ -133,7 +145,7 @@ Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
                               config.model.notUnderstood + ", and there are no names of weights to show"
                                   + (checkpoint.findings.empty() ? "" : " (" + checkpoint.findings.front().message + ")"),
                               "add the index or the .safetensors files");
-        return openLoose(std::move(config.model), checkpoint, std::move(config.findings));
+        return openLoose(std::move(config.model), checkpoint, std::move(config.findings), config.shapes);
     }
     settleByCheckpoint(config, checkpoint);
     Workload one;
@@ -148,7 +160,8 @@ Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
                               "the decoder is one part of a larger model (text_config); only the decoder is in the graph"));
     out.findings.insert(out.findings.end(), checkpoint.findings.begin(), checkpoint.findings.end());
     if (!checkpoint.tensors.empty()) {
-        const auto differences = compareCheckpoint(checkpoint, out.model, graph.value(), { config.quantized, config.wrapped });
+        const auto differences =
+            compareCheckpoint(checkpoint, out.model, graph.value(), { config.quantized, config.wrapped, config.beside });
         out.findings.insert(out.findings.end(), differences.begin(), differences.end());
     }
     return out;

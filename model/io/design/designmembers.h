@@ -5,7 +5,7 @@
 #include "model/design/design.h"
 #include "model/families/activation.h"
 #include "model/io/design/designkeys.h"
-#include "model/io/design/modelparts.h"
+#include "model/io/huggingface/modelparts.h"
 #include "model/io/json/corewords.h"
 #include "model/io/json/jsonmembers.h"
 #include "model/text/visibletext.h"

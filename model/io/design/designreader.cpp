@@ -4,7 +4,8 @@
 
 #include "model/io/design/designmembers.h"
 #include "model/io/design/hardwarefile.h"
-#include "model/io/huggingface/hffamilies.h"
+#include "model/io/huggingface/familyfile.h"
+#include "model/io/huggingface/hfconfig.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/json/meshjson.h"
 #include "model/text/text.h"
@@ -139,9 +140,12 @@ private:
         ModelSpec& model = m_design.model;
         readMembers(from, model);
         if (model.kind == ModelKind::Decoder) {
-            if (!from.error() && model.notUnderstood.empty() && familyOf(model.family) == nullptr)
+            if (!from.error() && model.notUnderstood.empty() && !model.family.starts_with(kOwnFamily)
+                && !isPlannedFamily(model.family))
                 from.fail("family", "there is no family '" + shortened(model.family, 80) + "' whose operations are known",
                           "families are " + joined(familyTypes()));
+            if (model.slidingWindow > 0 && model.windowPeriod < 0)
+                model.windowPeriod = windowPeriodOf(model.family); // of designs from before it was a key
             if (from.find("weights") != nullptr)
                 from.objects("weights", [&](JsonFields& weight) { readLooseWeight(weight); });
         }

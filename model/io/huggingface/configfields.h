@@ -20,7 +20,6 @@ public:
     ConfigFields(const nlohmann::json& value, std::string file, bool isTextConfig)
         : m_fields(value, file, isTextConfig ? "text_config" : "")
         , m_file(std::move(file))
-        , m_isTextConfig(isTextConfig)
     {
         m_fields.nullIsAbsent();
     }
@@ -33,21 +32,9 @@ public:
     }
     std::vector<Finding>& findings() { return m_findings; }
 
-    /// A size that has to be there; in a text_config, which lists only what differs from its class, the default of the
-    /// class, and a note about it.
-    std::int64_t size(const std::string& key, std::int64_t fallback, std::int64_t least = 1)
-    {
-        if (!m_isTextConfig || m_fields.find(key))
-            return m_fields.integer(key, least, kLargest);
-        note("config", Severity::Note,
-             "text_config lacks " + key + "; " + std::to_string(fallback) + ", the default of its class, is used");
-        return fallback;
-    }
-
 private:
     JsonFields m_fields;
     std::string m_file;
-    bool m_isTextConfig;
     std::vector<Finding> m_findings;
 };
 

@@ -2,16 +2,26 @@
 #include "model/io/huggingface/hfconfig.h"
 
 #include "model/families/activation.h"
-#include "model/families/window.h"
 #include "model/io/file/textfile.h"
 #include "model/io/huggingface/configfields.h"
-#include "model/io/huggingface/hffamilies.h"
+#include "model/io/huggingface/expression.h"
+#include "model/io/huggingface/modelparts.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/safetensors/checkpointfinding.h"
 #include "model/io/safetensors/safetensors.h"
 
+#include "model/text/contains.h"
+#include "model/text/text.h"
+#include "model/text/visibletext.h"
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
+#include <system_error>
 
 namespace shardboard {
 
@@ -20,6 +30,11 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t kLargest = ConfigFields::kLargest;
+constexpr const char* kOwnFile = "shardboard-family.json"; ///< beside a config.json: the family of its model
+
+/// Of the keys that are not modelparts.h's.
+constexpr std::array kCounts { "vocab_size",          "hidden_size",         "intermediate_size", "num_hidden_layers",
+                               "num_attention_heads", "num_key_value_heads", "head_dim" };
 
 /// `model_type`, or what the class name in `architectures` says.
 std::string typeOf(JsonFields& fields)
@@ -47,34 +62,49 @@ public:
         , m_top(top, file, "")
         , m_config(text, file, wrapped)
         , m_fields(m_config.json())
+        , m_made(m_madeValues, file)
     {
         m_out.wrapped = wrapped;
         m_top.nullIsAbsent();
     }
 
-    Result<ConfigModel> read()
+    Result<ConfigModel> read(const FamilyFile* own)
     {
         const std::string type = typeOf(m_fields);
         m_out.model.family = type;
-        const Family* family = familyOf(type);
+        m_family = own != nullptr ? own : familyOf(type);
         if (m_fields.error())
             return *m_fields.error();
         readDtype();
         noteQuantization();
-        if (!family) {
+        if (m_family == nullptr) {
             refuseFamily(type);
             return finished();
         }
-        readSizes(*family);
-        readFlags(*family);
-        readParts(*family);
-        readRope(*family);
+        if (own != nullptr)
+            m_out.model.family = std::string(kOwnFamily) + own->type;
+        if (const Status status = readStops(); !status.ok())
+            return status.error();
+        if (!m_out.model.hasGraph()) {
+            readShapes();
+            return finished();
+        }
+        readRequired();
+        readSizes();
+        readModelParts(m_made, m_out.model);
+        readRope();
         readActivation();
-        readWindow(*family);
-        if (const auto& error = m_fields.error() ? m_fields.error() : m_top.error())
-            return *error;
+        readWindow();
+        readNotes();
+        for (const JsonFields* fields : { &m_fields, &m_top, &m_made })
+            if (fields->error())
+                return *fields->error();
+        m_out.model.weightPrefix = m_family->prefix;
+        m_out.model.names = m_family->names;
+        m_out.beside = m_family->beside;
         if (const auto status = verifyModel(m_out.model, m_fields.place()); !status.ok())
             return status.error();
+        noteUnknownKeys();
         return finished();
     }
 
@@ -90,8 +120,6 @@ private:
         m_config.note(kind, severity, message, repair);
     }
 
-    std::int64_t size(const std::string& key, std::int64_t fallback) { return m_config.size(key, fallback); }
-
     void refuseFamily(const std::string& type)
     {
         ModelSpec& model = m_out.model;
@@ -102,112 +130,266 @@ private:
                 + " is not understood yet, so its operations are not known";
     }
 
-    void readSizes(const Family& family)
+    /// Of the family's defaults, null where it has none.
+    const json& usual(const std::string& key) const
     {
-        ModelSpec& model = m_out.model;
-        model.vocabSize = size("vocab_size", family.vocab);
-        model.hiddenSize = size("hidden_size", family.hidden);
-        if (family.intermediate > 0)
-            model.intermediateSize = size("intermediate_size", family.intermediate);
-        model.layers = size("num_hidden_layers", family.layers);
-        model.heads = size("num_attention_heads", family.heads);
-        model.kvHeads = m_fields.integer("num_key_value_heads", 1, kLargest, kvHeadsFallback(family));
-        if (hasLatentAttention(family)) {
-            model.headDim = 2; // its heads have widths of their own, read later
-        } else if (m_fields.find("head_dim")) {
-            model.headDim = m_fields.integer("head_dim", 1, kLargest);
-        } else if (family.headDim > 0 && !m_fields.holds("head_dim")) {
-            model.headDim = family.headDim;
-        } else {
-            model.headDim = model.hiddenSize / model.heads;
-            if (model.hiddenSize % model.heads != 0)
-                m_fields.fail("num_attention_heads",
-                              "hidden_size " + std::to_string(model.hiddenSize) + " does not divide into "
-                                  + std::to_string(model.heads) + " heads",
-                              "correct one of them, or set head_dim");
+        static const json kNone;
+        const auto found = m_family->config.find(key);
+        return found == m_family->config.end() ? kNone : *found;
+    }
+
+    /// A key of the config, or its default; what the default is says what it may be.
+    Result<json> configValue(const std::string& key)
+    {
+        const auto dot = key.find('.');
+        if (dot != std::string::npos) {
+            const json* at = m_fields.find(key.substr(0, dot));
+            for (const std::string_view part : split(std::string_view(key).substr(dot + 1), '.')) {
+                if (at == nullptr || !at->is_object())
+                    return json();
+                const auto found = at->find(part);
+                at = found == at->end() ? nullptr : &*found;
+            }
+            return at == nullptr || at->is_object() ? Result<json>(json()) : checked(key, *at);
         }
+        JsonFields& fields = key == "tie_word_embeddings" && m_fields.find(key) == nullptr ? m_top : m_fields;
+        const json& fallback = usual(key);
+        const json* value = fields.find(key);
+        if (value == nullptr)
+            return fields.holds(key) ? json() : fallback;
+        json out;
+        if (fallback.is_boolean())
+            out = fields.flag(key);
+        else if (fallback.is_number_integer())
+            out = fields.integer(key, contains(m_family->required, key) ? 1 : 0, kLargest);
+        else if (fallback.is_number())
+            out = fields.number(key, -1e18, 1e18);
+        else if (fallback.is_string())
+            out = fields.text(key);
+        else
+            return checked(key, *value);
+        return fields.error() ? Result<json>(*fields.error()) : out;
     }
 
-    /// A null means as many as query heads; Mistral's class has a number of its own where the key is absent.
-    std::int64_t kvHeadsFallback(const Family& family)
+    /// A value whose kind nobody knows before.
+    Result<json> checked(const std::string& key, const json& value)
     {
-        return family.kvHeads > 0 && !m_fields.holds("num_key_value_heads") ? family.kvHeads : m_out.model.heads;
+        const auto tooLarge = [](const json& each) { return each.is_number() && !(std::abs(each.get<double>()) <= 4e18); };
+        const bool list = value.is_array();
+        if (tooLarge(value) || (list && (value.size() > 100'000 || std::ranges::any_of(value, tooLarge))))
+            m_fields.fail(key, "is too large", "use smaller numbers");
+        if (value.is_string())
+            m_fields.isName(key, value.get_ref<const std::string&>());
+        return m_fields.error() ? Result<json>(*m_fields.error()) : value;
     }
 
-    void readFlags(const Family& family)
+    /// What the family file says of a key of the model.
+    Result<json> modelValue(const std::string& key)
     {
+        if (const auto known = m_values.find(key); known != m_values.end())
+            return known->second;
+        const auto found = m_family->model.find(key);
+        if (found == m_family->model.end())
+            return json();
+        if (!m_begun.insert(key).second)
+            return inputError(m_family->file + ":model." + key, "depends on itself", "write it with other keys");
+        auto value = evaluated(found->second, m_fields.place(key));
+        if (value.ok())
+            m_values[key] = value.value();
+        return value;
+    }
+
+    Result<json> evaluated(const std::string& text, const std::string& where)
+    {
+        return evaluateExpression(text,
+                                  { [this](const std::string& key) { return configValue(key); },
+                                    [this](const std::string& key) { return modelValue(key); },
+                                    [this](const std::string& key) { return m_fields.holds(key); } },
+                                  where);
+    }
+
+    void readRequired()
+    {
+        for (const std::string& key : m_family->required)
+            if (m_fields.find(key) == nullptr) {
+                if (m_out.wrapped && !usual(key).is_null())
+                    note("config", Severity::Note,
+                         "text_config lacks " + key + "; " + usual(key).dump() + ", the default of its class, is used");
+                else
+                    m_fields.need(key);
+            }
+    }
+
+    /// All values as an object with the keys of a design's model, then the sizes from it.
+    void readSizes()
+    {
+        for (const auto& [key, text] : m_family->model) {
+            const auto value = modelValue(key);
+            if (!value.ok()) {
+                m_fields.adopt(value.error());
+                return;
+            }
+            if (value.value().is_null())
+                continue;
+            json made = value.value();
+            const bool counted = contains(kCounts, key) || modelPartKeys().contains(key);
+            if (made.is_number_float() && counted && made.get<double>() == std::trunc(made.get<double>()))
+                made = static_cast<std::int64_t>(made.get<double>()); // as good for a factor
+            if (made.is_number_float() && key == "head_dim") {
+                m_fields.fail("num_attention_heads",
+                              "hidden_size " + std::to_string(m_made.integer("hidden_size", 0, kLargest, 0))
+                                  + " does not divide into " + std::to_string(m_made.integer("num_attention_heads", 0, kLargest, 0))
+                                  + " heads",
+                              "correct one of them, or set head_dim");
+                return;
+            }
+            m_madeValues[key] = std::move(made);
+        }
         ModelSpec& model = m_out.model;
-        const std::string type = family.type;
+        const auto count = [&](const char* key) { return m_made.integer(key, 0, kLargest, 0); };
+        model.vocabSize = count("vocab_size");
+        model.hiddenSize = count("hidden_size");
+        model.intermediateSize = count("intermediate_size");
+        model.layers = count("num_hidden_layers");
+        model.heads = count("num_attention_heads");
+        model.kvHeads = count("num_key_value_heads");
+        model.headDim = count("head_dim");
         JsonFields& tied = m_fields.find("tie_word_embeddings") ? m_fields : m_top;
         m_out.saysTied = tied.find("tie_word_embeddings") != nullptr;
-        model.tiedEmbeddings = tied.flag("tie_word_embeddings", family.tied);
-        model.qkNorm = type == "qwen3" || type == "qwen3_moe";
-        const bool mayHaveBias = type == "llama" || type.starts_with("qwen3") || type.starts_with("gemma");
-        if (type == "qwen2")
-            model.attentionBias = AttentionBias::Qkv;
-        else if ((mayHaveBias && m_fields.flag("attention_bias", false))
-                 || (type == "gpt_oss" && m_fields.flag("attention_bias", true)))
-            model.attentionBias = AttentionBias::Qkvo;
-        model.mlpBias = type == "llama" && m_fields.flag("mlp_bias", false);
-        model.norm.epsilon = m_fields.number("rms_norm_eps", 0, 1, family.epsilon);
+        model.tiedEmbeddings = m_made.flag("tie_word_embeddings", false);
+        model.qkNorm = m_made.flag("qk_norm", false);
+        model.mlpBias = m_made.flag("mlp_bias", false);
+        model.norm.epsilon = m_made.number("rms_norm_eps", 0, 1, 1e-6);
+        const std::string bias = m_made.text("attention_bias", "none");
+        model.attentionBias = bias == "qkvo" ? AttentionBias::Qkvo : bias == "qkv" ? AttentionBias::Qkv : AttentionBias::None;
     }
 
-    /// What only some families have.
-    void readParts(const Family& family)
+    /// `text` with what stands in braces replaced by its value.
+    std::string said(const std::string& text)
     {
-        const std::string type = family.type;
-        ModelSpec& model = m_out.model;
-        readExperts(m_config, family, model);
-        if (hasLatentAttention(family))
-            readLatentAttention(m_config, model);
-        else if (type.starts_with("gemma"))
-            readGemma(m_config, family, model);
-        else if (type == "falcon")
-            readFalcon(m_config, model);
-    }
-
-    /// Layers with a window by what the config says of each or of every n-th one; -1: it does not.
-    int listedWindows()
-    {
-        if (const json* types = m_fields.find("layer_types"); types && types->is_array())
-            return static_cast<int>(std::count(types->begin(), types->end(), json("sliding_attention")));
-        if (const json* every = m_fields.find("sliding_window_pattern");
-            every && every->is_number_integer() && every->get<std::int64_t>() > 0)
-            return static_cast<int>(m_out.model.layers - m_out.model.layers / every->get<std::int64_t>());
-        return -1;
-    }
-
-    void readWindow(const Family& family)
-    {
-        const std::string type = family.type;
-        const bool always =
-            type == "mistral" || type == "mixtral" || type == "gpt_oss" || type == "gemma2" || type == "gemma3_text";
-        if (!m_fields.find("sliding_window") || !(always || m_fields.flag("use_sliding_window", false)))
-            return;
-        m_out.model.slidingWindow = m_fields.integer("sliding_window", 0, kLargest);
-        if (const int windowed = listedWindows(); windowed >= 0 && m_out.model.slidingWindow > 0 && fullEvery(m_out.model) >= 0
-            && windowed != windowedLayers(m_out.model)) {
-            note("not-in-graph", Severity::Note,
-                 "attention is limited to a sliding window in " + std::to_string(windowed)
-                     + " layers, which are not those that the family's have: time and memory count all tokens in all layers");
-            m_out.model.slidingWindow = 0;
+        std::string out;
+        std::size_t at = 0;
+        while (at < text.size()) {
+            const auto open = text.find('{', at);
+            const auto close = open == std::string::npos ? open : text.find('}', open);
+            if (close == std::string::npos)
+                break;
+            out += text.substr(at, open - at);
+            const auto value = evaluated(text.substr(open + 1, close - open - 1), m_family->file);
+            if (value.ok())
+                out += value.value().is_string() ? value.value().get<std::string>() : value.value().dump();
+            at = close + 1;
         }
-        if (m_out.model.slidingWindow > 0)
-            note("not-in-graph", Severity::Note,
-                 fullEvery(m_out.model) < 0 ? "attention is limited to a sliding window in some layers; the graph computes it over "
-                                              "all tokens, and time and memory "
-                                              "count all of them: which layers they are is not known"
-                                            : "attention is limited to a sliding window in some layers; a run computes it over all "
-                                              "tokens, time and memory are of "
-                                              "what the windows leave");
+        return shortened(visibleText(out + text.substr(at)), 400);
     }
 
-    void readRope(const Family& family)
+    Result<bool> holdsTrue(const FamilyFile::Remark& remark)
+    {
+        if (remark.when.empty())
+            return true;
+        const auto value = evaluated(remark.when, m_family->file);
+        if (!value.ok())
+            return value.error();
+        const json& told = value.value();
+        return told.is_boolean() ? told.get<bool>() : !told.is_null() && told != json(0);
+    }
+
+    Status readStops()
+    {
+        for (const FamilyFile::Remark& remark : m_family->stops) {
+            const auto stops = holdsTrue(remark);
+            if (!stops.ok())
+                return stops.error();
+            if (stops.value() && m_out.model.hasGraph())
+                m_out.model.notUnderstood =
+                    (m_family->model.empty() ? "of model_type " + m_family->type + " " : std::string()) + said(remark.text);
+        }
+        return done();
+    }
+
+    /// What cannot be worked out is left out: then only headers tell it.
+    void readShapes()
+    {
+        for (const FamilyFile::Weight& weight : m_family->weights) {
+            ConfigModel::KnownShape known { weight.pattern, {} };
+            for (const std::string& size : weight.shape) {
+                const auto value = evaluated(size, m_family->file);
+                if (value.ok() && value.value().is_number() && value.value().get<double>() >= 1
+                    && value.value().get<double>() <= static_cast<double>(kLargest))
+                    known.shape.push_back(value.value().get<std::int64_t>());
+            }
+            if (known.shape.size() == weight.shape.size())
+                m_out.shapes.push_back(std::move(known));
+        }
+    }
+
+    void readNotes()
+    {
+        for (const FamilyFile::Remark& remark : m_family->notes) {
+            const auto holds = holdsTrue(remark);
+            if (!holds.ok())
+                m_fields.adopt(holds.error());
+            else if (holds.value())
+                note("not-in-graph", Severity::Note, said(remark.text));
+        }
+    }
+
+    /// Keys that the family file does not name, unless they are switched off.
+    void noteUnknownKeys()
+    {
+        std::vector<std::string> unknown;
+        for (const auto& [key, value] : m_fields.leftOver().items()) {
+            const bool off =
+                value.is_null() || value == json(false) || value == json(0) || (value.is_structured() && value.empty());
+            if (!off && !contains(m_family->ignored, key) && !m_family->config.contains(key) && !key.starts_with('_'))
+                unknown.push_back(shortened(visibleText(key), 60));
+        }
+        constexpr std::size_t kShown = 8;
+        const std::size_t count = unknown.size();
+        if (count > kShown)
+            unknown.resize(kShown);
+        if (count > 0)
+            note("config", Severity::Note,
+                 joined(unknown) + (count > kShown ? ", and " + std::to_string(count - kShown) + " more," : "")
+                     + (count == 1 ? " is a key" : " are keys") + " that the family " + m_family->type
+                     + " does not know: the graph does not follow what " + (count == 1 ? "it says" : "they say"));
+    }
+
+    void readWindow()
+    {
+        ModelSpec& model = m_out.model;
+        if (model.slidingWindow <= 0) {
+            model.windowPeriod = -1;
+            return;
+        }
+        const bool listed = m_fields.find("layer_types") != nullptr || m_fields.find("sliding_window_pattern") != nullptr;
+        if (model.windowPeriod < 0 && listed) {
+            note(
+                "not-in-graph", Severity::Note,
+                "attention is limited to a sliding window in layers that follow no period: time and memory count all tokens in all "
+                "layers");
+            model.slidingWindow = 0;
+            return;
+        }
+        note("not-in-graph", Severity::Note,
+             model.windowPeriod < 0 ? "attention is limited to a sliding window in some layers; the graph computes it over "
+                                      "all tokens, and time and memory "
+                                      "count all of them: which layers they are is not known"
+                                    : "attention is limited to a sliding window in some layers; a run computes it over all "
+                                      "tokens, time and memory are of "
+                                      "what the windows leave");
+    }
+
+    /// Of parameters for kinds of layers those of the layers that attend to all tokens.
+    void readRope()
     {
         ModelSpec& model = m_out.model;
         const json* parameters = m_fields.find("rope_parameters");
         const json* scaling = m_fields.find("rope_scaling");
-        model.ropeTheta = family.ropeTheta;
+        if (parameters && parameters->is_object())
+            if (const auto full = parameters->find("full_attention"); full != parameters->end())
+                parameters = &*full;
+        model.ropeTheta = usual("rope_theta").is_number() ? usual("rope_theta").get<double>() : 10000;
         if (parameters && parameters->is_object()) {
             JsonFields rope(*parameters, m_file, "rope_parameters");
             rope.nullIsAbsent();
@@ -217,7 +399,9 @@ private:
             scaling = rope.text("rope_type", "default") == "default" ? scaling : parameters;
         }
         model.ropeTheta = m_fields.number("rope_theta", 1e-3, 1e18, model.ropeTheta);
-        if (scaling && scaling->is_object() && !scaling->empty())
+        if (m_madeValues.contains("rope_theta"))
+            model.ropeTheta = m_made.number("rope_theta", 0, 1e18);
+        if (scaling && scaling->is_object() && !scaling->empty() && model.ropeTheta > 0)
             note("not-in-graph", Severity::Note,
                  "rotary embedding is scaled for long texts (rope_scaling); the graph uses the plain one, which changes "
                  "numbers but no shapes and no collectives");
@@ -226,13 +410,10 @@ private:
     void readActivation()
     {
         ModelSpec& model = m_out.model;
-        const bool gemma = model.family.starts_with("gemma");
-        const std::string name = gemma ? m_fields.text("hidden_activation", "gelu_pytorch_tanh")
-            : model.family == "falcon" ? m_fields.text("activation", "gelu")
-                                       : m_fields.text("hidden_act", "silu");
+        const std::string name = m_made.text("activation", "silu");
         const Activation* known = findConfigActivation(name);
         model.activation = known == nullptr ? "silu" : known->name;
-        if (known == nullptr)
+        if (known == nullptr && model.hasGraph())
             model.notUnderstood = "the activation '" + name + "' is not understood yet";
     }
 
@@ -273,18 +454,23 @@ private:
     JsonFields m_top;
     ConfigFields m_config;
     JsonFields& m_fields;
+    const FamilyFile* m_family = nullptr;
+    std::map<std::string, json> m_values; ///< of the family's expressions
+    std::set<std::string> m_begun;
+    json m_madeValues = json::object(); ///< the model as a design would have it
+    JsonFields m_made;
     ConfigModel m_out;
 };
 
 } // namespace
 
-Result<ConfigModel> modelFromConfig(const json& config, const std::string& file)
+Result<ConfigModel> modelFromConfig(const json& config, const std::string& file, const FamilyFile* own)
 {
     if (!config.is_object())
         return inputError(file, "is not an object", "give the config.json of a model");
     const auto inner = config.find("text_config");
     const bool wrapped = inner != config.end() && inner->is_object();
-    return ConfigReader(config, wrapped ? *inner : config, file, wrapped).read();
+    return ConfigReader(config, wrapped ? *inner : config, file, wrapped).read(own);
 }
 
 Result<ConfigModel> readConfig(const std::string& path)
@@ -299,7 +485,15 @@ Result<ConfigModel> readConfig(const std::string& path)
     const auto document = parseJson(text.value(), path, limits);
     if (!document.ok())
         return document.error();
-    return modelFromConfig(document.value(), path);
+    const std::filesystem::path beside = std::filesystem::path(path).replace_filename(kOwnFile);
+    std::error_code failed;
+    if (!std::filesystem::exists(beside, failed))
+        return modelFromConfig(document.value(), path);
+    const auto own = readTextFile(beside.string(), std::size_t { 1 } << 20);
+    if (!own.ok())
+        return own.error();
+    const auto family = readFamilyFile(own.value(), beside.string(), familyOf);
+    return family.ok() ? modelFromConfig(document.value(), path, &family.value()) : family.error();
 }
 
 } // namespace shardboard

@@ -12,6 +12,8 @@ void addExperts(nlohmann::ordered_json& config, const ModelSpec& model)
     switch (moe.storage) {
     case ExpertStorage::Mixtral:
     case ExpertStorage::Packed:
+    case ExpertStorage::Joined:
+    case ExpertStorage::JoinedT:
         config["num_local_experts"] = moe.experts;
         config["intermediate_size"] = moe.intermediateSize;
         break;
@@ -46,6 +48,16 @@ void addLatentAttention(nlohmann::ordered_json& config, const MlaSpec& mla)
 }
 
 } // namespace
+
+bool modelConfigSaysAll(const ModelSpec& model)
+{
+    const bool plainAttention = !model.wideQkNorm && model.rotaryDim == 0 && !model.block.fusedQkv && !model.block.joinedQkv;
+    const bool plainMlp = !model.block.joinedGateUp && model.moe.every == 1 && model.moe.sharedWidth == 0
+        && model.moe.storage != ExpertStorage::Joined && model.moe.storage != ExpertStorage::JoinedT;
+    const bool plainBlock =
+        !model.norm.after && model.norm.bias && !model.headBias && model.scaling.residual == 1 && model.scaling.logits == 1;
+    return model.names.empty() && plainAttention && plainMlp && plainBlock;
+}
 
 nlohmann::ordered_json modelConfig(const ModelSpec& model)
 {

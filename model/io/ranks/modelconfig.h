@@ -10,5 +10,7 @@ namespace shardboard {
 
 /// What shapes depend on; of a model whose architecture is not understood an empty object.
 nlohmann::ordered_json modelConfig(const ModelSpec& model);
+/// Whether that is all there is to say: not of families whose blocks have keys of their own in their configs.
+bool modelConfigSaysAll(const ModelSpec& model);
 
 } // namespace shardboard

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/ranks/rankrule.h"
+#include "model/io/ranks/modelconfig.h"
 
 #include "model/io/exports/exportrefusals.h"
 #include "model/text/numbers.h"
@@ -161,6 +162,10 @@ Result<std::vector<ExportRefusal>> rankRefusals(const Design& design, const Eval
     if (design.model.block.fusedQkv)
         return std::vector<ExportRefusal> { { inputError(
             "model", rule.framework + " takes the fused query, key and value projection of this family apart in its own way",
+            "export to a target that takes a layout for every weight") } };
+    if (!modelConfigSaysAll(design.model))
+        return std::vector<ExportRefusal> { { inputError(
+            "model", "what " + rule.framework + " makes of the weights of family " + design.model.family + " is not known yet",
             "export to a target that takes a layout for every weight") } };
     for (const WeightLayout& weight : evaluation.weights) {
         if (stopped && stopped())

@@ -175,7 +175,7 @@ private Q_SLOTS:
         QCOMPARE(modelSize(model)->total, 512 + 8 + 5 * (384 + 192 + 24 + 24 + 8 + 4 + 16 + 36 + 4 * (3 * 128 + 2 * 16 + 8)));
     }
 
-    /// Layers with a window that are not those of the family are told, and count as if they had none.
+    /// Every so many layers attend to all tokens, by the config or by the family; where no period says which, none has a window.
     void windowsOfEveryLayer()
     {
         const auto of = [&](const json& more) {
@@ -185,11 +185,13 @@ private Q_SLOTS:
         const json full = "full_attention";
         QCOMPARE(of(json::object()).slidingWindow, 4);
         QCOMPARE(of({ { "sliding_window_pattern", 6 } }).slidingWindow, 4);
-        QCOMPARE(of({ { "sliding_window_pattern", 2 } }).slidingWindow, 0);
+        QCOMPARE(of({ { "sliding_window_pattern", 6 } }).windowPeriod, 6);
+        QCOMPARE(of({ { "sliding_window_pattern", 2 } }).windowPeriod, 2);
         QCOMPARE(
             of({ { "layer_types", json::array({ sliding, sliding, sliding, sliding, sliding, full, sliding }) } }).slidingWindow,
             4);
-        QCOMPARE(of({ { "layer_types", json::array({ sliding, full, sliding, full, sliding, full, sliding }) } }).slidingWindow, 0);
+        QCOMPARE(of({ { "layer_types", json::array({ sliding, full, sliding, full, sliding, full, sliding }) } }).windowPeriod, 2);
+        QCOMPARE(of({ { "layer_types", json::array({ full, full, sliding, full, sliding, full, sliding }) } }).slidingWindow, 0);
     }
 
     void gemma()
@@ -233,7 +235,8 @@ private Q_SLOTS:
         for (const char* key : { "intermediate_size", "num_key_value_heads", "head_dim" })
             config.erase(key);
         const ModelSpec fresh = read(with(config, { { "new_decoder_architecture", true }, { "num_kv_heads", 2 } }));
-        QVERIFY(fresh.block.parallel && fresh.block.fusedQkv && !fresh.block.gatedMlp && fresh.block.falconNames);
+        QVERIFY(fresh.block.parallel && fresh.block.fusedQkv && !fresh.block.gatedMlp
+                && fresh.nameOf("embed_tokens") == "word_embeddings");
         QVERIFY(fresh.norm.kind == NormKind::LayerNorm);
         QCOMPARE(fresh.norm.perLayer, 2);
         QCOMPARE(fresh.kvHeads, 2);
@@ -255,12 +258,12 @@ private Q_SLOTS:
         QTest::addColumn<QString>("more");
         QTest::addColumn<QString>("part");
         const QString qwen = QStringLiteral(R"("num_experts":4,"num_experts_per_tok":2,"moe_intermediate_size":10)");
-        dataRow("every second layer", "qwen3_moe", qwen + ",\"decoder_sparse_step\":2", "in turn");
         dataRow("some dense layers", "qwen3_moe", qwen + ",\"mlp_only_layers\":[0,3]", "in turn");
         dataRow("scores", "deepseek_v3",
                 QString::fromStdString(kDeepSeek.dump().substr(1, kDeepSeek.dump().size() - 2)) + ",\"scoring_func\":\"tanh\"",
                 "tanh");
-        dataRow("type", "gpt2", "\"a\":1", "gpt2");
+        dataRow("type", "gpt9", "\"a\":1", "gpt9");
+        dataRow("blocks", "qwen3_5_moe_text", "\"a\":1", "linear attention");
     }
     void whatIsNotUnderstood()
     {
@@ -271,6 +274,19 @@ private Q_SLOTS:
         const ModelSpec model = read(with(tiny(type.toStdString().c_str()), extra));
         QVERIFY(!model.hasGraph());
         QVERIFY2(QString::fromStdString(model.notUnderstood).contains(part), model.notUnderstood.c_str());
+    }
+
+    void expertsInEverySecondLayer()
+    {
+        const ModelSpec model = read(with(
+            tiny("qwen3_moe"),
+            { { "num_experts", 4 }, { "num_experts_per_tok", 2 }, { "moe_intermediate_size", 10 }, { "decoder_sparse_step", 2 } }));
+        QVERIFY(!model.isSparse(0) && model.isSparse(1) && !model.isSparse(2) && model.isSparse(3) && !model.isSparse(4));
+        QCOMPARE(model.denseLayers(), 3);
+        const Graph graph = buildGraph(model, { WorkloadKind::Prefill, 2, 4 }).value();
+        QCOMPARE(graph.parameterCount(), modelSize(model)->total);
+        QCOMPARE(graph.segments.size(), 7u);
+        QVERIFY(graph.segments[1].name == "dense block 0" && graph.segments[2].name == "moe block 1");
     }
 
     void denseFirstLayersMayBeListed()

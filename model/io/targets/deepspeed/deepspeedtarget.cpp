@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/targets/deepspeed/deepspeedtarget.h"
+#include "model/io/ranks/modelconfig.h"
 
 #include "model/io/exports/exportrefusals.h"
 #include "model/io/exports/exporttext.h"
@@ -234,7 +235,7 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
         if (whole.empty())
             whole.push_back({ inputError(where, std::move(what), std::move(fix)) });
     };
-    if (!design.model.hasGraph() || design.model.kind != ModelKind::Decoder || design.model.block.fusedQkv)
+    if (!design.model.hasGraph() || design.model.kind != ModelKind::Decoder || !modelConfigSaysAll(design.model))
         refuse("model", "DeepSpeed cuts the linear layers of a module, and of this model they are not known, or fused",
                "export to a target that takes a layout for every weight");
     if (use.tensor.size() > 1 || use.sharded.size() > 1)

@@ -136,7 +136,7 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
     auto out = commonRefusals(design, evaluation, { .framework = kFramework, .cut = CutRule::CeilNested }, stopped);
     if (!out.ok())
         return out;
-    if (!design.model.hasGraph() || design.model.kind != ModelKind::Decoder || design.model.block.fusedQkv) {
+    if (!design.model.hasGraph() || design.model.kind != ModelKind::Decoder || !modelConfigSaysAll(design.model)) {
         out.value().push_back(
             { inputError("model",
                          design.model.block.fusedQkv

@@ -6,10 +6,16 @@
 #include "model/families/modelspec.h"
 #include "model/io/json/jsonfields.h"
 
+#include <set>
+#include <string>
+
 namespace shardboard {
 
 /// Adds the keys whose values differ from a plain decoder's.
 void addModelParts(nlohmann::json& out, const ModelSpec& model);
+
+/// The keys that there are, but for `names`.
+const std::set<std::string>& modelPartKeys();
 
 /// Reads the same keys; the first wrong one becomes the error of `fields`.
 void readModelParts(JsonFields& fields, ModelSpec& model);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/design/modelparts.h"
+#include "model/io/huggingface/modelparts.h"
 
+#include "model/io/huggingface/familyfile.h"
 #include "model/io/json/jsonmembers.h"
 
 namespace shardboard {
@@ -9,7 +10,7 @@ static auto jsonWords(NormKind) { return JsonWords { normKindName, normKindFromN
 static auto jsonWords(RouterScore) { return JsonWords { routerScoreName, routerScoreFromName, "softmax or sigmoid" }; }
 static auto jsonWords(ExpertStorage)
 {
-    return JsonWords { expertStorageName, expertStorageFromName, "separate, mixtral or packed" };
+    return JsonWords { expertStorageName, expertStorageFromName, "separate, mixtral, packed, joined or joined-transposed" };
 }
 
 namespace {
@@ -20,14 +21,15 @@ struct Parts {
     Each each;
 
     template <class T>
-    void value(const char* key, T& member)
+    void value(const char* key, T& member, std::int64_t least = 0)
     {
         if constexpr (std::is_same_v<std::remove_const_t<T>, std::int64_t>)
-            each.usual(key, member, { 0, std::int64_t { 1 } << 62 });
+            each.usual(key, member, { least, std::int64_t { 1 } << 62 });
         else if constexpr (std::is_same_v<std::remove_const_t<T>, double>)
             each.usual(key, member, { 0, 1e18 });
         else
             each.usual(key, member);
+        static_cast<void>(least); // of counts alone
     }
 };
 
@@ -37,17 +39,26 @@ void visit(Visitor&& each, Model& model)
 {
     each.value("attention_sinks", model.attentionSinks);
     each.value("sliding_window", model.slidingWindow);
+    each.value("full_attention_every", model.windowPeriod, -1);
+    each.value("rotary_dim", model.rotaryDim);
+    each.value("wide_qk_norm", model.wideQkNorm);
+    each.value("head_bias", model.headBias);
 
     each.value("norm_type", model.norm.kind);
     each.value("norms_per_layer", model.norm.perLayer);
     each.value("norm_weight_offset", model.norm.weightOffset);
+    each.value("norms_after", model.norm.after);
+    each.value("norm_bias", model.norm.bias);
 
     auto& moe = model.moe;
     each.value("num_experts", moe.experts);
     each.value("num_experts_per_tok", moe.chosen);
     each.value("moe_intermediate_size", moe.intermediateSize);
     each.value("n_shared_experts", moe.sharedExperts);
+    each.value("shared_expert_intermediate_size", moe.sharedWidth);
+    each.value("shared_expert_gate", moe.sharedGate);
     each.value("first_k_dense_replace", moe.firstDense);
+    each.value("moe_layer_freq", moe.every);
     each.value("scoring_func", moe.score);
     each.value("norm_topk_prob", moe.normalizedGates);
     each.value("routed_scaling_factor", moe.gateScale);
@@ -68,12 +79,15 @@ void visit(Visitor&& each, Model& model)
     each.value("parallel_block", model.block.parallel);
     each.value("fused_qkv", model.block.fusedQkv);
     each.value("gated_mlp", model.block.gatedMlp);
-    each.value("falcon_names", model.block.falconNames);
+    each.value("joined_qkv", model.block.joinedQkv);
+    each.value("joined_gate_up", model.block.joinedGateUp);
 
     each.value("embedding_scale", model.scaling.embedding);
     each.value("query_pre_attn_scalar", model.scaling.queryScalar);
     each.value("attention_soft_cap", model.scaling.attentionSoftCap);
     each.value("logit_soft_cap", model.scaling.logitSoftCap);
+    each.value("residual_multiplier", model.scaling.residual);
+    each.value("logit_scale", model.scaling.logits);
     each.value("swiglu_limit", model.scaling.swigluLimit);
 }
 
@@ -93,8 +107,40 @@ void addModelParts(nlohmann::json& out, const ModelSpec& model)
     for (const auto& [key, value] : parts.items())
         if (plain[key] != value)
             out[key] = value;
+    if (!model.names.empty())
+        out["names"] = model.names;
 }
 
-void readModelParts(JsonFields& fields, ModelSpec& model) { visit(Parts<JsonMembersReader> { JsonMembersReader(fields) }, model); }
+const std::set<std::string>& modelPartKeys()
+{
+    static const std::set<std::string> keys = [] {
+        std::set<std::string> out;
+        for (const auto& [key, value] : allParts({}).items())
+            out.insert(key);
+        return out;
+    }();
+    return keys;
+}
+
+void readModelParts(JsonFields& fields, ModelSpec& model)
+{
+    visit(Parts<JsonMembersReader> { JsonMembersReader(fields) }, model);
+    if (const nlohmann::json* names = fields.find("names"); names != nullptr) {
+        if (!names->is_object()) {
+            fields.fail("names", "is not an object", "write {...}");
+            return;
+        }
+        for (const auto& [part, name] : names->items()) {
+            if (!name.is_string()) {
+                fields.fail("names", "holds what is not a text", "use names in quotes");
+                return;
+            }
+            model.names[part] = name.get<std::string>();
+        }
+    } else if (fields.flag("falcon_names", false)) { // as designs were written when Falcon's were the only other names
+        if (const FamilyFile* falcon = familyOf("falcon"); falcon != nullptr)
+            model.names = falcon->names;
+    }
+}
 
 } // namespace shardboard

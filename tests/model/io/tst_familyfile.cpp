@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families as data: expressions over a config, the reader of family files, and a family beside a checkpoint.
+#include "model/families/buildgraph.h"
+#include "model/families/modelsize.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/io/huggingface/expression.h"
+#include "model/io/huggingface/familyfile.h"
+#include "model/io/huggingface/hfconfig.h"
+#include "tests/model/io/checkpointmaker.h"
+#include "tests/support/runner.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+using namespace shardboard;
+using namespace shardboard::test;
+using nlohmann::json;
+
+namespace {
+
+const json kConfig { { "hidden_size", 48 },
+                     { "heads", 6 },
+                     { "bias", true },
+                     { "none", nullptr },
+                     { "kind", "rms" },
+                     { "zero", 0 },
+                     { "types", { "window", "full", "window", "full" } },
+                     { "dense", { 1, 0 } },
+                     { "rope", { { "theta", 5.5 } } } };
+
+Result<json> value(const std::string& text)
+{
+    return evaluateExpression(text,
+                              { [](const std::string& key) {
+                                   const auto dot = key.find('.');
+                                   const json outer = kConfig.value(key.substr(0, dot), json());
+                                   return Result<json>(dot == std::string::npos ? outer : outer.value(key.substr(dot + 1), json()));
+                               },
+                                [](const std::string& name) { return Result<json>(json(name == "own" ? 7 : 0)); },
+                                [](const std::string& key) { return kConfig.contains(key); } },
+                              "here");
+}
+
+Result<FamilyFile> family(const std::string& text) { return readFamilyFile(text, "f.json", familyOf); }
+
+/// A config of few elements for any family: what the file requires, small.
+json smallConfig(const FamilyFile& file)
+{
+    json config { { "model_type", file.type } };
+    for (const std::string& key : file.required)
+        config[key] = key.find("per_tok") != std::string::npos ? 2 : 4;
+    for (const char* key : { "hidden_size", "d_model" })
+        if (file.config.contains(key))
+            config[key] = 32;
+    const auto set = [&](const char* key, const json& to) {
+        if (file.config.contains(key) && (!file.config[key].is_null() || config.contains(key)))
+            config[key] = to;
+    };
+    set("num_attention_heads", 4);
+    set("num_key_value_heads", 2);
+    set("head_dim", 8);
+    set("kv_channels", 8);
+    set("vocab_size", 40);
+    set("intermediate_size", 24);
+    set("intermediate_size_mlp", 20);
+    set("shared_expert_intermediate_size", 12);
+    set("shared_intermediate_size", 12);
+    set("moe_intermediate_size", 10);
+    set("num_hidden_layers", 3);
+    set("num_layers", 3);
+    set("first_k_dense_replace", 1);
+    set("n_group", 1);
+    set("topk_group", 1);
+    for (const char* key : { "num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts" })
+        set(key, 4);
+    for (const char* key : { "num_experts_per_tok", "moe_k" })
+        set(key, 2);
+    for (const char* key : { "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim" })
+        set(key, 6);
+    if (file.type == "granitemoehybrid")
+        config["layer_types"] = { "attention", "attention", "attention" };
+    if (file.type == "hunyuan_v1_moe") {
+        config["num_experts"] = 4;
+        config["moe_topk"] = 2;
+    }
+    return config;
+}
+
+} // namespace
+
+class TestFamilyFile : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void expressions_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("wanted");
+        const auto row = [](const char* text, const char* wanted) {
+            QTest::newRow(text) << QString::fromUtf8(text) << QString::fromUtf8(wanted);
+        };
+        row("1 + 2 * 3", "7");
+        row("(1 + 2) * 3", "9");
+        row("7 - 2 - 1", "4");
+        row("hidden_size / heads", "8");
+        row("hidden_size / 5", "9.6");
+        row("hidden_size % 5", "3");
+        row("none ?? missing ?? heads", "6");
+        row("none ?? hidden_size / heads", "8");
+        row("none + 1", "null");
+        row("missing", "null");
+        row("bias ? 'qkvo' : 'none'", "\"qkvo\"");
+        row("not bias or heads == 6 and kind != 'rms'", "false");
+        row("none == null", "true");
+        row("zero ? 1 : zero < 1 ? 2 : 3", "2");
+        row("rope.theta", "5.5");
+        row("rope.base ?? 1", "1");
+        row("$own * 2", "14");
+        row("sqrt(9)", "3.0");
+        row("whole(heads * 0.75)", "4");
+        row("min(heads, 4) + max(1, 2)", "6");
+        row("every(types, 'full')", "2");
+        row("every(types, 'other')", "0");
+        row("every(types, 'window')", "null");
+        row("count(types, 'full') == length(types) / 2", "true");
+        row("leading(dense)", "2");
+        row("leading(types)", "null");
+        row("first(dense) + first(heads)", "7");
+        row("holds(none) and not holds(missing)", "true");
+    }
+    void expressions()
+    {
+        QFETCH(QString, text);
+        QFETCH(QString, wanted);
+        const auto out = value(text.toStdString());
+        QVERIFY2(out.ok(), out.ok() ? "" : out.error().text().c_str());
+        QCOMPARE(QString::fromStdString(out.value().dump()), wanted);
+    }
+
+    void wrongExpressions_data()
+    {
+        QTest::addColumn<QByteArray>("text");
+        for (const char* text : { "",
+                                  "1 +",
+                                  "(1",
+                                  "1)",
+                                  "'a",
+                                  "a..b",
+                                  "a.",
+                                  "1 ? 2",
+                                  "f(1)",
+                                  "sqrt()",
+                                  "sqrt(1, 2)",
+                                  "$",
+                                  "1 2",
+                                  "a b",
+                                  "??",
+                                  "#",
+                                  "1 / zero",
+                                  "heads % zero",
+                                  "sqrt(0 - 1)",
+                                  "'a' + 1",
+                                  "length(3)",
+                                  "every(heads, 1)",
+                                  "hidden_size * 1e300 * 1e300",
+                                  "1e999",
+                                  "whole(1e30)" })
+            QTest::newRow(*text == '\0' ? "empty" : text) << QByteArray(text);
+        QTest::newRow("deep") << QByteArray(500, '(');
+        QTest::newRow("deep choice") << QByteArray("1?").repeated(400);
+        QTest::newRow("deep not") << QByteArray("not ").repeated(400) + "1";
+        QTest::newRow("long") << QByteArray("1+").repeated(5000) + "1";
+        QTest::newRow("control") << QByteArray("\x01\x02");
+    }
+    void wrongExpressions()
+    {
+        QFETCH(QByteArray, text);
+        const auto out = value(text.toStdString());
+        QVERIFY(!out.ok());
+        QVERIFY2(out.error().text().find("here") != std::string::npos, out.error().text().c_str());
+    }
+
+    void wrongFiles_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("place");
+        const auto row = [](const char* name, const char* text, const char* place) {
+            QTest::newRow(name) << QString::fromUtf8(text) << QString::fromUtf8(place);
+        };
+        row("list", "[]", "f.json");
+        row("no type", "{}", "f.json:model_type");
+        row("empty type", R"({"model_type":""})", "f.json:model_type");
+        row("unknown key", R"({"model_type":"a","modle":{}})", "f.json:modle");
+        row("like nothing", R"({"model_type":"a","like":"b"})", "f.json:like");
+        row("model key", R"({"model_type":"a","model":{"hiden_size":1}})", "f.json:model");
+        row("model value", R"({"model_type":"a","model":{"hidden_size":[1]}})", "f.json:model");
+        row("expression", R"({"model_type":"a","model":{"hidden_size":"1 +"}})", "f.json:model.hidden_size");
+        row("name", R"({"model_type":"a","names":{"norm":3}})", "f.json:names");
+        row("empty name", R"({"model_type":"a","names":{"norm":""}})", "f.json:names");
+        row("line in a name", R"({"model_type":"a","names":{"norm":"a\nb"}})", "f.json:names");
+        row("stop", R"({"model_type":"a","stops":[{"if":"((","say":"x"}]})", "f.json:stops[0].if");
+        row("stop without words", R"({"model_type":"a","stops":[{"if":"1"}]})", "f.json:stops[0].say");
+        row("shape", R"({"model_type":"a","weights":[{"name":"*","shape":["1","/"]}]})", "f.json:weights[0].shape");
+        row("default", R"({"model_type":"a","config":{"x":{}}})", "f.json:config");
+        row("required", R"({"model_type":"a","required":"x"})", "f.json:required");
+    }
+    void wrongFiles()
+    {
+        QFETCH(QString, text);
+        QFETCH(QString, place);
+        const auto out = family(text.toStdString());
+        QVERIFY(!out.ok());
+        QVERIFY2(QString::fromStdString(out.error().text()).contains(place), out.error().text().c_str());
+    }
+
+    /// What depends on itself, comes out as no number, or as one that no model has, names the config's file or the family's.
+    void filesThatCannotBeApplied()
+    {
+        const json config { { "model_type", "a" }, { "hidden_size", 8 } };
+        for (const char* model : { R"("head_dim":"$num_attention_heads","num_attention_heads":"$head_dim")", R"("head_dim":"'x'")",
+                                   R"("head_dim":"hidden_size * 1e17")", R"("hidden_size":"hidden_size / 3")",
+                                   R"("num_hidden_layers":"0 - 4")", R"("norm_type":"'batchnorm'")", R"("mlp_bias":"3")" }) {
+            const auto file = family(std::string(R"({"model_type":"a","model":{)") + model + "}}");
+            QVERIFY2(file.ok(), model);
+            const auto out = modelFromConfig(config, "config.json", &file.value());
+            QVERIFY2(!out.ok(), model);
+            QVERIFY2(out.error().where.starts_with("config.json") || out.error().where.starts_with("f.json"),
+                     out.error().text().c_str());
+        }
+    }
+
+    /// Every built-in family reads, and one of few elements has a graph whose weights are as many as its dimensions say.
+    void everyFamilyIsAGraph()
+    {
+        QVERIFY2(builtinFamilies().ok(), builtinFamilies().ok() ? "" : builtinFamilies().error().text().c_str());
+        std::set<std::string> types;
+        for (const FamilyFile& file : builtinFamilies().value()) {
+            QVERIFY2(types.insert(file.type).second, file.type.c_str());
+            for (const std::string& other : file.otherTypes)
+                QVERIFY2(types.insert(other).second, other.c_str());
+            QVERIFY2(!file.source.empty(), file.type.c_str());
+            if (!file.isPlanned()) {
+                QVERIFY2(!file.stops.empty(), file.type.c_str());
+                continue;
+            }
+            const auto read = modelFromConfig(smallConfig(file), file.type);
+            QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+            const ModelSpec& model = read.value().model;
+            QVERIFY2(model.hasGraph(), (file.type + ": " + model.notUnderstood).c_str());
+            for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train }) {
+                Workload workload;
+                workload.kind = kind;
+                workload.batch = 2;
+                workload.sequence = 8;
+                const auto graph = buildGraph(model, workload);
+                QVERIFY2(graph.ok(), graph.ok() ? "" : (file.type + ": " + graph.error().text()).c_str());
+                QVERIFY2(graph.value().parameterCount() == modelSize(model)->total, file.type.c_str());
+            }
+        }
+    }
+
+    /// Dimensions as released, and the number of parameters that goes with them.
+    void publishedCounts_data()
+    {
+        QTest::addColumn<QByteArray>("config");
+        QTest::addColumn<qint64>("parameters");
+        const auto row = [](const char* name, const char* config, qint64 parameters) {
+            QTest::newRow(name) << QByteArray(config) << parameters;
+        };
+        row("pythia-70m",
+            R"({"model_type":"gpt_neox","vocab_size":50304,"hidden_size":512,"intermediate_size":2048,"num_hidden_layers":6,"num_attention_heads":8})",
+            70426624);
+        row("pythia-6.9b",
+            R"({"model_type":"gpt_neox","vocab_size":50432,"hidden_size":4096,"intermediate_size":16384,"num_hidden_layers":32,"num_attention_heads":32})",
+            6857302016);
+        row("gpt-neox-20b",
+            R"({"model_type":"gpt_neox","vocab_size":50432,"hidden_size":6144,"intermediate_size":24576,"num_hidden_layers":44,"num_attention_heads":64})",
+            20554567680);
+        row("phi-2",
+            R"({"model_type":"phi","vocab_size":51200,"hidden_size":2560,"intermediate_size":10240,"num_hidden_layers":32,"num_attention_heads":32,"partial_rotary_factor":0.4})",
+            2779683840);
+        row("Phi-3-mini-4k",
+            R"({"model_type":"phi3","vocab_size":32064,"hidden_size":3072,"intermediate_size":8192,"num_hidden_layers":32,"num_attention_heads":32})",
+            3821079552);
+        row("phi-4",
+            R"({"model_type":"phi3","vocab_size":100352,"hidden_size":5120,"intermediate_size":17920,"num_hidden_layers":40,"num_attention_heads":40,"num_key_value_heads":10})",
+            14659507200);
+        row("stablelm-3b-4e1t",
+            R"({"model_type":"stablelm","vocab_size":50304,"hidden_size":2560,"intermediate_size":6912,"num_hidden_layers":32,"num_attention_heads":32})",
+            2795443200);
+        row("starcoder2-3b",
+            R"({"model_type":"starcoder2","vocab_size":49152,"hidden_size":3072,"intermediate_size":12288,"num_hidden_layers":30,"num_attention_heads":24,"num_key_value_heads":2})",
+            3030371328);
+        row("SmolLM3-3B",
+            R"({"model_type":"smollm3","vocab_size":128256,"hidden_size":2048,"intermediate_size":11008,"num_hidden_layers":36,"num_attention_heads":16,"num_key_value_heads":4,"tie_word_embeddings":true})",
+            3075098624);
+        row("c4ai-command-r-v01",
+            R"({"model_type":"cohere","vocab_size":256000,"hidden_size":8192,"intermediate_size":22528,"num_hidden_layers":40,"num_attention_heads":64,"logit_scale":0.0625})",
+            34980831232);
+        row("GLM-4-9B-0414",
+            R"({"model_type":"glm4","vocab_size":151552,"hidden_size":4096,"intermediate_size":13696,"num_hidden_layers":40,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"attention_bias":true})",
+            9400279040);
+        row("OLMo-2-1124-7B",
+            R"({"model_type":"olmo2","vocab_size":100352,"hidden_size":4096,"intermediate_size":11008,"num_hidden_layers":32,"num_attention_heads":32})",
+            7298617344);
+        row("granite-3.1-8b-base",
+            R"({"model_type":"granite","vocab_size":49155,"hidden_size":4096,"intermediate_size":12800,"num_hidden_layers":40,"num_attention_heads":32,"num_key_value_heads":8,"tie_word_embeddings":true,"attention_multiplier":0.0078125,"embedding_multiplier":12.0,"residual_multiplier":0.22,"logits_scaling":16.0})",
+            8170848256);
+        row("internlm2_5-7b",
+            R"({"model_type":"internlm2","vocab_size":92544,"hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8})",
+            7737708544);
+        row("EXAONE-3.5-7.8B",
+            R"({"model_type":"exaone","vocab_size":102400,"hidden_size":4096,"intermediate_size":14336,"num_layers":32,"num_attention_heads":32,"num_key_value_heads":8})",
+            7818448896);
+        row("Qwen-7B",
+            R"({"model_type":"qwen","vocab_size":151936,"hidden_size":4096,"intermediate_size":22016,"num_hidden_layers":32,"num_attention_heads":32,"kv_channels":128})",
+            7721324544);
+        row("Baichuan2-7B",
+            R"({"model_type":"baichuan","vocab_size":125696,"hidden_size":4096,"intermediate_size":11008,"num_hidden_layers":32,"num_attention_heads":32})",
+            7505973248);
+        row("Seed-OSS-36B",
+            R"({"model_type":"seed_oss","vocab_size":155136,"hidden_size":5120,"intermediate_size":27648,"num_hidden_layers":64,"num_attention_heads":80,"num_key_value_heads":8,"head_dim":128,"attention_bias":true})",
+            36151104512);
+        row("ERNIE-4.5-0.3B",
+            R"({"model_type":"ernie4_5","vocab_size":103424,"hidden_size":1024,"intermediate_size":3072,"num_hidden_layers":18,"num_attention_heads":16,"num_key_value_heads":2,"head_dim":128,"tie_word_embeddings":true})",
+            360748032);
+        row("OLMoE-1B-7B",
+            R"({"model_type":"olmoe","vocab_size":50304,"hidden_size":2048,"intermediate_size":1024,"num_hidden_layers":16,"num_attention_heads":16,"num_experts":64,"num_experts_per_tok":8})",
+            6919161856);
+        row("Qwen1.5-MoE-A2.7B",
+            R"({"model_type":"qwen2_moe","vocab_size":151936,"hidden_size":2048,"intermediate_size":5632,"num_hidden_layers":24,"num_attention_heads":16,"num_key_value_heads":16,"num_experts":60,"num_experts_per_tok":4,"moe_intermediate_size":1408,"shared_expert_intermediate_size":5632})",
+            14315784192);
+    }
+    void publishedCounts()
+    {
+        QFETCH(QByteArray, config);
+        QFETCH(qint64, parameters);
+        const auto read = modelFromConfig(json::parse(config.toStdString()), "config.json");
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        QVERIFY2(read.value().model.hasGraph(), read.value().model.notUnderstood.c_str());
+        QCOMPARE(static_cast<qint64>(modelSize(read.value().model)->total), parameters);
+    }
+
+    void aFamilyBesideACheckpoint()
+    {
+        QTemporaryDir folder;
+        const auto write = [&](const char* name, const QByteArray& text) {
+            QVERIFY(writeFile(folder.filePath(QString::fromLatin1(name)), text));
+        };
+        write("config.json",
+              R"({"model_type":"mine","width":8,"depth":2,"words":32,"heads":2,"inner":16,"torch_dtype":"bfloat16"})");
+        write("shardboard-family.json", R"({"model_type":"mine","like":"llama","prefix":"","required":["width"],
+            "model":{"hidden_size":"width","num_hidden_layers":"depth","vocab_size":"words","num_attention_heads":"heads",
+                     "num_key_value_heads":1,"head_dim":"width / heads","intermediate_size":"inner","tie_word_embeddings":true},
+            "names":{"layers":"blocks","embed_tokens":"table","self_attn.q_proj":"attn.q"}})");
+        std::vector<MadeTensor> tensors { { "table.weight", { 32, 8 } }, { "norm.weight", { 8 } } };
+        for (const std::string layer : { "blocks.0.", "blocks.1." })
+            for (const MadeTensor& part :
+                 { MadeTensor { "attn.q.weight", { 8, 8 } }, MadeTensor { "self_attn.k_proj.weight", { 4, 8 } },
+                   MadeTensor { "self_attn.v_proj.weight", { 4, 8 } }, MadeTensor { "self_attn.o_proj.weight", { 8, 8 } },
+                   MadeTensor { "mlp.gate_proj.weight", { 16, 8 } }, MadeTensor { "mlp.up_proj.weight", { 16, 8 } },
+                   MadeTensor { "mlp.down_proj.weight", { 8, 16 } }, MadeTensor { "input_layernorm.weight", { 8 } },
+                   MadeTensor { "post_attention_layernorm.weight", { 8 } } })
+                tensors.push_back({ layer + part.name, part.shape });
+        write("model.safetensors", safetensorsOf(tensors));
+        const auto out = openModel(folder.path().toStdString());
+        QVERIFY2(out.ok(), out.ok() ? "" : out.error().text().c_str());
+        QVERIFY(out.value().model.hasGraph());
+        QCOMPARE(out.value().model.family, std::string("own:mine"));
+        for (const Finding& finding : out.value().findings)
+            QVERIFY2(finding.severity == Severity::Note, finding.message.c_str());
+        write("shardboard-family.json", "{");
+        const auto broken = openModel(folder.path().toStdString());
+        QVERIFY(!broken.ok());
+        QVERIFY(broken.error().where.find("shardboard-family.json") != std::string::npos);
+    }
+
+    /// A known family without its blocks: shapes come from the config where there are no headers.
+    void shapesWithoutHeaders()
+    {
+        QTemporaryDir folder;
+        const auto write = [&](const char* name, const QByteArray& text) {
+            QVERIFY(writeFile(folder.filePath(QString::fromLatin1(name)), text));
+        };
+        write("config.json", R"({"model_type":"qwen3_5_moe","text_config":{"model_type":"qwen3_5_moe_text","hidden_size":64,
+            "linear_num_value_heads":4,"linear_num_key_heads":2,"linear_key_head_dim":8,"linear_value_head_dim":8,"vocab_size":100}})");
+        write("model.safetensors.index.json", R"({"weight_map":{"model.language_model.layers.0.linear_attn.in_proj_qkv.weight":"a",
+            "model.language_model.layers.0.linear_attn.A_log":"a","model.visual.x":"a","model.language_model.embed_tokens.weight":"a"}})");
+        const auto out = openModel(folder.path().toStdString());
+        QVERIFY2(out.ok(), out.ok() ? "" : out.error().text().c_str());
+        QVERIFY(!out.value().model.hasGraph());
+        const auto& weights = out.value().model.looseWeights;
+        QCOMPARE(weights.size(), std::size_t { 4 });
+        int known = 0;
+        for (const ModelSpec::LooseWeight& weight : weights) {
+            known += weight.unknownShape ? 0 : 1;
+            if (weight.tensor.name.ends_with("in_proj_qkv.weight"))
+                QCOMPARE(weight.tensor.shape, (Shape { 64, 64 }));
+            if (weight.tensor.name.ends_with("embed_tokens.weight"))
+                QCOMPARE(weight.tensor.shape, (Shape { 100, 64 }));
+        }
+        QCOMPARE(known, 3);
+    }
+};
+
+SHARDBOARD_TEST(TestFamilyFile)
+#include "tst_familyfile.moc"
