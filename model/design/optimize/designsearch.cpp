@@ -376,7 +376,10 @@ Result<SearchedParts> searchedPartsFrom(std::string_view text)
           { "zero", &SearchedParts::zero },
           { "precision", &SearchedParts::precision } }
     };
-    for (const std::string_view word : split(text, ',')) {
+    const auto asked = split(text, ',');
+    if (text.empty())
+        return usageError("--search", "nothing is to be searched", std::string("use a list of ") + kSearchedParts);
+    for (const std::string_view word : asked) {
         const auto found = std::ranges::find(words, word, [](const auto& known) { return known.first; });
         if (found == words.end())
             return usageError("--search", "nothing to search is called '" + std::string(word) + "'",

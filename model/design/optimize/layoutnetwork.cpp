@@ -62,12 +62,6 @@ public:
                 m_segment[op] = SegmentId(s);
                 m_maker[m_graph.op(op).result] = op;
             }
-        for (std::size_t id = 0; id < m_graph.tensors.size(); ++id) {
-            const GraphTensor& tensor = m_graph.tensors[id];
-            for (const TensorId of : { tensor.gradientOf, tensor.addendOf })
-                if (of != kNoTensor)
-                    m_hasGradient.insert(of);
-        }
         for (const std::string& name : effective(request.workload).optimizer.axes)
             if (const int axis = request.mesh.find(name); axis >= 0 && request.mesh.axis(axis).size > 1)
                 m_optimizerAxes.push_back(axis);
@@ -392,7 +386,6 @@ private:
             if (tensor.spec.role != TensorRole::Weight)
                 continue;
             const auto [place, isNew] = known.try_emplace(tensor.spec.name, m_out.weights.size());
-            m_weightOf[TensorId(id)] = place->second;
             if (!isNew) {
                 m_out.weights[place->second].tensors.push_back(TensorId(id));
                 continue;
@@ -813,11 +806,9 @@ private:
     const double m_microBatches;
     std::vector<SegmentId> m_segment; ///< by OpId
     std::vector<OpId> m_maker; ///< by TensorId
-    std::set<TensorId> m_hasGradient;
     std::vector<int> m_optimizerAxes;
     double m_perWeightByte = 1;
     std::map<TensorId, Uses> m_uses;
-    std::map<TensorId, std::size_t> m_weightOf;
     std::map<std::vector<int>, LayoutNetwork::Table> m_tables;
     LayoutNetwork m_out;
 };

@@ -105,21 +105,15 @@ LayoutPrices::Like& LayoutPrices::like(TensorId tensor, DType dtype)
     return m_likes[place->second];
 }
 
-const LayoutPrices::Way& LayoutPrices::way(TensorId tensor, DType dtype, int from, int to)
+double LayoutPrices::way(TensorId tensor, DType dtype, int from, int to)
 {
     Like& group = like(tensor, dtype);
     const std::uint64_t key = (static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint64_t>(to);
     const auto [place, isNew] = group.ways.try_emplace(key);
-    Way& out = place->second;
     if (!isNew)
-        return out;
+        return place->second;
     const Layout& before = m_layouts[from];
     const Layout& after = m_layouts[to];
-    const auto wasPartial = [&](const AxisRef& ref) { return contains(before.partial, ref); };
-    if (!std::ranges::all_of(after.partial, wasPartial)) {
-        out.seconds = out.bytes = kNothingDoes;
-        return out;
-    }
     // What is cut alike on both sides takes no part: the parts are as good as tensors of their own.
     ReshardedTensor part = group.tensor;
     Layout start = before;
@@ -139,29 +133,23 @@ const LayoutPrices::Way& LayoutPrices::way(TensorId tensor, DType dtype, int fro
         end.partial.clear();
         smaller = true;
     }
-    if (smaller && !group.toExperts) {
-        const Way simple = wayOf(part, start, end, false);
-        return place->second = simple;
-    }
-    return place->second = wayOf(group.tensor, before, after, group.toExperts);
+    const bool simple = smaller && !group.toExperts;
+    return place->second = simple ? wayOf(part, start, end, false) : wayOf(group.tensor, before, after, group.toExperts);
 }
 
 /// Of the parts of tensors that are left, many are the same.
-LayoutPrices::Way LayoutPrices::wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts)
+double LayoutPrices::wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts)
 {
-    Way out;
     const auto steps = m_resharding.steps(from, to, tensor, "layout");
-    if (!steps.ok()) {
-        out.seconds = out.bytes = kNothingDoes;
-        return out;
-    }
+    if (!steps.ok())
+        return kNothingDoes;
+    double out = 0;
     for (const ReshardStep& step : steps.value()) {
         if (step.kind == CollectiveKind::LocalSlice)
             continue;
         const std::int64_t bytes = scaledBytes(stepBytes(step, tensor.shape, tensor.dtype, m_mesh), tensor.density);
         const auto seconds = [&](std::int64_t size) { return m_resharding.seconds(step.kind, step.axes, size); };
-        out.bytes += static_cast<double>(bytes);
-        out.seconds += toExperts && step.kind == CollectiveKind::AllToAll
+        out += toExperts && step.kind == CollectiveKind::AllToAll
             ? oncePerNode(bytes, m_chosen, m_resharding.prices().footprint(step.axes), m_resharding.prices().hardware(), seconds)
             : seconds(bytes);
     }
@@ -170,12 +158,7 @@ LayoutPrices::Way LayoutPrices::wayOf(const ReshardedTensor& tensor, const Layou
 
 double LayoutPrices::seconds(TensorId tensor, DType dtype, int from, int to)
 {
-    return from == to ? 0 : isLeftOut(tensor, from, to) ? kNothingDoes : way(tensor, dtype, from, to).seconds;
-}
-
-double LayoutPrices::moved(TensorId tensor, DType dtype, int from, int to)
-{
-    return from == to ? 0 : isLeftOut(tensor, from, to) ? kNothingDoes : way(tensor, dtype, from, to).bytes;
+    return from == to ? 0 : isLeftOut(tensor, from, to) ? kNothingDoes : way(tensor, dtype, from, to);
 }
 
 double LayoutPrices::ringSeconds(TensorId tensor, int layout, int axis)

@@ -17,7 +17,6 @@ class LayoutNumbers {
 public:
     int of(const Layout& layout);
     const Layout& operator[](int number) const { return m_layouts[static_cast<std::size_t>(number)]; }
-    std::size_t count() const { return m_layouts.size(); }
     /// What it is over each mesh axis: 0 whole, 1 + dim cut, kPartial.
     const std::vector<std::int8_t>& over(int number) const { return m_over[static_cast<std::size_t>(number)]; }
     static constexpr std::int8_t kPartial = 127;
@@ -40,27 +39,21 @@ public:
 
     /// Seconds of the collectives that bring a tensor, held in `dtype`, from one layout to another; infinite where nothing can.
     double seconds(TensorId tensor, DType dtype, int from, int to);
-    /// Bytes that a device sends and receives then, the large side of every collective.
-    double moved(TensorId tensor, DType dtype, int from, int to);
     /// Seconds of sending a part around a ring of devices.
     double ringSeconds(TensorId tensor, int layout, int axis);
     /// Bytes of the largest shard, by the share of it that holds data.
     double bytes(TensorId tensor, int layout);
 
 private:
-    struct Way {
-        double seconds = 0;
-        double bytes = 0;
-    };
     /// Tensors of one shape, type and density are priced alike.
     struct Like {
         ReshardedTensor tensor;
         bool toExperts = false;
-        std::unordered_map<std::uint64_t, Way> ways;
+        std::unordered_map<std::uint64_t, double> ways; ///< seconds
     };
-    const Way& way(TensorId tensor, DType dtype, int from, int to);
+    double way(TensorId tensor, DType dtype, int from, int to);
     bool isLeftOut(TensorId tensor, int from, int to) const;
-    Way wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts);
+    double wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts);
     Like& like(TensorId tensor, DType dtype);
 
     const Graph& m_graph;

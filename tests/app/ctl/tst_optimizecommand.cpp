@@ -60,7 +60,7 @@ private Q_SLOTS:
     {
         const QString folder = path("front");
         const Outcome answer = shardctl(
-            { "optimize", m_design, "--search", "mesh,micro-batches,recompute", "--devices", "16", "--front", folder, "--json" });
+            { "optimize", m_design, "--search", "mesh,micro-batches,recompute", "--devices", "8", "--front", folder, "--json" });
         QVERIFY2(answer.code == 0, qPrintable(answer.err));
         const QJsonObject document = answer.json();
         QVERIFY(document["complete"].toBool());
