@@ -53,6 +53,25 @@ private Q_SLOTS:
     }
 
     /// 405 billion parameters on eight devices: nothing that is tried fits on them, and all that is said is by how much.
+    /// Of a preset of parts those parts stay, and its stages take turns as before.
+    void presetsOfParts()
+    {
+        Design design =
+            designOn("stage=2,fsdp=2,model=2", llama3Model(), { WorkloadKind::Train, 16, 8192, DType::BF16, 4 }, "pp+tp");
+        design.pipeline.countLoss = true;
+        const FitAdvice advice = sure(fitAdvice(design));
+        QVERIFY(advice.fit() != Fit::Fits);
+        bool offered = false;
+        for (const std::vector<FitOption>* options : { &advice.fixes, &advice.nearest })
+            for (const FitOption& option : *options)
+                if (option.what.find("preset pp+tp") != std::string::npos) {
+                    offered = true;
+                    QCOMPARE(option.design.pipeline, design.pipeline);
+                    QVERIFY(option.peakBytes < advice.peakBytes);
+                }
+        QVERIFY(offered);
+    }
+
     void nothingFits()
     {
         Design design = training("model=2", "megatron-tp", 2);

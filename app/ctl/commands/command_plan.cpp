@@ -90,12 +90,16 @@ std::string perLayer(const Plan& plan)
         for (const Collective& collective : plan.collectives)
             if (collective.plannedSegment == PlannedSegmentId(i) && collective.isCall() && !isBetweenStages(collective, plan))
                 ++counts[collectiveName(collective.kind) + " over " + axesText(collective, plan.mesh)];
-        if (counts.empty())
-            continue;
+        const PlannedSegment& segment = plan.segments[i];
         std::vector<std::string> parts;
         for (const auto& [what, count] : counts)
             parts.push_back(std::to_string(count) + " " + what);
-        const PlannedSegment& segment = plan.segments[i];
+        if (segment.host.toHost > 0)
+            parts.push_back(bytesText(segment.host.toHost) + " to the host");
+        if (segment.host.toDevice > 0)
+            parts.push_back(bytesText(segment.host.toDevice) + " from the host");
+        if (parts.empty())
+            continue;
         out += "  " + (phases ? phaseName(segment.phase) + ", " : std::string()) + segment.name
             + (segment.count > 1 ? " x " + std::to_string(segment.count) + ", each" : std::string()) + ": " + joined(parts) + "\n";
     }

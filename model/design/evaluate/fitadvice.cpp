@@ -71,13 +71,35 @@ void addOptimizer(const Design& design, std::vector<Change>& out)
                             } });
 }
 
-/// Presets that cut more, on the same mesh. Pins set by hand stay.
+/// Of a design that a preset of parts lays out, those with the sequence cut besides, or the weights, or both.
+std::vector<std::string> combinedPresets(const Design& design, const AxisRoles& roles)
+{
+    std::vector<std::string> parts;
+    const std::string origin = originOfEntries(design).preset;
+    for (const std::string_view part : split(std::string_view(origin), '+'))
+        parts.emplace_back(part == "pp-1f1b" ? "pp" : part == "megatron-tp" ? "tp" : part);
+    std::vector<std::string> sequence = parts;
+    std::ranges::replace(sequence, std::string("tp"), std::string("tp-sp"));
+    std::vector<std::string> out;
+    if (sequence != parts)
+        out.push_back(joined(sequence, "+"));
+    const bool sharded = contains(parts, "fsdp") || contains(parts, "hsdp");
+    for (std::vector<std::string> it : { parts, sequence })
+        if (!roles.fsdp.empty() && !sharded) {
+            it.emplace_back("fsdp");
+            if (const std::string name = joined(it, "+"); !contains(out, name))
+                out.push_back(name);
+        }
+    return out;
+}
+
+/// Presets that cut more, on the same mesh. Pins set by hand stay, and so does how stages take turns.
 void addLayouts(const Design& design, std::vector<Change>& out)
 {
     const AxisRoles roles = axisRoles(design.mesh);
     std::vector<std::string> presets;
-    if (!roles.stage.empty())
-        presets = {}; // other presets would leave the stages unused
+    if (!roles.stage.empty() || !roles.context.empty() || (!roles.expert.empty() && design.model.moe.present()))
+        presets = combinedPresets(design, roles); // others would leave an axis unused
     else if (!roles.tensor.empty() && (!roles.fsdp.empty() || !roles.data.empty()))
         presets = { "tp-sp", "tp+fsdp", "tp-sp+fsdp" };
     else if (!roles.tensor.empty())
@@ -87,7 +109,10 @@ void addLayouts(const Design& design, std::vector<Change>& out)
     for (const std::string& preset : presets)
         out.push_back({ "preset " + preset, Layouts, [preset](Design& d) {
                            const Design before = d;
-                           return applyPreset(d, preset).ok() && !(d == before);
+                           const bool applied = applyPreset(d, preset).ok();
+                           if (before.pipeline.present() && d.pipeline.present())
+                               d.pipeline = before.pipeline;
+                           return applied && !(d == before);
                        } });
 }
 
