@@ -338,7 +338,8 @@ private:
     void noteUnknownKeys()
     {
         std::vector<std::string> unknown;
-        for (const auto& [key, value] : m_fields.leftOver().items()) {
+        const json left = m_fields.leftOver();
+        for (const auto& [key, value] : left.items()) {
             const bool off =
                 value.is_null() || value == json(false) || value == json(0) || (value.is_structured() && value.empty());
             if (!off && !contains(m_family->ignored, key) && !m_family->config.contains(key) && !key.starts_with('_'))

@@ -115,7 +115,8 @@ const std::set<std::string>& modelPartKeys()
 {
     static const std::set<std::string> keys = [] {
         std::set<std::string> out;
-        for (const auto& [key, value] : allParts({}).items())
+        const nlohmann::json all = allParts({});
+        for (const auto& [key, value] : all.items())
             out.insert(key);
         return out;
     }();
