@@ -39,6 +39,7 @@ int pickCommand(const Arguments& arguments);
 int planCommand(const Arguments& arguments);
 int explainCommand(const Arguments& arguments);
 int optimizeCommand(const Arguments& arguments);
+int sweepCommand(const Arguments& arguments);
 int solveCommand(const Arguments& arguments);
 int checkCommand(const Arguments& arguments);
 int runDesignCommand(const Arguments& arguments);

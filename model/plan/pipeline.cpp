@@ -256,6 +256,8 @@ double busiestShare(const Graph& graph, const Plan& plan, PlannedSegmentId id)
 {
     const PlannedSegment& planned = plan.segment(id);
     const Segment& segment = graph.segment(planned.segment);
+    if (plan.pipeline && plan.pipeline->isDual() && !segment.isLayer && plan.pipeline->busiestStage != 0)
+        return 0; // the first and the last device have both ends
     if (!plan.pipeline || plan.pipeline->stages == 1 || segment.isLayer || plan.pipeline->isDual())
         return deviceShare(graph, plan, id);
     if (planned.phase == Phase::Update)

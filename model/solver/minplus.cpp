@@ -87,6 +87,10 @@ public:
         std::vector<std::pair<int, std::vector<Factor>>> gone; // with what they depended on
         double constant = 0;
         while (!nodes.empty()) {
+            if (stopped()) {
+                cost = kNever;
+                return constant + minima(factors);
+            }
             const auto next = cheapest(factors, nodes);
             if (!next)
                 break;

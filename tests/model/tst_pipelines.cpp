@@ -115,6 +115,9 @@ private Q_SLOTS:
         QCOMPARE(lighter.pipeline->busiestStage, std::int64_t { 1 });
         QCOMPARE(lighter.pipeline->bubble, 11.0 / (5 * 8));
         QCOMPARE(lighter.pipeline->endSeconds, 0.0);
+        // Runs without layers change nothing of when the others can begin.
+        const auto padded = evaluated(staged(16, spec(2, { 0, 0, 0, 0, 4, 4, 4, 4 })))->plan;
+        QCOMPARE(padded.pipeline->bubble, same.pipeline->bubble);
         for (const Plan* plan : { &same, &lighter })
             QVERIFY(qAbs(plan->device.seconds() / plan->seconds() - 1) < 1e-9); // parts of a device's step add up
     }
@@ -153,6 +156,17 @@ private Q_SLOTS:
         QCOMPARE(pipeline.memory[0].weights, pipeline.memory[3].weights); // embedding and head on both
         QCOMPARE(microBatchesHeld(dual->plan, 0), 2.5);
         QVERIFY(qAbs(dual->plan.device.seconds() / dual->plan.seconds() - 1) < 1e-9);
+        // The pair of stages with the most layers is the one that the others wait for.
+        PipelineSpec uneven = scheduled(PipelineSchedule::DualPipe);
+        uneven.layers = { 1, 7, 7, 1 };
+        for (const Overlap overlap : { Overlap::None, Overlap::None.with(OverlapKind::Sends) }) {
+            Design design = staged(16, uneven);
+            design.workload.overlap = overlap;
+            const Plan inside = evaluated(design)->plan;
+            QCOMPARE(inside.pipeline->busiestStage, std::int64_t { 1 });
+            QVERIFY(inside.seconds() > 1.3 * dual->plan.seconds()); // 14 of 16 layers in place of 8
+            QVERIFY(qAbs(inside.device.seconds() / inside.seconds() - 1) < 1e-9);
+        }
         for (const WeightLayout& weight : dual->weights)
             if (weight.firstLayer < 0)
                 QCOMPARE(stagesOf(*dual, weight), (std::vector<std::int64_t> { 0, 3 }));

@@ -492,11 +492,9 @@ void TestWorkload::whatDoesNothingIsGray()
     QStringList labels;
     for (const SettingGroup& group : settingGroups(dense))
         for (const Setting& setting : group.settings)
-            if (setting.label != group.title)
+            if (group.id != QLatin1String("recompute")) // parts of a layer are called what they are
                 labels << setting.label;
-    for (const QString& label : std::as_const(labels))
-        QVERIFY2(labels.count(label) == 1 || label == QLatin1String("Attention") || label == QLatin1String("Gradients"),
-                 qPrintable(label));
+    QCOMPARE(labels.removeDuplicates(), 0);
 }
 
 void TestWorkload::aSettingUnfoldsItsSection()

@@ -52,8 +52,15 @@ CanvasNavigation::~CanvasNavigation() = default;
 
 OverviewMap CanvasNavigation::map() const
 {
-    return m_target->canNavigate() ? OverviewMap(m_target->viewport(), m_drag == Drag::Map ? m_draggedAtLeft : isMapAtLeft())
-                                   : OverviewMap();
+    if (!m_target->canNavigate())
+        return {};
+    if (m_drag == Drag::Map)
+        return OverviewMap(m_target->viewport(), m_draggedAtLeft);
+    const bool left = isMapAtLeft();
+    for (const bool atLeft : { left, !left })
+        if (OverviewMap place(m_target->viewport(), atLeft); !m_target->isInTheWay(place.rect()))
+            return place;
+    return {};
 }
 
 /// It does not lie on what is selected; where it would on both sides, it is where it usually is.
@@ -257,8 +264,8 @@ bool CanvasNavigation::press(QMouseEvent* event)
 {
     if (m_drag != Drag::None)
         return true;
-    m_draggedAtLeft = isMapAtLeft();
     const OverviewMap shown = map();
+    m_draggedAtLeft = shown.rect().center().x() < m_target->viewport().view().center().x();
     const bool onMap = !shown.isEmpty() && shown.rect().contains(event->position());
     if (event->button() == Qt::MiddleButton || (event->button() == Qt::LeftButton && m_space))
         m_drag = Drag::Picture;

@@ -33,6 +33,12 @@ public:
     virtual void viewMoved() = 0;
     /// What 0 goes back to.
     virtual void goHome() { viewport().fit(); }
+    /// Whether a map there would cover what one has not come nearer to; then it has no place.
+    virtual bool isInTheWay(const QRectF& map) const
+    {
+        (void)map;
+        return false;
+    }
     /// The whole world, coarsely, for the map; `map` is from the world to the painter.
     virtual void paintMap(QPainter& painter, const Viewport& map) const = 0;
 };

@@ -509,8 +509,11 @@ void CompareView::fitColumns()
     const QAbstractItemView* cells = m_costs;
     const int wholeNames = cells->sizeHintForColumn(CostName) + 8;
     for (const auto& [column, needed] :
-         { std::pair(CostChange, wholeNames), std::pair(CostVerdict, leastName), std::pair(CostBefore, leastName) })
-        if (left < needed) {
+         { std::pair(CostChange, wholeNames), std::pair(CostVerdict, leastName), std::pair(CostBefore, leastName) }) {
+        bool empty = true;
+        for (int row = 0; row < m_costs->topLevelItemCount(); ++row)
+            empty = empty && m_costs->topLevelItem(row)->text(column).isEmpty();
+        if (empty || left < needed) {
             left += m_costs->columnWidth(column);
             m_costs->setColumnHidden(column, true);
             if (column != CostVerdict)
@@ -526,6 +529,7 @@ void CompareView::fitColumns()
             m_costs->resizeColumnToContents(CostDifference);
             left -= m_costs->columnWidth(CostDifference);
         }
+    }
     m_costs->setColumnWidth(CostName, std::max(60, left));
     wrapRows(m_costs, kRow);
     m_changes->header()->setStretchLastSection(false);

@@ -115,13 +115,17 @@ void ChoiceBox::choose(const QVariant& value)
     update();
 }
 
+int ChoiceBox::widthOf(const QString& text) const
+{
+    return std::max(40, QFontMetrics(uiFont(this)).horizontalAdvance(text)) + 2 * kMargin + kArrow + 2;
+}
+
 int ChoiceBox::widestEntry() const
 {
-    const QFontMetrics metrics(uiFont(this));
-    int widest = 40;
+    int widest = widthOf({});
     for (int i = 0; i < count(); ++i)
-        widest = std::max(widest, metrics.horizontalAdvance(itemText(i)));
-    return widest + 2 * kMargin + kArrow + 2;
+        widest = std::max(widest, widthOf(itemText(i)));
+    return widest;
 }
 
 QSize ChoiceBox::sizeHint() const

@@ -18,7 +18,8 @@ public:
     /// Chooses the entry with this value; nothing is chosen where none has it. Sends no signal.
     void choose(const QVariant& value);
 
-    /// The width in which no entry is elided.
+    /// The width in which such an entry is not elided, and that in which none is.
+    int widthOf(const QString& text) const;
     int widestEntry() const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;

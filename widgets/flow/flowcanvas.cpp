@@ -189,6 +189,14 @@ QRectF FlowCanvas::selectedPart() const
     return part.isEmpty() ? part : part.adjusted(-24, -24, 24, 24);
 }
 
+/// Lines that are read from left to right are not to be covered; who zooms in moves in the picture, and sees where.
+bool FlowCanvas::isInTheWay(const QRectF& map) const
+{
+    if (m_viewport.scale() > m_homeScale * 1.01)
+        return false;
+    return std::ranges::any_of(m_rects, [&](const QRectF& item) { return m_viewport.toScreen(item).intersects(map); });
+}
+
 void FlowCanvas::paintMap(QPainter& painter, const Viewport& map) const
 {
     const Theme& theme = Theme::of(this);

@@ -68,6 +68,7 @@ protected:
     QRectF selectedPart() const override;
     void viewMoved() override;
     void goHome() override;
+    bool isInTheWay(const QRectF& map) const override;
     void paintMap(QPainter& painter, const Viewport& map) const override;
     void mousePressEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;

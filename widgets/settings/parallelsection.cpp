@@ -120,7 +120,7 @@ Setting statesOver(const std::string& axis)
 Setting gradientsToo()
 {
     Setting out = switchField(
-        fieldText("optimizer.gradients", "Gradients", "ZeRO-2: whether gradients are cut as the states are"),
+        fieldText("optimizer.gradients", "Gradients (ZeRO-2)", "Whether gradients are cut as the states are"),
         { "whole", "whole", "They stay whole until the optimizer's step" },
         { "cut", "cut", "Every micro-batch reduces its gradients to shards" },
         [](const Design& d) { return d.workload.optimizer.gradients; },

@@ -42,7 +42,7 @@ void FindingsBadge::refresh()
         : warnings > 0               ? QStringLiteral("warning")
         : count > 0                  ? QStringLiteral("note")
                                      : QStringLiteral("none");
-    const QString sign = errors + warnings > 0 ? QStringLiteral("⚠") : count > 0 ? QStringLiteral("ⓘ") : QStringLiteral("✓");
+    const QString sign = errors + warnings > 0 ? QStringLiteral("⚠") : count > 0 ? QStringLiteral("ℹ") : QStringLiteral("✓");
     m_button->setText(QStringLiteral("%1 %2 ▾").arg(sign).arg(count));
     const QString said = count == 0 ? tr("No findings") : counted(count, tr("finding"), tr("findings"));
     m_button->setAccessibleName(said);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl optimize: the best layouts of a design, with a lower bound.
 #include "app/ctl/commands.h"
+#include "app/ctl/commands/searchreport.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "model/design/optimize/optimize.h"
 #include "model/io/design/designfile.h"
+#include "model/io/design/hardwarefile.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/text/figures.h"
 #include "model/text/numbers.h"
@@ -166,7 +168,23 @@ int optimizeCommand(const Arguments& arguments)
     const auto read = readDesign(path);
     if (!read.ok())
         return report(read.error());
-    const Design& design = read.value();
+    Design design = read.value();
+    if (arguments.has("--hardware")) {
+        auto hardware = hardwareNamed(arguments.text("--hardware"));
+        if (!hardware.ok())
+            return report(hardware.error());
+        setHardware(design, std::move(hardware).value());
+    }
+    for (const char* option : { "--devices", "--front", "--within" })
+        if (arguments.has(option) && !arguments.has("--search"))
+            return report(usageError(option, "it is for a search around the layouts", "add --search, such as --search mesh"));
+    if (arguments.has("--search")) {
+        for (const char* option : { "--keep", "--forbid" })
+            if (arguments.has(option))
+                return report(usageError(option, "it is for layouts", "leave --search out"));
+        const auto limit = memoryLimit(arguments, design);
+        return limit.ok() ? searchAndReport(arguments, design, limit.value(), kProcessBegin) : report(limit.error());
+    }
     auto options = optionsOf(arguments, design);
     if (!options.ok())
         return report(options.error());

@@ -7,6 +7,7 @@
 #include "app/ctl/table.h"
 #include "app/ctl/visibleoutput.h"
 #include "model/design/evaluate/fitadvice.h"
+#include "model/design/optimize/optimize.h"
 #include "model/families/window.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/documents/comparejson.h"
@@ -15,7 +16,9 @@
 #include "model/picker/profilemode.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/planner/buildplan.h"
+#include "model/plan/time/residuals.h"
 #include "model/plan/time/traffic.h"
+#include "model/plan/time/whytime.h"
 #include "model/text/figures.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
@@ -252,10 +255,15 @@ std::optional<TransitionSet> transitionsFrom(const std::string& text)
     return set;
 }
 
+/// No picker of operations: all layouts are chosen at once, and each operation then takes its row.
+constexpr const char* kOptimalPicker = "optimal";
+
 /// The options of one run in place of those of the design.
 Status choosePicker(const Arguments& arguments, PickerOptions& options)
 {
-    Status status = choose(arguments, "--picker", options.picker, pickerFromName, "picker", "greedy, partials-only or none");
+    Status status = done();
+    if (arguments.text("--picker") != kOptimalPicker)
+        status = choose(arguments, "--picker", options.picker, pickerFromName, "picker", "greedy, partials-only, none or optimal");
     PickerProfile profile = options.profile;
     if (status.ok())
         status = choose(arguments, "--profile", profile, profileFromName, "profile", kProfileList);
@@ -286,7 +294,20 @@ Status chooseRun(const Arguments& arguments, Design& design)
     }
     if (auto status = chooseMemory(arguments, design.memory); !status.ok())
         return status;
-    return choosePicker(arguments, design.picker);
+    if (auto status = choosePicker(arguments, design.picker); !status.ok())
+        return status;
+    if (arguments.text("--picker") != kOptimalPicker)
+        return done();
+    OptimizeOptions options;
+    const auto memory = usableMemory(design);
+    if (!memory.ok())
+        return memory.error();
+    options.memoryBytes = memory.value();
+    auto optimized = optimizeLayouts(design, options);
+    if (!optimized.ok())
+        return optimized.error();
+    design = std::move(optimized.value().design);
+    return done();
 }
 
 /// What a device sends over each level of the hardware in a step.
@@ -303,6 +324,71 @@ nlohmann::json trafficJson(const Evaluation& evaluation, const Design& design)
                         { "link", hardware.value().levels[level].link.id },
                         { "bytes_per_device", traffic[level].bytes },
                         { "collective_seconds", traffic[level].seconds } });
+    return out;
+}
+
+/// In words what a row of TimeCause is about.
+std::string causeText(const TimeCause& cause)
+{
+    switch (cause.kind) {
+    case TimeCauseKind::Compute:
+        return cause.what + ", limited by the units that compute";
+    case TimeCauseKind::Memory:
+        return cause.what + ", limited by the memory's bandwidth";
+    case TimeCauseKind::Start:
+        return "starting kernels, and waiting for the host";
+    case TimeCauseKind::Collective:
+        return "collectives that are not hidden: " + cause.what;
+    case TimeCauseKind::Bubble:
+        break;
+    }
+    return "waiting for other stages";
+}
+
+std::string whyTimeText(const std::vector<TimeCause>& causes, double step)
+{
+    Table table({ "what a device's step is made of", ">time", ">share" });
+    for (const TimeCause& cause : causes)
+        table.add(
+            { causeText(cause), secondsText(cause.seconds), formatted("%.1f %%", step > 0 ? 100 * cause.seconds / step : 0) });
+    table.add({ "step", secondsText(step), "100 %" });
+    return table.text(0);
+}
+
+/// `likely 1.2 s to 1.5 s, as 24 published steps: GPUs, dense models (…)`
+std::string rangeText(const PredictedRange& range, std::string (*text)(double))
+{
+    return "likely " + text(range.least) + " to " + text(range.most) + ", as " + range.from + "\n";
+}
+
+/// Both lines where there is such a range.
+std::string rangesText(const Evaluation& evaluation, const Hardware& hardware)
+{
+    std::string out;
+    if (const auto range = stepRange(evaluation.graph, evaluation.plan, hardware))
+        out += "step: " + rangeText(*range, [](double seconds) { return secondsText(seconds); });
+    if (const auto range = memoryRange(evaluation.graph, evaluation.plan, hardware))
+        out += "memory: " + rangeText(*range, [](double bytes) { return bytesText(std::llround(bytes)); });
+    return out;
+}
+
+/// Keys `least`, `most` and `from`; null where nothing of the kind was published.
+nlohmann::json rangeJson(const std::optional<PredictedRange>& range)
+{
+    if (!range)
+        return nullptr;
+    return { { "least", range->least }, { "most", range->most }, { "from", range->from } };
+}
+
+/// `[{kind, what, seconds, share}]`, the longest first; the seconds add up to the step.
+nlohmann::json whyTimeJson(const std::vector<TimeCause>& causes, double step)
+{
+    nlohmann::json out = nlohmann::json::array();
+    for (const TimeCause& cause : causes)
+        out.push_back({ { "kind", timeCauseName(cause.kind) },
+                        { "what", cause.what },
+                        { "seconds", cause.seconds },
+                        { "share", step > 0 ? cause.seconds / step : 0 } });
     return out;
 }
 
@@ -335,6 +421,13 @@ int planCommand(const Arguments& arguments)
     const Evaluation& evaluation = *opened.value().evaluation;
     if (arguments.has("--against"))
         return compareWith(opened.value(), arguments);
+    std::vector<TimeCause> causes;
+    std::string ranges;
+    const auto hardware = hardwareOf(design);
+    if (hardware.ok()) {
+        causes = whyTime(evaluation.graph, evaluation.plan, hardware.value());
+        ranges = rangesText(evaluation, hardware.value());
+    }
     if (arguments.has("--json")) {
         for (const DesignFinding& finding : evaluation.findings)
             if (finding.kind == "reshard") // else all findings are told at the end
@@ -344,6 +437,11 @@ int planCommand(const Arguments& arguments)
         document["parts"] = partsJson(evaluation.graph, evaluation.plan);
         document["notes"] = notesOf(design, evaluation.plan);
         document["traffic"] = trafficJson(evaluation, design);
+        if (hardware.ok()) {
+            document["totals"]["seconds_range"] = rangeJson(stepRange(evaluation.graph, evaluation.plan, hardware.value()));
+            document["memory"]["range_bytes"] = rangeJson(memoryRange(evaluation.graph, evaluation.plan, hardware.value()));
+        }
+        document["why_time"] = whyTimeJson(causes, evaluation.plan.seconds());
         if (const auto advice = fitAdvice(design); advice.ok())
             document["memory"]["fit"] = fitJson(advice.value());
         std::cout << jsonText(document, 1) << "\n";
@@ -354,6 +452,8 @@ int planCommand(const Arguments& arguments)
         std::cout << collectivesTable(evaluation) << "\n" << perLayer(evaluation.plan);
     if (arguments.has("--parts") && design.model.hasGraph())
         std::cout << partsText(evaluation.graph, evaluation.plan) << "\n";
+    if (arguments.has("--why-time") && design.model.hasGraph())
+        std::cout << whyTimeText(causes, evaluation.plan.seconds()) << "\n";
     std::cout << memoryText(evaluation.plan.memory) << recomputedText(evaluation);
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << "pipeline of " << pipeline->stages << (pipeline->stages == 1 ? " stage over " : " stages over ")
@@ -374,7 +474,7 @@ int planCommand(const Arguments& arguments)
                   << "\n";
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << stagesText(*pipeline);
-    std::cout << performanceText(design.model, evaluation.plan.performance);
+    std::cout << ranges << performanceText(design.model, evaluation.plan.performance);
     if (const std::string windows = windowText(design.model, design.workload.sequence); !windows.empty())
         std::cout << windows << "\n";
     if (const auto advice = fitAdvice(design); advice.ok())

@@ -248,6 +248,7 @@ void RunPanel::chooseBackend(const QString& name)
 {
     m_wanted = name;
     m_backend->choose(name);
+    fitForm();
     m_problem->hide();
     m_useCpu->hide();
     updateState();
@@ -271,7 +272,7 @@ void RunPanel::fillBackends()
                              name);
     }
     m_backend->choose(m_wanted);
-    m_backend->setMinimumWidth(m_backend->widestEntry());
+    fitForm();
 }
 
 /// What is missing where the chosen backend cannot be used, and what can be.
@@ -568,13 +569,20 @@ void RunPanel::fitText()
 {
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     m_model->setMono(monoFont(m_table, -0.5));
-    if (m_form != nullptr) {
-        QWidget* box = m_form->widget();
-        box->setMinimumHeight(box->sizeHint().height()); // fields keep their height, and scroll
-        m_form->setMinimumWidth(box->minimumSizeHint().width());
-    }
+    fitForm();
     measureTable();
     fitWords();
+}
+
+/// No field is wider than the form: of a long list the chosen entry is seen whole, and the others when it opens.
+void RunPanel::fitForm()
+{
+    m_backend->setMinimumWidth(m_backend->widthOf(m_backend->currentText()));
+    QWidget* box = m_form == nullptr ? nullptr : m_form->widget();
+    if (box == nullptr)
+        return; // not built yet
+    box->setMinimumHeight(box->sizeHint().height()); // fields keep their height, and scroll
+    m_form->setMinimumWidth(box->minimumSizeHint().width());
 }
 
 void RunPanel::changeEvent(QEvent* event)

@@ -67,6 +67,7 @@ private:
     void fillBackends();
     void explainBackend();
     void fitText();
+    void fitForm();
     void showProblem(const QString& text, const QString& log = {});
     void onFinished(const RunResult& result);
     void onProgress(qint64 step, qint64 of, const QString& what);

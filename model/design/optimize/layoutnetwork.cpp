@@ -92,7 +92,48 @@ public:
         return std::move(m_out);
     }
 
+    /// Strategies that cost more than `upper` leaves beside the cheapest kernels of all others.
+    LayoutSpace withoutDear(double upper)
+    {
+        for (const LayoutDecision& decision : m_space.decisions)
+            m_out.sizes.push_back(static_cast<int>(decision.count()));
+        double least = 0;
+        for (std::size_t d = 0; d < m_space.decisions.size(); ++d) {
+            addKernels(static_cast<int>(d));
+            least += std::ranges::min(m_tables.at({ static_cast<int>(d) }).seconds);
+        }
+        LayoutSpace out = m_space;
+        for (std::size_t d = 0; d < out.decisions.size(); ++d) {
+            const std::vector<double>& seconds = m_tables.at({ static_cast<int>(d) }).seconds;
+            const double most = std::ranges::min(seconds) + (upper - least) * (1 + 1e-9);
+            keepOnly(out.decisions[d], [&](std::size_t s) { return seconds[s] <= most; });
+        }
+        return out;
+    }
+
 private:
+    template <class Keeps>
+    static void keepOnly(LayoutDecision& decision, Keeps keeps)
+    {
+        const auto filter = [&](auto& list) {
+            std::size_t to = 0;
+            for (std::size_t s = 0; s < list.size(); ++s)
+                if (keeps(s)) {
+                    if (to != s)
+                        list[to] = std::move(list[s]);
+                    ++to;
+                }
+            list.resize(to);
+        };
+        for (LayoutDecision::Member& member : decision.members) {
+            for (auto& operand : member.operands)
+                filter(operand);
+            filter(member.result);
+        }
+        filter(decision.strategies);
+        filter(decision.upstream);
+    }
+
     /// Who takes a value in the forward pass, and who adds to its gradient.
     struct Use {
         int decision;
@@ -227,6 +268,8 @@ private:
         return out;
     }
 
+    Phase phaseOf(const Use& use) const { return m_graph.segment(use.segment).phase; }
+
     std::size_t takers(const Uses& uses) const
     {
         std::set<int> out;
@@ -298,15 +341,17 @@ private:
         for (bool more = true; more;) {
             std::vector<Placement> taken;
             std::vector<Placement> summed;
+            bool fits = true;
             for (std::size_t axis = 0; axis < axes; ++axis) {
+                for (std::size_t other = 0; other < axis; ++other)
+                    fits = fits && (!m_space.alike(other, axis) || choices[other][index[other]] == choices[axis][index[axis]]);
                 taken.push_back(choices[axis][index[axis]].first);
                 summed.push_back(choices[axis][index[axis]].second);
             }
-            const Layout layout = withUnits(layoutOf(taken, m_space.axes, shape.size()), uses);
-            const Layout gradient = withUnits(layoutOf(summed, m_space.axes, shape.size()), uses);
-            bool fits = true;
-            for (std::size_t dim = 0; dim < shape.size(); ++dim)
-                fits = fits && partsOf(layout.dims[dim], m_request.mesh) <= std::max<std::int64_t>(1, shape[dim]);
+            const Layout layout = fits ? withUnits(layoutOf(taken, m_space.axes, shape.size()), uses) : Layout();
+            const Layout gradient = fits ? withUnits(layoutOf(summed, m_space.axes, shape.size()), uses) : Layout();
+            for (std::size_t dim = 0; fits && dim < shape.size(); ++dim)
+                fits = partsOf(layout.dims[dim], m_request.mesh) <= std::max<std::int64_t>(1, shape[dim]);
             if (fits) {
                 const int first = shared ? m_layouts.of(layout) : -1;
                 const int second = sums ? m_layouts.of(gradient) : -1;
@@ -407,7 +452,7 @@ private:
     {
         std::vector<double> between(a.distinct.size() * b.distinct.size());
         bool any = false;
-        for (std::size_t i = 0; i < a.distinct.size(); ++i)
+        for (std::size_t i = 0; i < a.distinct.size() && !isStopped(); ++i)
             for (std::size_t j = 0; j < b.distinct.size(); ++j) {
                 between[i * b.distinct.size() + j] = cost(a.distinct[i], b.distinct[j]);
                 any = any || between[i * b.distinct.size() + j] != 0;
@@ -430,6 +475,12 @@ private:
         for (std::size_t i = 0; i < a.of.size(); ++i)
             for (std::size_t j = 0; j < b.of.size(); ++j)
                 sums[turned ? j * a.of.size() + i : i * b.of.size() + j] += value(i, j);
+    }
+
+    bool isStopped()
+    {
+        m_out.complete = m_out.complete && !(m_request.stopped && m_request.stopped());
+        return !m_out.complete;
     }
 
     double rate(SegmentId segment, OverlapKind kind) const
@@ -535,7 +586,12 @@ private:
     {
         if (m_graph.tensor(tensor).role == TensorRole::Input) {
             const int stored = m_layouts.of(m_request.plan.layouts[tensor]);
-            for (const Use& use : uses.taken) {
+            // What was gathered of an input stays so for the whole step.
+            const bool isForward = std::ranges::any_of(uses.taken, [&](const Use& use) { return phaseOf(use) == Phase::Forward; });
+            for (Use use : uses.taken) {
+                if (isForward && phaseOf(use) != Phase::Forward)
+                    continue;
+                use.again = use.again && !isForward;
                 const Places taken = Places::make(use.decision, *use.taken);
                 const Places given = Places::make(use.decision, std::vector<int>(use.taken->size(), stored));
                 addPair(given, taken, [&](int from, int to) { return forwardMove(tensor, use, timesOf(use.segment), from, to); });
@@ -646,8 +702,10 @@ private:
             const std::set<SegmentId> segments = addGathers(tensor, stored);
             if (segments.empty())
                 continue;
-            const double held = static_cast<double>(m_graph.entry(tensor).copies) * m_perWeightByte * bitsOf(m_kernels.held.weights)
-                / bitsOf(m_graph.tensor(tensor).dtype);
+            const bool staged = m_request.plan.pipeline && m_graph.segment(m_graph.entry(tensor).segment).isLayer;
+            const double held = static_cast<double>(m_graph.entry(tensor).copies)
+                / static_cast<double>(staged ? m_request.plan.pipeline->stages : 1) * m_perWeightByte
+                * bitsOf(m_kernels.held.weights) / bitsOf(m_graph.tensor(tensor).dtype);
             addPair(
                 stored, stored, [&](int from, int) { return held * m_prices.bytes(tensor, from); }, true);
             addUpdate(tensor, stored);
@@ -798,6 +856,8 @@ double sumOf(const LayoutNetwork& network, const std::vector<int>& choice, std::
 
 double LayoutNetwork::seconds(const std::vector<int>& choice) const { return sumOf(*this, choice, &Table::seconds); }
 double LayoutNetwork::bytes(const std::vector<int>& choice) const { return sumOf(*this, choice, &Table::bytes); }
+
+LayoutSpace withoutDear(const NetworkRequest& request, double upper) { return NetworkBuilder(request).withoutDear(upper); }
 
 LayoutNetwork layoutNetwork(const NetworkRequest& request) { return NetworkBuilder(request).build(); }
 

@@ -44,6 +44,7 @@ struct LayoutNetwork {
         std::vector<double> bytes; ///< empty: none
     };
     std::vector<Table> tables;
+    bool complete = true;
 
     int valueNode(const LayoutSpace& space, std::size_t value) const { return static_cast<int>(space.decisions.size() + value); }
     int weightNode(const LayoutSpace& space, std::size_t weight) const
@@ -70,7 +71,12 @@ struct NetworkRequest {
     LayoutPrices& prices;
     /// Whether a weight keeps the layout that the plan has.
     std::function<bool(TensorId)> keeps;
+    std::function<bool()> stopped {}; ///< asked often; then the network is not complete
 };
+
+/// The space without strategies that no plan of less than `upper` seconds has: their kernels alone take too long beside the fastest
+/// of all other operations.
+LayoutSpace withoutDear(const NetworkRequest& request, double upper);
 
 LayoutNetwork layoutNetwork(const NetworkRequest& request);
 

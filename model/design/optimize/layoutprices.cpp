@@ -3,11 +3,18 @@
 
 #include "model/plan/collectiveprice.h"
 #include "model/plan/largestshard.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
 #include <limits>
 
 namespace shardboard {
+
+namespace {
+
+constexpr double kNothingDoes = std::numeric_limits<double>::infinity();
+
+} // namespace
 
 int LayoutNumbers::of(const Layout& layout)
 {
@@ -27,8 +34,20 @@ int LayoutNumbers::of(const Layout& layout)
     for (const Cutting& cutting : layout.cutting)
         key += std::to_string(static_cast<int>(cutting.rule)) + "/" + std::to_string(cutting.unit) + ";";
     const auto [place, isNew] = m_numbers.emplace(std::move(key), static_cast<int>(m_layouts.size()));
-    if (isNew)
+    if (isNew) {
+        std::vector<std::int8_t> over;
+        const auto set = [&](const AxisRef& ref, std::int8_t what) {
+            over.resize(std::max(over.size(), static_cast<std::size_t>(ref.axis) + 1));
+            over[static_cast<std::size_t>(ref.axis)] = what;
+        };
+        for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
+            for (const AxisRef& ref : layout.dims[dim])
+                set(ref, static_cast<std::int8_t>(dim + 1));
+        for (const AxisRef& ref : layout.partial)
+            set(ref, kPartial);
+        m_over.push_back(std::move(over));
         m_layouts.push_back(layout);
+    }
     return place->second;
 }
 
@@ -42,6 +61,30 @@ LayoutPrices::LayoutPrices(const Graph& graph, const Mesh& mesh, const Hardware&
 {
     for (const Op& op : graph.ops)
         m_chosen = std::max(m_chosen, op.attributes.chosen);
+    for (const MeshAxis& axis : mesh.axes())
+        m_axes += axis.size > 1;
+}
+
+bool LayoutPrices::isLeftOut(TensorId tensor, int from, int to) const
+{
+    const std::vector<std::int8_t>& before = m_layouts.over(from);
+    const std::vector<std::int8_t>& after = m_layouts.over(to);
+    const GraphTensor& entry = m_graph.entry(tensor);
+    const bool weight = entry.spec.role == TensorRole::Weight;
+    int moved = 0;
+    for (std::size_t axis = 0; axis < std::max(before.size(), after.size()); ++axis) {
+        const int a = axis < before.size() ? before[axis] : 0;
+        const int b = axis < after.size() ? after[axis] : 0;
+        if (a == b)
+            continue;
+        if (b == LayoutNumbers::kPartial)
+            return true;
+        ++moved;
+        if (weight && m_axes >= kManyAxes && a != 0 && b != 0 && a != LayoutNumbers::kPartial)
+            return true;
+    }
+    return !weight && entry.spec.role == TensorRole::Activation && m_axes >= kManyAxes
+        && moved > kMostMovedAxes + (m_axes > kManyAxes);
 }
 
 LayoutPrices::Like& LayoutPrices::like(TensorId tensor, DType dtype)
@@ -70,19 +113,55 @@ const LayoutPrices::Way& LayoutPrices::way(TensorId tensor, DType dtype, int fro
     Way& out = place->second;
     if (!isNew)
         return out;
-    const auto steps = m_resharding.steps(m_layouts[from], m_layouts[to], group.tensor, "layout");
+    const Layout& before = m_layouts[from];
+    const Layout& after = m_layouts[to];
+    const auto wasPartial = [&](const AxisRef& ref) { return contains(before.partial, ref); };
+    if (!std::ranges::all_of(after.partial, wasPartial)) {
+        out.seconds = out.bytes = kNothingDoes;
+        return out;
+    }
+    // What is cut alike on both sides takes no part: the parts are as good as tensors of their own.
+    ReshardedTensor part = group.tensor;
+    Layout start = before;
+    Layout end = after;
+    bool smaller = false;
+    for (std::size_t dim = 0; dim < part.shape.size(); ++dim) {
+        const std::int64_t parts = partsOf(start.dims[dim], m_mesh);
+        if (parts > 1 && start.dims[dim] == end.dims[dim] && start.cuttingOf(dim) == end.cuttingOf(dim)
+            && part.shape[dim] % parts == 0 && start.cuttingOf(dim) == Cutting {}) {
+            part.shape[dim] /= parts;
+            start.dims[dim].clear();
+            end.dims[dim].clear();
+            smaller = true;
+        }
+    }
+    if (std::erase_if(start.partial, [&](const AxisRef& ref) { return contains(after.partial, ref); }) > 0) {
+        end.partial.clear();
+        smaller = true;
+    }
+    if (smaller && !group.toExperts) {
+        const Way simple = wayOf(part, start, end, false);
+        return place->second = simple;
+    }
+    return place->second = wayOf(group.tensor, before, after, group.toExperts);
+}
+
+/// Of the parts of tensors that are left, many are the same.
+LayoutPrices::Way LayoutPrices::wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts)
+{
+    Way out;
+    const auto steps = m_resharding.steps(from, to, tensor, "layout");
     if (!steps.ok()) {
-        out.seconds = out.bytes = std::numeric_limits<double>::infinity();
+        out.seconds = out.bytes = kNothingDoes;
         return out;
     }
     for (const ReshardStep& step : steps.value()) {
         if (step.kind == CollectiveKind::LocalSlice)
             continue;
-        const std::int64_t bytes =
-            scaledBytes(stepBytes(step, group.tensor.shape, group.tensor.dtype, m_mesh), group.tensor.density);
+        const std::int64_t bytes = scaledBytes(stepBytes(step, tensor.shape, tensor.dtype, m_mesh), tensor.density);
         const auto seconds = [&](std::int64_t size) { return m_resharding.seconds(step.kind, step.axes, size); };
         out.bytes += static_cast<double>(bytes);
-        out.seconds += group.toExperts && step.kind == CollectiveKind::AllToAll
+        out.seconds += toExperts && step.kind == CollectiveKind::AllToAll
             ? oncePerNode(bytes, m_chosen, m_resharding.prices().footprint(step.axes), m_resharding.prices().hardware(), seconds)
             : seconds(bytes);
     }
@@ -91,12 +170,12 @@ const LayoutPrices::Way& LayoutPrices::way(TensorId tensor, DType dtype, int fro
 
 double LayoutPrices::seconds(TensorId tensor, DType dtype, int from, int to)
 {
-    return from == to ? 0 : way(tensor, dtype, from, to).seconds;
+    return from == to ? 0 : isLeftOut(tensor, from, to) ? kNothingDoes : way(tensor, dtype, from, to).seconds;
 }
 
 double LayoutPrices::moved(TensorId tensor, DType dtype, int from, int to)
 {
-    return from == to ? 0 : way(tensor, dtype, from, to).bytes;
+    return from == to ? 0 : isLeftOut(tensor, from, to) ? kNothingDoes : way(tensor, dtype, from, to).bytes;
 }
 
 double LayoutPrices::ringSeconds(TensorId tensor, int layout, int axis)

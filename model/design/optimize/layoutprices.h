@@ -18,11 +18,20 @@ public:
     int of(const Layout& layout);
     const Layout& operator[](int number) const { return m_layouts[static_cast<std::size_t>(number)]; }
     std::size_t count() const { return m_layouts.size(); }
+    /// What it is over each mesh axis: 0 whole, 1 + dim cut, kPartial.
+    const std::vector<std::int8_t>& over(int number) const { return m_over[static_cast<std::size_t>(number)]; }
+    static constexpr std::int8_t kPartial = 127;
 
 private:
+    std::vector<std::vector<std::int8_t>> m_over;
     std::vector<Layout> m_layouts;
     std::unordered_map<std::string, int> m_numbers;
 };
+
+/// What is not priced, because it would take long and is never good: a value that changes over more mesh axes at once, and on many
+/// axes a weight that is cut elsewhere, since it may be stored as it is taken.
+inline constexpr int kMostMovedAxes = 2; ///< of three; of more axes, which move in groups, one more
+inline constexpr int kManyAxes = 3;
 
 class LayoutPrices {
 public:
@@ -50,6 +59,8 @@ private:
         std::unordered_map<std::uint64_t, Way> ways;
     };
     const Way& way(TensorId tensor, DType dtype, int from, int to);
+    bool isLeftOut(TensorId tensor, int from, int to) const;
+    Way wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts);
     Like& like(TensorId tensor, DType dtype);
 
     const Graph& m_graph;
@@ -58,6 +69,7 @@ private:
     LayoutNumbers& m_layouts;
     ReshardPlanner m_resharding;
     std::int64_t m_chosen = 0; ///< experts of a token
+    int m_axes = 0; ///< of several devices
     std::vector<Like> m_likes;
     std::unordered_map<std::uint64_t, std::size_t> m_likeOf; ///< by tensor and type
 };

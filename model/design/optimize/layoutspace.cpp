@@ -82,6 +82,7 @@ public:
         for (int axis = 0; axis < mesh.axisCount(); ++axis)
             if (mesh.axis(axis).size > 1)
                 m_space.axes.push_back(axis);
+        m_space.groups = limits.groups;
         m_space.ofOp.assign(graph.ops.size(), -1);
         m_space.memberOf.assign(graph.ops.size(), -1);
     }
@@ -263,9 +264,10 @@ private:
         std::vector<std::vector<int>> all;
         for (std::size_t r = 0; r < first.rows.size(); ++r) {
             const Row& row = first.rows[r];
-            // A product of partial sums costs what one of whole values does and moves what it makes: never better.
-            const bool sums =
-                definition.gemm != nullptr && std::ranges::any_of(row.operands, [](const Placement& p) { return p.partial(); });
+            // A product of partial sums costs what one of whole values does and moves what it makes; and a value that only changes
+            // its name is as well summed before.
+            const bool sums = (definition.gemm != nullptr || (definition.view && row.operands.size() == 1))
+                && std::ranges::any_of(row.operands, [](const Placement& p) { return p.partial(); });
             if (row.kept != 0 || row.stay || row.unsound != nullptr || sums)
                 continue;
             if (auto rows = tied(decision, static_cast<int>(r)))
@@ -333,6 +335,17 @@ private:
         return layout;
     }
 
+    bool areAlike(const LayoutDecision& decision, const std::vector<int>& options) const
+    {
+        for (std::size_t b = 1; b < options.size(); ++b)
+            for (std::size_t a = 0; a < b; ++a)
+                if (m_space.alike(a, b)
+                    && decision.options[a][static_cast<std::size_t>(options[a])]
+                        != decision.options[b][static_cast<std::size_t>(options[b])])
+                    return false;
+        return true;
+    }
+
     Status addStrategies(LayoutDecision& decision)
     {
         const std::size_t axes = m_space.axes.size();
@@ -340,7 +353,8 @@ private:
             member.operands.resize(m_graph.op(member.ops.front()).operands.size());
         std::vector<int> options(axes, 0);
         for (bool more = true; more;) {
-            addStrategy(decision, options);
+            if (areAlike(decision, options))
+                addStrategy(decision, options);
             std::size_t i = axes;
             while (i > 0 && ++options[i - 1] == static_cast<int>(decision.options[i - 1].size()))
                 options[--i] = 0;
@@ -390,8 +404,33 @@ private:
 
 } // namespace
 
+std::vector<int> axisGroups(const Mesh& mesh)
+{
+    std::vector<int> out(static_cast<std::size_t>(mesh.axisCount()));
+    std::vector<std::pair<int, std::int64_t>> groups; // number, and devices
+    for (int axis = 0; axis < mesh.axisCount(); ++axis) {
+        out[static_cast<std::size_t>(axis)] = axis;
+        if (mesh.axis(axis).size > 1)
+            groups.emplace_back(axis, mesh.axis(axis).size);
+    }
+    while (groups.size() > kMostAxisGroups) {
+        std::size_t best = 0;
+        for (std::size_t i = 0; i + 1 < groups.size(); ++i)
+            if (groups[i].second * groups[i + 1].second < groups[best].second * groups[best + 1].second)
+                best = i;
+        std::ranges::replace(out, groups[best + 1].first, groups[best].first);
+        groups[best].second *= groups[best + 1].second;
+        groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    }
+    return out;
+}
+
 Result<LayoutSpace> layoutSpace(const Graph& graph, const Mesh& mesh, const LayoutLimits& limits, LayoutNumbers& layouts)
 {
+    const auto active = std::ranges::count_if(mesh.axes(), [](const MeshAxis& axis) { return axis.size > 1; });
+    if (active > static_cast<std::ptrdiff_t>(kMostActiveAxes))
+        return inputError("mesh", "it has " + std::to_string(active) + " axes of several devices, too many to look at all layouts",
+                          "take at most " + std::to_string(kMostActiveAxes));
     return SpaceBuilder(graph, mesh, limits, layouts).build();
 }
 

@@ -48,6 +48,11 @@ struct LayoutSpace {
     std::vector<LayoutDecision> decisions;
     std::vector<int> ofOp; ///< by OpId: the decision, or -1 (sums of gradients, what the update does)
     std::vector<int> memberOf; ///< by OpId
+    std::vector<int> groups; ///< as in LayoutLimits
+    bool alike(std::size_t a, std::size_t b) const ///< active axes
+    {
+        return !groups.empty() && groups[static_cast<std::size_t>(axes[a])] == groups[static_cast<std::size_t>(axes[b])];
+    }
 };
 
 /// What restricts it.
@@ -55,7 +60,14 @@ struct LayoutLimits {
     std::vector<Pin> pins; ///< that count
     /// Patterns of names and a mesh axis: `mlp*@model`; no dim of these activations is cut over it.
     std::vector<std::pair<std::string, int>> forbidden;
+    /// By mesh axis: axes of one group take the same rows, so that many axes are no more choices than few. Empty: each for itself.
+    std::vector<int> groups;
 };
+
+/// At most so many groups: axes are put together, neighbors with the fewest devices first.
+inline constexpr std::size_t kMostAxisGroups = 3;
+inline constexpr std::size_t kMostActiveAxes = 6; ///< of more, not even groups are looked at
+std::vector<int> axisGroups(const Mesh& mesh);
 
 /// Errors: an operation that cannot run in any way over some axis.
 Result<LayoutSpace> layoutSpace(const Graph& graph, const Mesh& mesh, const LayoutLimits& limits, LayoutNumbers& layouts);

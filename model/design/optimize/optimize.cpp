@@ -50,7 +50,8 @@ public:
             return status.error();
         m_out.certificate.greedy = objectiveOf(*m_base);
         m_out.certificate.greedyFits = fits(*m_base);
-        offer(m_design, m_base, "the design itself");
+        if (m_options.forbid.empty()) // else it may have what is forbidden
+            offer(m_design, m_base, "the design itself");
         startFromPresets();
         const auto begun = Clock::now();
         if (m_design.model.hasGraph() && m_design.mesh.deviceCount() > 1) {
@@ -161,14 +162,19 @@ private:
                 limits.pins.push_back(pin);
         for (const auto& [pattern, axis] : m_options.forbid)
             limits.forbidden.emplace_back(pattern, m_design.mesh.find(axis));
+        limits.groups = axisGroups(m_mesh);
         auto space = layoutSpace(m_base->graph, m_mesh, limits, m_layouts);
         if (!space.ok())
             return space.error();
-        m_space = std::move(space).value();
-        m_prices = std::make_unique<LayoutPrices>(m_base->graph, m_mesh, m_hardware, m_design.workload.dispatch, m_layouts);
+        m_whole = std::move(space).value();
+        m_prices = std::make_unique<LayoutPrices>(m_base->graph, m_design.mesh, m_hardware, m_design.workload.dispatch, m_layouts);
         StepRates rates = ratesAt(m_base->graph, start().plan);
         for (int round = 0; round < kRounds && !stopped(); ++round) {
             build(rates);
+            if (!m_network.complete) {
+                m_out.certificate.notExact.push_back("the time was over before everything was priced");
+                break;
+            }
             const auto evaluation = m_options.objective == LayoutObjective::Memory ? leastMemory() : fastest();
             if (!evaluation || !isUneven())
                 break;
@@ -190,19 +196,39 @@ private:
     /// Whether a step's time is more than a sum: of what overlaps, or waits for stages.
     bool isUneven() const { return m_base->plan.overlap != Overlap::None || m_base->plan.pipeline.has_value(); }
 
+    NetworkRequest requestOf(const StepRates& rates, const LayoutSpace& space)
+    {
+        return { m_base->graph,
+                 m_mesh,
+                 m_hardware,
+                 m_design.workload,
+                 m_design.memory,
+                 m_base->plan,
+                 rates,
+                 space,
+                 m_layouts,
+                 *m_prices,
+                 [this](TensorId tensor) { return keeps(m_base->graph.tensor(tensor).name); },
+                 [this] { return stopped(); } };
+    }
+
+    /// Whether several mesh axes are taken as one.
+    bool isGrouped() const
+    {
+        for (std::size_t b = 1; b < m_whole.axes.size(); ++b)
+            for (std::size_t a = 0; a < b; ++a)
+                if (m_whole.alike(a, b))
+                    return true;
+        return false;
+    }
+
+    /// What cannot be part of a better design than the best so far is left out: it is cheaper not to price it.
     void build(const StepRates& rates)
     {
-        const NetworkRequest request { m_base->graph,
-                                       m_mesh,
-                                       m_hardware,
-                                       m_design.workload,
-                                       m_design.memory,
-                                       m_base->plan,
-                                       rates,
-                                       m_space,
-                                       m_layouts,
-                                       *m_prices,
-                                       [this](TensorId tensor) { return keeps(m_base->graph.tensor(tensor).name); } };
+        m_space = m_options.objective == LayoutObjective::StepTime && m_bestObjective < kInfinity
+            ? withoutDear(requestOf(rates, m_whole), m_bestObjective)
+            : m_whole;
+        const NetworkRequest request = requestOf(rates, m_space);
         m_network = layoutNetwork(request);
         m_out.certificate.nodes = m_network.sizes.size();
         m_out.certificate.strategies = static_cast<std::size_t>(std::ranges::max(m_network.sizes));
@@ -244,7 +270,7 @@ private:
 
     void raiseBound(double bound)
     {
-        if (bound <= m_out.certificate.lowerBound)
+        if (bound <= m_out.certificate.lowerBound || isGrouped())
             return;
         m_out.certificate.lowerBound = bound;
         report("bound");
@@ -275,7 +301,8 @@ private:
             const auto answer = solve(price);
             if (!answer)
                 break;
-            raiseBound(answer->least.bound - price * limit);
+            if (!m_overcounted)
+                raiseBound(answer->least.bound - price * limit);
             if (fits(*answer->evaluation)) {
                 found = true;
                 high = price;
@@ -304,9 +331,9 @@ private:
         Certificate& certificate = m_out.certificate;
         if (!m_out.evaluation) {
             m_out.feasible = false;
-            m_out.design = m_leastDesign;
-            m_out.evaluation = m_leastEvaluation;
-            m_out.missingBytes = m_leastPeak - m_out.limit;
+            m_out.design = m_leastEvaluation ? m_leastDesign : m_design;
+            m_out.evaluation = m_leastEvaluation ? m_leastEvaluation : m_base;
+            m_out.missingBytes = std::max(0.0, static_cast<double>(m_out.evaluation->plan.memory.peak) - m_out.limit);
             certificate.winner = "none";
             m_bestObjective = objectiveOf(*m_out.evaluation);
         }
@@ -316,7 +343,9 @@ private:
         // Designs outside of the network can be better than all in it; the bound is then theirs.
         if (certificate.lowerBound > certificate.objective) {
             if (certificate.lowerBound > certificate.objective * (1 + 1e-9))
-                certificate.notExact.push_back(certificate.winner + " is better than every tied layout of the network");
+                certificate.notExact.push_back(certificate.winner == "layouts"
+                                                   ? "the network counts more for its best layouts than their plan takes"
+                                                   : certificate.winner + " is better than all tied layouts");
             certificate.lowerBound = certificate.objective;
         }
         say();
@@ -333,6 +362,10 @@ private:
         certificate.notExact.push_back("gradients are cut over the same factor as their operation; layers of one kind are alike");
         certificate.notExact.push_back(
             "mesh axes that cut one dim of an activation stand in mesh order; the first layer's entry is that of the others");
+        if (m_whole.axes.size() >= static_cast<std::size_t>(kManyAxes))
+            certificate.notExact.push_back("a value changes over two mesh axes at once at most, and weights are only gathered");
+        if (isGrouped())
+            certificate.notExact.push_back("some of the mesh axes always cut alike, so that there is no lower bound");
         if (isUneven())
             certificate.notExact.push_back("collectives that overlap, and stages, are counted by their share in the step's time");
         if (m_options.memoryBytes)
@@ -359,7 +392,8 @@ private:
     Hardware m_hardware;
     Mesh m_mesh;
     LayoutNumbers m_layouts;
-    LayoutSpace m_space;
+    LayoutSpace m_whole;
+    LayoutSpace m_space; ///< part of it
     std::unique_ptr<LayoutPrices> m_prices;
     LayoutNetwork m_network;
     double m_bestObjective = kInfinity;

@@ -182,7 +182,9 @@ void setBubble(Plan& plan)
         return;
     }
     const double others = static_cast<double>(pipeline.layers) - own;
-    pipeline.bubble = others / (own * static_cast<double>(pipeline.chunks) * microBatches);
+    const auto hasLayers = [&](std::int64_t run) { return layersOfRun(pipeline, run).size() > 0; };
+    const auto runs = std::ranges::count_if(runsOfStage(pipeline, pipeline.busiestStage), hasLayers); // others are passed at once
+    pipeline.bubble = others / (own * static_cast<double>(std::max<std::int64_t>(1, runs)) * microBatches);
     if (!plain)
         pipeline.bubble *= std::max(0.0, 1 - 2 * gradients);
 }
@@ -193,15 +195,16 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
 {
     plan.computeSeconds = 0;
     plan.collectiveSeconds = sends;
-    sends *= exposedSends(plan);
-    plan.exposedSeconds = sends;
+    plan.exposedSeconds = 0;
     for (const SegmentTime& time : times) {
         plan.computeSeconds += time.compute;
         plan.collectiveSeconds += time.collectives;
         plan.exposedSeconds += time.exposed;
     }
-    if (!plan.pipeline)
+    if (!plan.pipeline) {
+        plan.exposedSeconds += sends;
         return;
+    }
     PlannedPipeline& pipeline = *plan.pipeline;
     std::vector<double> ends(graph.segments.size(), 0);
     double allEnds = 0;
@@ -232,8 +235,17 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
         // Each end has embedding and head for half of the micro-batches, and all of their weights to update.
         pipeline.longerEnd = {};
         pipeline.longerUpdate = {};
-        pipeline.updateSeconds = updatedLayers * stageShare(pipeline) * 2 + updatedEnds;
-        pipeline.endSeconds = allEnds / 2;
+        double most = -1;
+        for (std::int64_t stage = 0; 2 * stage < pipeline.stages; ++stage) {
+            const double held = static_cast<double>(layersOfStage(pipeline, stage)) / static_cast<double>(pipeline.layers);
+            if (const double seconds = layers * held / 2 + (stage == 0 ? allEnds / 2 : 0); seconds > most) {
+                most = seconds;
+                pipeline.busiestStage = stage;
+            }
+        }
+        const double ofEnds = pipeline.busiestStage == 0 ? 1 : 0;
+        pipeline.updateSeconds = updatedLayers * stageShare(pipeline) * 2 + ofEnds * updatedEnds;
+        pipeline.endSeconds = ofEnds * allEnds / 2;
         pipeline.otherEndSeconds = 0;
     } else if (!pipeline.runEnds.empty() && pipeline.stages > 1) {
         const EndTimes sides { ends, behindLayers(graph) };
@@ -254,6 +266,8 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
         pipeline.otherEndSeconds = apart ? std::ranges::max(ends) / static_cast<double>(plan.microBatches) : 0;
     }
     setBubble(plan);
+    sends *= exposedSends(plan);
+    plan.exposedSeconds += sends;
     pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends / static_cast<double>(pipeline.stages);
 }
 

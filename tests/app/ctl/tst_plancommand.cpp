@@ -179,6 +179,41 @@ private Q_SLOTS:
         QVERIFY(text.contains(QLatin1String("stage sends")));
     }
 
+    /// The reasons add up to the step, and what was published says how far such predictions are off.
+    void whyTime()
+    {
+        for (const QStringList& options :
+             { QStringList { "--mesh", "fsdp=16,model=8", "--preset", "tp-sp+fsdp", "--overlap", "weights" },
+               QStringList { "--mesh", "stage=4,model=2", "--preset", "pp-1f1b", "--micro-batches", "4" } }) {
+            const QStringList words { "new",
+                                      "--model",
+                                      "llama3-8b",
+                                      "--workload",
+                                      "train",
+                                      "--batch",
+                                      "32",
+                                      "--sequence",
+                                      "2048",
+                                      "-o",
+                                      path("timed.shardboard") };
+            QCOMPARE(shardctl(words + options).code, 0);
+            const QJsonObject document = shardctl({ "plan", path("timed.shardboard"), "--json" }).json();
+            const QJsonObject totals = document["totals"].toObject();
+            const double step = totals["seconds"].toDouble();
+            double sum = 0;
+            for (const QJsonValue& cause : document["why_time"].toArray())
+                sum += cause["seconds"].toDouble();
+            QVERIFY2(step > 0 && std::abs(sum - step) < 1e-9 * step, qPrintable(QString::number(sum / step, 'g', 12)));
+            const QJsonObject range = totals["seconds_range"].toObject();
+            QVERIFY(range["least"].toDouble() > 0 && range["least"].toDouble() < range["most"].toDouble());
+            QVERIFY(range["from"].toString().contains(QLatin1String("published steps: GPUs, dense models")));
+            const QString text = shardctl({ "plan", path("timed.shardboard"), "--why-time" }).out;
+            QVERIFY(text.contains(QLatin1String("what a device's step is made of")));
+            QVERIFY(text.contains(QLatin1String("step: likely ")));
+            QVERIFY(text.contains(QLatin1String("linear, limited by the units that compute")));
+        }
+    }
+
     void notesOfADocument()
     {
         const auto notes = [&](const char* model, const char* sequence) {

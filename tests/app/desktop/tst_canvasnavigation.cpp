@@ -108,6 +108,7 @@ private Q_SLOTS:
     void cleanup() { m_real.reset(); }
 
     void viewportKeepsThePoint();
+    void mapCoversNoOperation();
     void mapIsPureGeometry();
     void mapLeavesTheSelectionInSight();
     void wheelZoomsAtTheCursor_data() { addCanvases(); }
@@ -205,6 +206,39 @@ void TestCanvasNavigation::mapLeavesTheSelectionInSight()
     QCOMPARE(navigation.mapRect().size(), usual.size());
     select({ 0, 0 }, { 400, 300 }); // all of the view: nowhere is better
     QCOMPARE(navigation.mapRect(), usual);
+}
+
+/// As the flow is opened, in whatever room, and scrolled; zoomed in it has a map.
+void TestCanvasNavigation::mapCoversNoOperation()
+{
+    auto* flow = m_real->window->findChild<FlowCanvas*>();
+    QAction* scrolls = m_real->window->findChild<QAction*>(QStringLiteral("view.wheelScrolls"));
+    const QSize before = m_real->window->size();
+    scrolls->setChecked(true);
+    int scrolled = 0;
+    for (const double points : { 10.0, 15.0 })
+        for (const QSize size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000) }) {
+            m_real->theme->setTextSize(points);
+            m_real->window->resize(size);
+            settle();
+            flow->navigation()->home();
+            for (int down = 0; down < 3; ++down) {
+                const QRectF map = flow->navigation()->mapRect();
+                for (int i = 0; !map.isEmpty() && i < static_cast<int>(flow->scene().items.size()); ++i)
+                    QVERIFY(!flow->itemRect(i).intersects(map));
+                scrolled += flow->missingHeight() > 0 ? 1 : 0;
+                turn(flow, QPointF(flow->rect().center()), { 0, -40 });
+            }
+            flow->navigation()->home();
+        }
+    QVERIFY(scrolled > 0);
+    scrolls->setChecked(false);
+    m_real->theme->setTextSize(m_real->theme->usualTextSize());
+    m_real->window->resize(before);
+    settle();
+    flow->navigation()->zoom(4);
+    QVERIFY(!flow->navigation()->mapRect().isEmpty());
+    flow->navigation()->home();
 }
 
 void TestCanvasNavigation::mapIsPureGeometry()

@@ -13,11 +13,13 @@
 #include "widgets/workload/workloadview.h"
 
 #include <QAbstractButton>
+#include <QComboBox>
 #include <QImage>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPointer>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QTabBar>
 #include <QToolButton>
 #include <QTreeWidget>
@@ -79,6 +81,7 @@ private Q_SLOTS:
     void repairingTheLastFindingGivesTheFocusBack();
     void barGivesWayInOrder();
     void profileAsksAboveWeights();
+    void runFormIsNotClipped();
 
 private:
     /// As at first, whatever the test before it left.
@@ -686,6 +689,23 @@ void TestModes::profileAsksAboveWeights()
     bench()->setMode(WorkMode::Profile);
     settle();
     QVERIFY(panel("runForm")->group() == panel("weights")->group());
+}
+
+/// Also when the engine has said what it can run on, of which the list has long entries.
+void TestModes::runFormIsNotClipped()
+{
+    start({ 1024, 640 });
+    m_it.theme->setTextSize(15);
+    m_it.raise("runForm");
+    settle();
+    auto* form = m_it.window->findChild<QScrollArea*>(QStringLiteral("runForm"));
+    auto* on = form->findChild<QComboBox*>(QStringLiteral("run.backend"));
+    QTRY_VERIFY(on->count() > 1);
+    settle();
+    const double usual = m_it.theme->usualTextSize();
+    QVERIFY2(form->widget()->width() <= form->viewport()->width(),
+             qPrintable(QStringLiteral("%1 in %2").arg(form->widget()->width()).arg(form->viewport()->width())));
+    m_it.theme->setTextSize(usual);
 }
 
 SHARDBOARD_TEST(TestModes, withFonts)

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl sweep: one design under many batches, sequences, micro-batches and numbers of devices.
+#include "app/ctl/commands.h"
+#include "app/ctl/table.h"
+#include "app/ctl/terminal.h"
+#include "model/design/optimize/sweep.h"
+#include "model/io/design/designfile.h"
+#include "model/io/json/jsonwriter.h"
+#include "model/text/figures.h"
+#include "model/text/numbers.h"
+#include "model/text/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <iostream>
+#include <thread>
+
+namespace shardboard {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// `1,2,4`, or `1..64` for the powers of two between them.
+Result<std::vector<std::int64_t>> valuesOf(const Arguments& arguments, const char* option)
+{
+    std::vector<std::int64_t> out;
+    if (!arguments.has(option))
+        return out;
+    const std::string text = arguments.text(option);
+    const auto wrong = [&](const std::string& word) {
+        return usageError(option, "'" + word + "' is no number of 1 to 2147483648",
+                          "write a list such as 1,2,4, or 1..64 for powers of two");
+    };
+    const auto number = [](std::string_view word) -> std::optional<std::int64_t> {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+        const bool good =
+            error == std::errc() && end == word.data() + word.size() && value >= 1 && value <= std::int64_t { 1 } << 31;
+        return good ? std::optional(value) : std::nullopt;
+    };
+    for (const std::string_view word : split(std::string_view(text), ',')) {
+        const auto dots = word.find("..");
+        const auto first = number(word.substr(0, dots));
+        const auto last = dots == std::string_view::npos ? first : number(word.substr(dots + 2));
+        if (!first || !last || *last < *first)
+            return wrong(std::string(word));
+        for (std::int64_t value = *first; value <= *last; value *= 2)
+            out.push_back(value);
+    }
+    return out;
+}
+
+ordered_json pointJson(const SweepPoint& point)
+{
+    ordered_json out { { "batch", point.batch },
+                       { "sequence", point.sequence },
+                       { "micro_batches", point.microBatches },
+                       { "devices", point.devices } };
+    if (!point.refused.empty()) {
+        out["refused"] = point.refused;
+        return out;
+    }
+    out.update({ { "seconds", point.seconds },
+                 { "tokens_per_second_per_device", point.tokensPerSecondPerDevice },
+                 { "mfu", point.mfu },
+                 { "peak_bytes_per_device", point.peakBytes },
+                 { "fits", point.fits } });
+    return out;
+}
+
+} // namespace
+
+int sweepCommand(const Arguments& arguments)
+{
+    SweepRequest request;
+    for (const auto& [option, values] : { std::pair { "--batch", &request.batches },
+                                          { "--sequence", &request.sequences },
+                                          { "--micro-batches", &request.microBatches },
+                                          { "--devices", &request.devices } }) {
+        auto read = valuesOf(arguments, option);
+        if (!read.ok())
+            return report(read.error());
+        *values = std::move(read).value();
+    }
+    const std::string& path = arguments.positional().front();
+    const auto design = readDesign(path);
+    if (!design.ok())
+        return report(design.error());
+    const InterruptGuard interrupts;
+    request.cancelled = &InterruptGuard::flag();
+    request.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const auto begin = std::chrono::steady_clock::now();
+    const auto points = sweep(design.value(), request);
+    if (!points.ok())
+        return report(points.error().code == ErrorCode::Input ? ofFile(path, points.error()) : points.error());
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (arguments.has("--json")) {
+        ordered_json out { { "points", ordered_json::array() }, { "seconds", seconds } };
+        for (const SweepPoint& point : points.value())
+            out["points"].push_back(pointJson(point));
+        std::cout << jsonText(out, 1) << "\n";
+        return kDone;
+    }
+    Table table({ ">batch", ">sequence", ">micro-batches", ">devices", ">step", ">tok/s/device", ">MFU", ">memory", "" });
+    for (const SweepPoint& point : points.value()) {
+        std::vector<std::string> row { std::to_string(point.batch), std::to_string(point.sequence),
+                                       std::to_string(point.microBatches), countText(point.devices) };
+        if (point.refused.empty())
+            row.insert(row.end(),
+                       { secondsText(point.seconds), figures::digits(point.tokensPerSecondPerDevice), figures::percent(point.mfu),
+                         bytesText(point.peakBytes), point.fits ? std::string() : std::string("does not fit") });
+        else
+            row.insert(row.end(), { "-", "-", "-", "-", point.refused });
+        table.add(std::move(row));
+    }
+    std::cout << table.text();
+    return kDone;
+}
+
+} // namespace shardboard

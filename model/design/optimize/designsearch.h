@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Around the layouts: given a number of devices, which mesh, in which order on the hardware, and which settings of the step. Every
+// combination is planned as a preset lays it out, unless it is known before that it cannot be on the front.
+#pragma once
+
+#include "model/design/design.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardboard {
+
+/// What may change.
+struct SearchedParts {
+    bool mesh = false;
+    bool order = false; ///< of the mesh axes on the hardware
+    bool microBatches = false;
+    bool virtualStages = false;
+    bool recompute = false;
+    bool zero = false; ///< optimizer states, and gradients, cut over the axes that hold copies
+    bool precision = false; ///< fp8 where the device has it
+};
+
+/// Reads `mesh,order,micro-batches`. Errors (usage): a word that is none of them.
+Result<SearchedParts> searchedPartsFrom(std::string_view text);
+inline constexpr const char* kSearchedParts = "mesh, order, micro-batches, virtual-stages, recompute, zero and precision";
+
+enum class SearchObjective { StepTime, TokensPerDevice, Memory, SlowestLink };
+std::string searchObjectiveName(SearchObjective objective); ///< step-time, tokens-per-device, memory, slowest-link
+std::optional<SearchObjective> searchObjectiveFromName(std::string_view name);
+
+/// A design that was planned.
+struct SearchedDesign {
+    Design design;
+    std::string preset;
+    double seconds = 0; ///< of a step
+    double tokensPerSecondPerDevice = 0;
+    double peakBytes = 0;
+    double slowBytes = 0; ///< that a device sends over the outermost level
+    bool fits = true;
+    double value(SearchObjective objective) const;
+};
+
+struct SearchProgress {
+    double seconds = 0;
+    std::size_t planned = 0;
+    std::size_t left = 0; ///< groups of settings on one mesh with one preset
+    double best = 0;
+};
+
+struct SearchOptions {
+    SearchedParts parts;
+    std::int64_t devices = 1;
+    SearchObjective objective = SearchObjective::StepTime;
+    std::optional<double> memoryBytes;
+    std::optional<double> mostSeconds; ///< of a step
+    int threads = 2;
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    const std::atomic<bool>* cancelled = nullptr;
+    std::function<void(const SearchProgress&)> progress; ///< from any thread, one at a time
+};
+
+struct SearchResult {
+    std::vector<SearchedDesign>
+        front; ///< by rising seconds: nothing that fits is better in seconds, memory, and bytes over the slowest link
+    std::optional<std::size_t> best; ///< of the front, by the objective
+    std::optional<SearchedDesign> nearest; ///< where nothing fits, the one that needs the least memory
+    bool complete = true; ///< everything was planned or ruled out
+    std::size_t meshes = 0;
+    std::size_t groups = 0; ///< a mesh, an order of its axes, and a preset
+    std::size_t planned = 0;
+    std::size_t ruledOut = 0; ///< by memory, or because something known is better in everything
+    std::size_t refused = 0; ///< a preset or a plan that makes no sense there
+    double firstSeconds = 0; ///< until something fitted
+    double seconds = 0;
+};
+
+/// All meshes of so many devices that a model has a use for: how many devices are stages, copies, shards of weights, parts of the
+/// sequence, of experts, and of heads.
+std::vector<Mesh> searchedMeshes(const Design& design, std::int64_t devices, bool orders);
+
+Result<SearchResult> searchDesigns(const Design& design, const SearchOptions& options);
+
+} // namespace shardboard

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/time/whytime.h"
+
+#include "model/cost/kerneltime.h"
+#include "model/plan/pipeline.h"
+#include "model/plan/time/steptime.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace shardboard {
+
+namespace {
+
+/// Of one kernel, on hardware: the part that its start takes with what the device waits for the host, and whether its FLOPs take
+/// longer than its bytes. Asked of the model of its time with the others left out, so that nothing is said twice.
+struct Limits {
+    double start = 0;
+    bool computes = false;
+};
+
+Limits limitsOf(const PlannedOp& op, const Hardware& hardware)
+{
+    KernelWork kernel = op.work;
+    kernel.hostLaunches = 0;
+    KernelWork none = kernel;
+    none.flops = none.bytes = none.between = 0;
+    KernelWork flops = none;
+    flops.flops = kernel.flops;
+    KernelWork bytes = none;
+    bytes.bytes = kernel.bytes;
+    const double host = std::max(0.0, op.seconds - kernelSeconds(kernel, hardware));
+    return { std::min(op.seconds, kernelSeconds(none, hardware) + host),
+             kernelSeconds(flops, hardware) > kernelSeconds(bytes, hardware) };
+}
+
+} // namespace
+
+std::string timeCauseName(TimeCauseKind kind)
+{
+    switch (kind) {
+    case TimeCauseKind::Compute:
+        return "compute";
+    case TimeCauseKind::Memory:
+        return "memory";
+    case TimeCauseKind::Start:
+        return "start";
+    case TimeCauseKind::Collective:
+        return "collective";
+    case TimeCauseKind::Bubble:
+        break;
+    }
+    return "bubble";
+}
+
+std::vector<TimeCause> whyTime(const Graph& graph, const Plan& plan, const Hardware& hardware)
+{
+    std::map<std::pair<TimeCauseKind, std::string>, double> sums;
+    const auto add = [&](TimeCauseKind kind, const std::string& what, double seconds) { sums[{ kind, what }] += seconds; };
+    const std::vector<SegmentTime> times = segmentTimes(graph, plan);
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        const double share = busiestShare(graph, plan, PlannedSegmentId(s));
+        for (const PlannedOp& op : plan.segments[s].ops) {
+            const Limits limits = limitsOf(op, hardware);
+            const double count = static_cast<double>(op.count) * share;
+            add(TimeCauseKind::Start, {}, count * limits.start);
+            add(limits.computes ? TimeCauseKind::Compute : TimeCauseKind::Memory, opKindName(graph.op(op.op).kind),
+                count * (op.seconds - limits.start));
+        }
+        for (const OverlapKind kind : kOverlapKinds)
+            add(TimeCauseKind::Collective, overlapKindName(kind),
+                share * times[s].byKind[static_cast<std::size_t>(kind)] * times[s].exposedPart(plan.overlap, kind));
+    }
+    for (const Collective& collective : plan.collectives)
+        if (isStageSend(plan, collective))
+            add(TimeCauseKind::Collective, overlapKindName(OverlapKind::Sends),
+                static_cast<double>(collective.count) * collective.seconds * busiestShare(graph, plan, collective)
+                    * exposedSends(plan));
+    add(TimeCauseKind::Bubble, {}, plan.device.bubble);
+    std::vector<TimeCause> out;
+    for (const auto& [cause, seconds] : sums)
+        if (seconds > 0)
+            out.push_back({ cause.first, cause.second, seconds });
+    std::ranges::sort(out, std::ranges::greater {}, &TimeCause::seconds);
+    return out;
+}
+
+} // namespace shardboard
