@@ -47,6 +47,7 @@ MORE = {
     "stablelm": {"use_qkv_bias": True},
     "qwen3_moe": {"decoder_sparse_step": 2, "num_hidden_layers": 4},
     "dots1": {"head_dim": 128},
+    "deepseek_v2": {"num_experts_per_tok": 6},
 }
 # Names of a list that a config has for every layer, which have to be as many as the layers that are left.
 PER_LAYER = ("layer_types", "mlp_layer_types", "no_rope_layers", "moe_layers", "indexer_types", "hybrid_layer_pattern")
@@ -127,7 +128,7 @@ def main():
     results = {}
     for family in families:
         document = json.load(open(os.path.join(root, family + ".json")))
-        if "model" not in document:
+        if "model" not in document and "like" not in document:
             results[family] = {"result": "laid out", "why": document["stops"][0]["say"]}
             continue
         try:

@@ -171,8 +171,10 @@ private:
 
     Expected* take(const std::string& name, std::int64_t layer, std::int64_t piece, std::int64_t stars)
     {
-        const auto found = m_expected.find(name);
-        if (found == m_expected.end() || !hasLayer(*found->second.tensor, layer))
+        auto [found, end] = m_expected.equal_range(name);
+        while (found != end && !hasLayer(*found->second.tensor, layer)) // dense layers and those with experts share names
+            ++found;
+        if (found == end)
             return nullptr;
         const std::int64_t pieces = found->second.tensor->pieces;
         if ((stars == 1 && pieces != 1) || piece >= pieces)
@@ -333,7 +335,7 @@ private:
     const ModelSpec& m_model;
     const Graph& m_graph;
     CompareOptions m_options;
-    std::unordered_map<std::string, Expected> m_expected;
+    std::unordered_multimap<std::string, Expected> m_expected; ///< a name for each segment that has it
     NameGroups m_missing, m_extra, m_companions, m_buffers, m_tied, m_others, m_beyond, m_beside, m_shapes, m_types;
     std::int64_t m_compared = 0;
     std::vector<Finding> m_findings;

@@ -338,7 +338,7 @@ private:
     void noteUnknownKeys()
     {
         std::vector<std::string> unknown;
-        const nlohmann::json left = m_fields.leftOver(); // items() keeps no temporary
+        const json left = m_fields.leftOver();
         for (const auto& [key, value] : left.items()) {
             const bool off =
                 value.is_null() || value == json(false) || value == json(0) || (value.is_structured() && value.empty());

@@ -115,7 +115,7 @@ const std::set<std::string>& modelPartKeys()
 {
     static const std::set<std::string> keys = [] {
         std::set<std::string> out;
-        const nlohmann::json all = allParts({}); // items() refers to it
+        const nlohmann::json all = allParts({});
         for (const auto& [key, value] : all.items())
             out.insert(key);
         return out;
