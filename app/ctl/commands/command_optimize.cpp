@@ -90,7 +90,7 @@ ordered_json optimizedJson(const OptimizedDesign& answer, LayoutObjective object
                        { "objective_name", layoutObjectiveName(objective) },
                        { "lower_bound", certificate.lowerBound },
                        { "gap", certificate.gap() },
-                       { "exact", certificate.gap() <= 1e-12 },
+                       { "exact", certificate.proved && certificate.gap() <= 1e-9 },
                        { "seconds", certificate.seconds },
                        { "greedy", certificate.greedy },
                        { "greedy_fits", certificate.greedyFits },
@@ -131,7 +131,9 @@ void printOptimized(const OptimizedDesign& answer, LayoutObjective objective)
               << certificate.winner << "; before " << valueText(certificate.greedy, objective)
               << (certificate.greedyFits ? "" : ", which does not fit") << "\nlower bound  "
               << valueText(certificate.lowerBound, objective)
-              << (certificate.gap() <= 1e-12 ? std::string("  (optimal)") : formatted("  (gap %.3g %%)", 100 * certificate.gap()))
+              << (certificate.proved && certificate.gap() <= 1e-9
+                      ? std::string("  (optimal)")
+                      : formatted("  (gap %.3g %%%s)", 100 * certificate.gap(), certificate.proved ? "" : ", not proved"))
               << "\nmemory       " << bytesText(answer.evaluation->plan.memory.peak)
               << (answer.limit > 0 ? " of " + bytesText(static_cast<std::int64_t>(answer.limit)) : std::string(", no limit"))
               << formatted("\nseconds      %.3f, of which %.3f in the search", certificate.seconds, certificate.searchSeconds)

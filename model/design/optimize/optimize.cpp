@@ -340,6 +340,8 @@ private:
         certificate.objective = m_bestObjective;
         if (m_options.objective == LayoutObjective::Memory)
             certificate.notExact.push_back("the least memory has no lower bound: it is a peak, and no sum");
+        certificate.proved = certificate.lowerBound > 0 && certificate.lowerBound <= certificate.objective * (1 + 1e-9)
+            && m_whole.axes.size() < static_cast<std::size_t>(kManyAxes) && !m_overcounted;
         // Designs outside of the network can be better than all in it; the bound is then theirs.
         if (certificate.lowerBound > certificate.objective) {
             if (certificate.lowerBound > certificate.objective * (1 + 1e-9))

@@ -44,6 +44,8 @@ struct Certificate {
     bool greedyFits = true;
     double modelled = 0; ///< what the network of costs has for the same layouts; 0 where another design won
     double gap() const { return objective > 0 && lowerBound < objective ? (objective - lowerBound) / objective : 0; }
+    /// The bound was proved as it stands, of all tied layouts: nothing was counted twice, left out, or taken as one.
+    bool proved = false;
     std::string winner; ///< `layouts`, `preset tp-sp`, `the design itself`
     std::vector<std::string> exact; ///< sentences
     std::vector<std::string> notExact;
