@@ -7,10 +7,10 @@
 namespace shardboard {
 
 inline constexpr Residual kStepResiduals[] {
-    { ResidualKind::GpuDense, 0.782, 1.002, 24, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
-    { ResidualKind::GpuExperts, 0.304, 0.823, 7, "megatron-bridge-2511" },
-    { ResidualKind::Gpu, 0.621, 1.000, 31, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
-    { ResidualKind::Tpu, 0.972, 1.191, 20, "maxtext-v5e, maxtext-v5p" },
+    { ResidualKind::GpuDense, 0.833, 1.039, 24, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
+    { ResidualKind::GpuExperts, 0.341, 0.993, 7, "megatron-bridge-2511" },
+    { ResidualKind::Gpu, 0.769, 1.015, 31, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
+    { ResidualKind::Tpu, 0.821, 1.032, 20, "maxtext-v5e, maxtext-v5p" },
 };
 
 inline constexpr Residual kMemoryResiduals[] {
