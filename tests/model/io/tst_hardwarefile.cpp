@@ -54,7 +54,7 @@ private Q_SLOTS:
     void constantsOfTheFamily()
     {
         const auto kernelsOf = [](const char* id, const char* kernels) {
-            const std::string device = std::string(R"({"device": {"id": ")") + id + R"(", "memory_bytes": 8e10, )"
+            const std::string device = std::string("{\"device\": {\"id\": \"") + id + "\", \"memory_bytes\": 8e10, "
                 + R"("memory_bytes_per_second": 2e12, "peak_flops": {"bf16": 8e14}, "kernels": )" + kernels + "}";
             return sure(hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "levels": [{"fabric": "switch",)"
                                          R"("link": "nvlink4"}], )"

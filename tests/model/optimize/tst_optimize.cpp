@@ -5,6 +5,7 @@
 #include "model/design/optimize/optimize.h"
 #include "model/design/presets/presets.h"
 #include "model/ops/opdefinition.h"
+#include "model/picker/menu/menu.h"
 #include "model/solver/random.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
@@ -265,8 +266,12 @@ private Q_SLOTS:
                     QVERIFY(!placementOn(op.result, 1).sharded());
                 QVERIFY(answer.certificate.winner != "layouts" || !placementOn(op.result, 0).sharded());
             }
-        QVERIFY(!optimizeLayouts(design, { .keep = { "nothing" } }).ok());
-        QVERIFY(!optimizeLayouts(design, { .forbid = { { "*", "nowhere" } } }).ok());
+        OptimizeOptions unknownWeight;
+        unknownWeight.keep = { "nothing" };
+        QVERIFY(!optimizeLayouts(design, unknownWeight).ok());
+        OptimizeOptions unknownAxis;
+        unknownAxis.forbid = { { "*", "nowhere" } };
+        QVERIFY(!optimizeLayouts(design, unknownAxis).ok());
     }
 
     /// Many mesh axes, and little time.
