@@ -18,8 +18,8 @@ struct ScaledWeight {
 
 /// Pairs `x.weight` (or `x.weight_packed`) with `x.weight_scale` or `x.weight_scale_inv`, `x_blocks` with `x_scales`, and
 /// `x.qweight` with `x.scales`, where both shapes are known and have as many dims. Blocks are of stored numbers,
-/// which may hold several elements each. The block of a dim of n elements and s scales is the b with ceil(n / b) = s: n / s where that is
-/// whole, else a power of two that fits. A dim with one scale, or with one for each element, has no block.
+/// which may hold several elements each. The block of a dim of n elements and s scales is the b with ceil(n / b) = s: n / s where
+/// that is whole, else a power of two that fits. A dim with one scale, or with one for each element, has no block.
 std::vector<ScaledWeight> scaledWeights(const ModelSpec& model);
 
 } // namespace shardboard

@@ -240,7 +240,7 @@ private Q_SLOTS:
     /// A device without units for fp8 does everything as in bf16: nothing is cast, kept or gathered in 8 bits.
     void withoutFp8()
     {
-        for (const char* hardware : { "dgx-a100", "tpu-v5p-4x4x4" }) {
+        for (const char* hardware : { "dgx-a100", "tpu-v5e-4x4" }) {
             Design design = training("fsdp=8", "fsdp");
             design.hardware = hardware;
             const auto plain = evaluated(design);

@@ -30,7 +30,8 @@ enum class CostKind {
 ///          knows: what the rule that was meant frees, else beyond an even share), unused-axis (of the peak what its repair saves,
 ///          without one the weights beyond an even share), uneven-stages (layers of the fullest stage beyond an even share)
 ///   Moved  heads-split (heads on two devices), greedy-moves-activation, reshard (by MAX's on_reshard)
-///   None   idle-setting (of the workload, that changes nothing), not-understood, quant-block-split, dead-rule, outside-mesh (axes of rules that the mesh lacks), unused-entry, dead-pin,
+///   None   idle-setting (of the workload, that changes nothing), not-understood, quant-block-split, dead-rule, outside-mesh (axes
+///   of rules that the mesh lacks), unused-entry, dead-pin,
 ///          pin-unmet, unknown-pins (a profile of MAX with pins), cut-over-stages, refused-pick (the picker cannot run an
 ///          operation), max-defect (MAX itself would do something else without a word)
 CostKind costKind(std::string_view kind);

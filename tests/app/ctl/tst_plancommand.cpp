@@ -210,7 +210,7 @@ private Q_SLOTS:
             const QString text = shardctl({ "plan", path("timed.shardboard"), "--why-time" }).out;
             QVERIFY(text.contains(QLatin1String("what a device's step is made of")));
             QVERIFY(text.contains(QLatin1String("step: likely ")));
-            QVERIFY(text.contains(QLatin1String("linear, limited by the units that compute")));
+            QVERIFY(text.contains(QLatin1String("matmul, limited by the units that compute")));
         }
     }
 
@@ -253,7 +253,7 @@ private Q_SLOTS:
         QCOMPARE(note("llama3-8b"),
                  QString("mfu is above 1: that counts the embedding's table, in which rows are only looked up, and "
                          "all of causal attention, of which kernels compute half"));
-        QCOMPARE(note("qwen2.5-0.5b"),
+        QCOMPARE(note("qwen3-0.6b"),
                  QString("mfu is above 1: that counts all of causal attention, of which kernels compute half")); // tied
     }
 
