@@ -188,6 +188,8 @@ Result<KeptRun> keptRun(const std::string& root, const std::string& name)
     const auto document = documentOf(folder / kResult);
     if (!document.ok())
         return document.error();
+    if (!document.value().is_object() || !document.value().contains("operations"))
+        return inputError((folder / kResult).string(), "is no result of a run", "delete the run, or run its design again");
     auto result = runResultFromJson(document.value());
     if (!result.ok()) {
         Error error = result.error();
