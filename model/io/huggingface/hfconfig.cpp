@@ -236,9 +236,12 @@ private:
             if (made.is_number_float() && counted && made.get<double>() == std::trunc(made.get<double>()))
                 made = static_cast<std::int64_t>(made.get<double>()); // as good for a factor
             if (made.is_number_float() && key == "head_dim") {
+                const auto said = [&](const char* size) { // sizes come in any order
+                    const auto of = modelValue(size);
+                    return of.ok() ? of.value().dump() : std::string("it");
+                };
                 m_fields.fail("num_attention_heads",
-                              "hidden_size " + std::to_string(m_made.integer("hidden_size", 0, kLargest, 0))
-                                  + " does not divide into " + std::to_string(m_made.integer("num_attention_heads", 0, kLargest, 0))
+                              "hidden_size " + said("hidden_size") + " does not divide into " + said("num_attention_heads")
                                   + " heads",
                               "correct one of them, or set head_dim");
                 return;
