@@ -175,7 +175,10 @@ void TestWorkload::aFieldTouchesNothingElse()
                     if (other.id != setting.id && !together(other))
                         QCOMPARE(other.text(edited), other.text(design));
             QCOMPARE(setting.set(edited, setting.text(design)), QString());
-            QVERIFY2(edited == design, qPrintable(setting.id));
+            Design back = design;
+            if (setting.id == QLatin1String("memory.reserve"))
+                back.memory.reserveChosen = true; // somebody has set it, if to what is usual
+            QVERIFY2(edited == back, qPrintable(setting.id));
         }
 }
 

@@ -169,4 +169,11 @@ void FlowTransport::changeEvent(QEvent* event)
         updateIcons();
 }
 
+/// In the text of now: a panel that moves to other tabs gets back the font with which its style sheet found it.
+void FlowTransport::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    updateIcons();
+}
+
 } // namespace shardboard

@@ -582,7 +582,7 @@ void RunPanel::fitForm()
     if (box == nullptr)
         return; // not built yet
     box->setMinimumHeight(box->sizeHint().height()); // fields keep their height, and scroll
-    m_form->setMinimumWidth(box->minimumSizeHint().width());
+    m_form->setMinimumWidth(box->minimumSizeHint().width() + 2 * m_form->frameWidth()); // a scroll bar takes of the margin
 }
 
 void RunPanel::changeEvent(QEvent* event)

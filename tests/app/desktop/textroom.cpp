@@ -409,8 +409,8 @@ QStringList foreignWords(const QList<SaidText>& said)
 
 QStringList ungroupedNumbers(const QList<SaidText>& said)
 {
-    static const QRegularExpression number(
-        QStringLiteral("(?<![\\w.,:/×–#-])(?<!× |dim |sequence |device |id )\\d{4,}(?![\\w,:/×–-]| ×|\\.[a-z*])"));
+    static const QRegularExpression number(QStringLiteral(
+        "(?<![\\w.,:/×–#-])(?<!× |dim |sequence |device |id |arXiv |RTX |RTX PRO )\\d{4,}(?![\\w,:/×–-]| ×|\\.[a-z*])"));
     // Of what is not a number, for sure: names that hold ids of devices, and shapes, of which a label shows one dim.
     static const QRegularExpression other(QStringLiteral("^dim \\d|devices? \\d|^(?:\\d+, )*\\d+$"));
     QList<SaidText> numbers;

@@ -41,8 +41,8 @@ struct SaidText {
 QList<SaidText> saidTexts(QWidget* window);
 /// Of these, those with an option of a command line, a key of a file or a keyword of MAX.
 QStringList foreignWords(const QList<SaidText>& said);
-/// Those with a number of four digits or more without commas. Shapes, ranges and ids of devices have none, and neither has what is
-/// being edited.
+/// Those with a number of four digits or more without commas. Shapes, ranges and ids of devices have none, and neither have
+/// numbers of papers, names of products and what is being edited.
 QStringList ungroupedNumbers(const QList<SaidText>& said);
 
 } // namespace shardboard

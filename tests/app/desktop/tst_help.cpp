@@ -181,7 +181,9 @@ void TestHelp::firstSteps()
     };
     QTRY_VERIFY_WITH_TIMEOUT(offered(), 20000);
     QTest::mouseClick(apply, Qt::LeftButton);
-    QTRY_VERIFY(document()->evaluation()->findings.empty());
+    QTRY_COMPARE(document()->evaluation()->findings.front().kind, std::string("tight-memory"));
+    QCOMPARE(document()->evaluation()->findings.size(), std::size_t { 1 });
+    QVERIFY(says(peak()));
     window->workbench()->raise(QStringLiteral("compare")); // 6
     auto* compare = window->findChild<CompareView*>();
     QVERIFY(compare != nullptr && compare->isVisible());
