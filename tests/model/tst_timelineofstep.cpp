@@ -168,7 +168,7 @@ const TimelineCase kTimelineCases[] {
 
 Design timelineDesign(const TimelineCase& c)
 {
-    Workload workload { c.kind, 64, 4096, DType::BF16, c.microBatches };
+    Workload workload { c.kind, 768, 4096, DType::BF16, c.microBatches }; // divides by every mesh and number of micro-batches
     workload.overlap = c.overlap;
     return designOn(c.mesh, llama3Model(), workload, c.preset);
 }
@@ -219,6 +219,10 @@ private Q_SLOTS:
         QVERIFY(nearly(of({ pieces, compute }), 126 * (1 + 5)));
         pieces.seconds = 8;
         QVERIFY(nearly(of({ pieces, compute }), 126 * (8 + 5.0 / 4)));
+        // Of two at once the first piece of each is needed.
+        pieces.seconds = 2;
+        QVERIFY(nearly(of({ pieces, pieces, compute }), 126 * (1 + 5)));
+        pieces.seconds = 8;
         pieces.mode = TaskMode::BesideLast;
         QVERIFY(nearly(of({ compute, pieces }), 126 * (5.0 / 4 + 8)));
         pieces.seconds = 4;

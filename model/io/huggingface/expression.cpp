@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kLongest = 2000;
 constexpr int kDeepest = 60;
+constexpr double kMostInteger = 4e18; ///< what fits into 64 bits
 
 /// A tree of it: an operator, a function, a name or a value, and what it is applied to.
 struct Node {
@@ -172,8 +173,8 @@ private:
             ++end;
         const json value = json::parse(m_text.substr(m_at, end - m_at), nullptr, false);
         m_at = end;
-        if (!value.is_number())
-            fail("has a number that cannot be read");
+        if (!value.is_number() || !(value.get<double>() < kMostInteger))
+            fail("has a number that cannot be read, or is too large");
         return { Node::Kind::Value, {}, value, {} };
     }
 
@@ -184,7 +185,7 @@ private:
             ++end;
         std::string out(m_text.substr(m_at, end - m_at));
         m_at = end;
-        if (out.empty() || out.ends_with('.'))
+        if (out.empty() || out.ends_with('.') || out.find("..") != std::string::npos)
             fail("lacks a name");
         return out;
     }
@@ -232,7 +233,7 @@ bool isTrue(const json& value)
     return !value.is_null() && !value.empty();
 }
 
-bool isWhole(const json& value) { return value.is_number_integer(); }
+bool isWhole(const json& value) { return value.is_number_integer() && std::fabs(value.get<double>()) < kMostInteger; }
 
 class Evaluator {
 public:
@@ -315,8 +316,7 @@ private:
 
     Result<json> whole(double value) const
     {
-        constexpr double kLargest = 4e18;
-        if (!(std::fabs(value) < kLargest))
+        if (!(std::fabs(value) < kMostInteger))
             return wrong("a number is too large");
         return json(static_cast<std::int64_t>(value));
     }

@@ -233,7 +233,8 @@ private:
                 continue;
             json made = value.value();
             const bool counted = contains(kCounts, key) || modelPartKeys().contains(key);
-            if (made.is_number_float() && counted && made.get<double>() == std::trunc(made.get<double>()))
+            if (made.is_number_float() && counted && std::abs(made.get<double>()) < 4e18
+                && made.get<double>() == std::trunc(made.get<double>()))
                 made = static_cast<std::int64_t>(made.get<double>()); // as good for a factor
             if (made.is_number_float() && key == "head_dim") {
                 const auto said = [&](const char* size) { // sizes come in any order

@@ -193,45 +193,53 @@ void StreamSchedule::waitForPlaced(Link& link)
         waitUntil(link, link.placed.back().end);
 }
 
-/// Collectives in pieces and the operations behind them: with one piece in n they can begin, and have one to go when all are there.
+/// Collectives in pieces and the operations behind them: with one piece in n of each they can begin, and have one to go when all
+/// are there. So first pieces go before the others: keys and values of a ring come together.
 std::size_t StreamSchedule::besideNext(const Unit& which, const std::vector<StepTask>& tasks, std::size_t index)
 {
     sync();
-    const PlannedSegmentId part = which.part;
-    double begin = m_now;
-    double end = m_now;
-    double pieces = 1;
-    Link* last = nullptr;
     std::size_t next = index;
+    std::size_t count = 0;
+    const StepTask* last = nullptr;
+    const auto takesPart = [&](const StepTask& task) { return isThere(task, which) && task.seconds > 0; };
     for (; next < tasks.size() && tasks[next].mode == TaskMode::BesideNext; ++next) {
-        const StepTask& task = tasks[next];
-        if (!isThere(task, which) || task.seconds <= 0)
+        if (!takesPart(tasks[next]))
             continue;
-        Link& link = linkOf(task);
         if (last == nullptr)
-            waitForPlaced(link);
-        const double start = std::max(end, m_now);
-        if (last == nullptr)
-            begin = start;
-        end = start + task.seconds;
-        pieces = task.pieces;
-        if (last == nullptr)
-            begin += task.seconds / pieces;
-        link.placed.push_back({ &task, part, start, end });
-        ++m_underWay;
-        last = &link;
+            waitForPlaced(linkOf(tasks[next]));
+        last = &tasks[next];
+        ++count;
     }
     if (last == nullptr)
         return next;
+    double end = m_now;
+    double begin = m_now;
+    const auto place = [&](const StepTask& task, double seconds) {
+        if (seconds <= 0)
+            return;
+        linkOf(task).placed.push_back({ &task, which.part, end, end + seconds });
+        ++m_underWay;
+        end += seconds;
+    };
+    for (std::size_t i = index; i < next; ++i)
+        if (takesPart(tasks[i])) {
+            begin += tasks[i].seconds / tasks[i].pieces;
+            place(tasks[i], count > 1 ? tasks[i].seconds / tasks[i].pieces : tasks[i].seconds);
+        }
+    for (std::size_t i = index; i < next && count > 1; ++i)
+        if (takesPart(tasks[i]))
+            place(tasks[i], tasks[i].seconds - tasks[i].seconds / tasks[i].pieces);
+    const double pieces = last->pieces;
+    Link& link = linkOf(*last);
     const bool computes = next < tasks.size() && tasks[next].mode == TaskMode::Compute;
     if (!computes) {
-        waitUntil(*last, end);
+        waitUntil(link, end);
         return next;
     }
     const double seconds = tasks[next].seconds;
-    waitUntil(*last, std::max(begin, std::min(end, end + seconds / pieces - seconds)));
-    compute(part, tasks[next]);
-    waitUntil(*last, end);
+    waitUntil(link, std::max(begin, std::min(end, end + seconds / pieces - seconds)));
+    compute(which.part, tasks[next]);
+    waitUntil(link, end);
     return next + 1;
 }
 

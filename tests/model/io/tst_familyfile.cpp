@@ -38,7 +38,9 @@ Result<json> value(const std::string& text)
                               { [](const std::string& key) {
                                    const auto dot = key.find('.');
                                    const json outer = kConfig.value(key.substr(0, dot), json());
-                                   return Result<json>(dot == std::string::npos ? outer : outer.value(key.substr(dot + 1), json()));
+                                   if (dot == std::string::npos)
+                                       return Result<json>(outer);
+                                   return Result<json>(outer.is_object() ? outer.value(key.substr(dot + 1), json()) : json());
                                },
                                 [](const std::string& name) { return Result<json>(json(name == "own" ? 7 : 0)); },
                                 [](const std::string& key) { return kConfig.contains(key); } },
@@ -151,6 +153,8 @@ private Q_SLOTS:
                                   "'a",
                                   "a..b",
                                   "a.",
+                                  "a.b..c",
+                                  ".a",
                                   "1 ? 2",
                                   "f(1)",
                                   "sqrt()",
@@ -351,6 +355,103 @@ private Q_SLOTS:
         QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
         QVERIFY2(read.value().model.hasGraph(), read.value().model.notUnderstood.c_str());
         QCOMPARE(static_cast<qint64>(modelSize(read.value().model)->total), parameters);
+    }
+
+    /// Whatever stands for a value of a config, in it or in what it says beside the family's keys: an answer or an error, no throw.
+    void hostileConfigs()
+    {
+        std::vector<json> values;
+        for (const char* text : { "null",
+                                  "true",
+                                  "-1",
+                                  "0",
+                                  "0.5",
+                                  "1e300",
+                                  "-9223372036854775808",
+                                  "18446744073709551615",
+                                  R"("")",
+                                  R"("a\nb")",
+                                  "[]",
+                                  "{}",
+                                  "[null]",
+                                  "[[], {}]",
+                                  R"([{"a": 1}, "b", 1e300])",
+                                  "[18446744073709551615, -9223372036854775808]",
+                                  R"({"a": null})",
+                                  R"({"full_attention": null, "rope_theta": [], "rope_type": {}, "factor": "x"})",
+                                  R"({"full_attention": {"rope_theta": "x"}})",
+                                  R"({"quant_method": 3})" })
+            values.push_back(json::parse(text));
+        int refused = 0;
+        for (const FamilyFile& file : builtinFamilies().value()) {
+            const json small = smallConfig(file);
+            std::set<std::string> keys { "model_type",     "architectures", "rope_parameters",     "rope_scaling",
+                                         "torch_dtype",    "dtype",         "quantization_config", "text_config",
+                                         "sliding_window", "layer_types",   "tie_word_embeddings", "rope_theta",
+                                         "some_future_key" };
+            for (const auto& [key, value] : file.config.items())
+                keys.insert(key);
+            for (const auto& [key, value] : small.items())
+                keys.insert(key);
+            for (const auto& [key, text] : file.model)
+                keys.merge(keysOfExpression(text));
+            for (const std::string& key : keys)
+                for (const json& value : values)
+                    for (const bool wrapped : { false, true }) {
+                        json config = small;
+                        config[key] = value;
+                        if (wrapped)
+                            config = { { "model_type", file.type }, { "text_config", config } };
+                        try {
+                            refused += modelFromConfig(config, "config.json").ok() ? 0 : 1;
+                        } catch (const std::exception& thrown) {
+                            QFAIL((file.type + ", " + key + " " + value.dump() + ": " + thrown.what()).c_str());
+                        }
+                    }
+        }
+        QVERIFY(refused > 1000);
+    }
+
+    /// The same of family files: values in place of each part, and expressions over what the config has in an unexpected shape.
+    void hostileFamilies()
+    {
+        const json config =
+            json::parse(R"({"model_type": "a", "hidden_size": 8, "none": null, "text": "x", "list": [1, [], {}, null],
+            "object": {"a": {"b": null}}, "large": 4000000000000000000})");
+        int refused = 0;
+        const auto tried = [&](const json& document) {
+            try {
+                const auto file = family(document.dump());
+                refused += file.ok() && modelFromConfig(config, "config.json", &file.value()).ok() ? 0 : 1;
+            } catch (const std::exception& thrown) {
+                QFAIL((document.dump() + ": " + thrown.what()).c_str());
+            }
+        };
+        for (const char* key : { "model_type", "like", "also", "class", "source", "prefix", "required", "ignored", "beside",
+                                 "config", "model", "names", "weights", "stops", "notes" })
+            for (const char* value :
+                 { "null", "true", "1", "1e300", R"("")", R"("x")", "[]", "[null]", "[1]", "[[]]", "[{}]", "{}",
+                   R"({"hidden_size": null})", R"({"hidden_size": 1e300})", R"({"x": [{}]})", R"([{"if": 1, "say": 2}])",
+                   R"([{"name": null, "shape": null}])", R"([{"name": "*", "shape": ["1e30", "object", "none"]}])",
+                   R"([{"if": "list", "say": "{list} {object.a} {none.a.b} {text.x} {1 +}"}])" }) {
+                json document { { "model_type", "a" }, { "model", { { "hidden_size", "hidden_size" } } } };
+                document[key] = json::parse(value);
+                tried(document);
+            }
+        const json defaults = json::parse(R"({"x": 9223372036854775808, "y": 18446744073709551615, "z": -9223372036854775808,
+            "f": 1e300, "u": [18446744073709551615]})");
+        for (const char* text :
+             { "x % y", "z % y", "x / y", "z / y", "x + y", "z * z", "f", "f * f", "x", "leading(u)", "whole(f)" })
+            for (const char* key : { "hidden_size", "sliding_window", "rope_theta", "logit_scale" })
+                tried({ { "model_type", "a" }, { "config", defaults }, { "model", { { key, text } } } });
+        for (const char* text : { "none.a", "text.a.b", "list.a", "object.a.b.c", "large * large", "large % 0.5", "list == object",
+                                  "first(list) + 1", "leading(object)", "every(list, object)", "count(text, 1)", "min(list, 1)",
+                                  "sqrt(text)", "whole(object)", "holds(none.a)", "1e300",
+                                  "9223372036854775808 % 18446744073709551615", "9223372036854775808 / 18446744073709551615" })
+            for (const char* key :
+                 { "hidden_size", "head_dim", "attention_bias", "norm_type", "rope_theta", "activation", "qk_norm" })
+                tried({ { "model_type", "a" }, { "model", { { key, text } } } });
+        QVERIFY(refused > 100);
     }
 
     void aFamilyBesideACheckpoint()
