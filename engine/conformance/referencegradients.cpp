@@ -77,13 +77,14 @@ Doubles logitGradient(const Operands& in)
     return out;
 }
 
-/// The first step of Adam, whose moments start at 0, with the rate that the engine's runs have.
+/// The first step of Adam, whose moments start at 0, with the rate and epsilon that the engine's runs have.
 Doubles adam(const Value& weight, const Value& gradient)
 {
     constexpr double kRate = 2e-4;
+    constexpr double kEpsilon = 1e-6;
     Doubles out;
     for (std::size_t i = 0; i < weight.data.size(); ++i)
-        out.push_back(weight.data[i] - kRate * gradient.data[i] / (std::fabs(gradient.data[i]) + 1e-8));
+        out.push_back(weight.data[i] - kRate * gradient.data[i] / (std::fabs(gradient.data[i]) + kEpsilon));
     return out;
 }
 

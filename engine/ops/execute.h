@@ -22,7 +22,10 @@ struct AdamSettings {
 /// Of every run's AdamStep. Adam's first step is rate times the sign of the gradient, so where a gradient is so near to 0 that
 /// its sign is a matter of rounding, two right results differ by twice the rate: with this rate, in the sum over a weight
 /// of 1 / sqrt(16384), by less than the tolerance of gradients, while a wrong gradient still shows in a norm's weight around 1.
-inline constexpr AdamSettings kAdam { .rate = 2e-4 };
+/// A gradient that is 0 but for rounding stays small beside this epsilon, which is larger than usual: that of a bias of keys that
+/// are not rotated, to which softmax is blind, comes out as the rounding of the addends that cancel in it, some 1e-8.
+inline constexpr AdamSettings kAdam { .rate = 2e-4, .epsilon = 1e-6 };
+
 /// Of SgdStep, whose moment starts at 0: so large that a wrong gradient shows beside the weight.
 inline constexpr double kSgdRate = 1;
 

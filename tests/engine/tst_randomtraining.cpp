@@ -156,6 +156,8 @@ private Q_SLOTS:
             Design design = random.of(family.toStdString(), meshes[trial % meshes.size()].toStdString(), tokens);
             if (preset == "cp-ulysses")
                 design.model.heads = design.model.kvHeads = 4;
+            if (trial == 0 && kind == "all-to-all") // tokens only travel to experts where every device has some of its own
+                design.workload.batch = design.workload.microBatches * design.mesh.deviceCount();
             if (const auto applied = applyPreset(design, preset.toStdString()); !applied.ok())
                 QFAIL((describe(design) + applied.error().text()).c_str());
             for (StrategyEntry& entry : design.strategies)
