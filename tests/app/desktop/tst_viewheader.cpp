@@ -176,10 +176,13 @@ void TestViewHeader::textBesideTheWalkFollowsItsSize()
     QVERIFY(test.document()->setDesign(trainingDesign()).ok());
     settle();
     const auto* words = test.child<QWidget>("flowStep");
+    const auto* residual = test.child<QWidget>("flowResidual");
     const double before = words->font().pointSizeF();
+    const double residualBefore = residual->font().pointSizeF();
     test.theme->setTextSize(16);
     settle();
-    QCOMPARE(words->font().pointSizeF(), before + 6);
+    QCOMPARE(words->font().pointSizeF(), before + 6); // also when the flow has become a tab
+    QCOMPARE(residual->font().pointSizeF(), residualBefore + 6);
     const auto* thickness = test.child<QWidget>("flowThickness");
     QVERIFY(thickness->width() > thickness->fontMetrics().horizontalAdvance(QStringLiteral("Bytes")) + 20);
     test.document()->undoStack()->setClean();
