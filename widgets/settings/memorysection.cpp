@@ -47,6 +47,25 @@ Setting reshardField()
         });
 }
 
+Setting groupsField()
+{
+    return choiceField(
+        fieldText("memory.groupCollectives", "Collectives of a block",
+                  "Whether the weights of a block are gathered in one call, and their gradients reduced in one"),
+        choices(
+            { { "usual", "as the framework does", "TorchTitan, Megatron-LM, and DeepSpeed have one call, MaxText one a tensor" },
+              { "block", "one call", "Where they go over the same mesh axes" },
+              { "tensor", "one a tensor", "Every tensor by itself" } }),
+        [](const Design& design) {
+            const auto& groups = design.memory.groupCollectives;
+            return !groups ? QStringLiteral("usual") : *groups ? QStringLiteral("block") : QStringLiteral("tensor");
+        },
+        [](Design& design, const QString& value) {
+            design.memory.groupCollectives =
+                value == QLatin1String("usual") ? std::nullopt : std::optional(value == QLatin1String("block"));
+        });
+}
+
 /// A number of bytes, in MiB.
 Setting mibField(const FieldText& text, double step, std::int64_t MemorySettings::*bytes)
 {
@@ -63,6 +82,7 @@ SettingGroup memorySection()
     out.settings = {
         frameworkField(),
         onlyInTraining(reshardField(), QObject::tr("Only a training step has a backward pass.")),
+        onlyInTraining(groupsField(), QObject::tr("Only a training step has gradients.")),
         smallCountField(
             fieldText("memory.prefetchedLayers", "Layers gathered ahead",
                       "Layers whose weights are whole in addition to those of the current layer; FSDP2 gathers one ahead",

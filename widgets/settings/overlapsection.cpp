@@ -19,6 +19,7 @@ constexpr OverlapText kOverlapTexts[] {
     { OverlapKind::Experts, "Expert all-to-all", "Another micro-batch computes while tokens travel" },
     { OverlapKind::Context, "Keys and values", "Attention works on the parts that have arrived" },
     { OverlapKind::Sends, "Sends between stages", "While the pipeline is full a stage has other micro-batches" },
+    { OverlapKind::Host, "To and from host", "Copies of what lies in the memory of the host" },
 };
 
 Overlap& overlapOf(Design& design) { return design.workload.overlap; }
@@ -48,6 +49,10 @@ SettingGroup overlapSection(const Design& design)
         if (text.kind == OverlapKind::Sends)
             field.whyNot = [](const Design& d) {
                 return d.pipeline.present() ? QString() : QObject::tr("No mesh axis carries pipeline stages.");
+            };
+        if (text.kind == OverlapKind::Host)
+            field.whyNot = [](const Design& d) {
+                return d.workload.offload.any() ? QString() : QObject::tr("Nothing lies in the memory of the host.");
             };
         out.settings.push_back(std::move(field));
     }

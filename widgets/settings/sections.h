@@ -13,6 +13,7 @@ SettingGroup precisionSection(); ///< the types of data that differ from the wor
 SettingGroup recomputeSection(const Design& design);
 SettingGroup overlapSection(const Design& design);
 SettingGroup kernelSection();
+SettingGroup optimizerSection();
 SettingGroup memorySection();
 
 } // namespace shardboard

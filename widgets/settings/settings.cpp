@@ -7,8 +7,8 @@ namespace shardboard {
 
 std::vector<SettingGroup> settingGroups(const Design& design)
 {
-    return { workloadSection(),        hardwareSection(design), parallelSection(design), precisionSection(),
-             recomputeSection(design), overlapSection(design),  kernelSection(),         memorySection() };
+    return { workloadSection(),      hardwareSection(design), parallelSection(design), precisionSection(), recomputeSection(design),
+             overlapSection(design), optimizerSection(),      kernelSection(),         memorySection() };
 }
 
 Setting settingNamed(const Design& design, const QString& id)

@@ -119,6 +119,11 @@ SettingGroup workloadSection()
         onlyInTraining(std::move(microBatches), QObject::tr("Only a training step is split into micro-batches.")));
     out.settings.push_back(typeField());
     out.settings.push_back(logitsField());
+    Setting further = smallCountField(fieldText("workload.mtp", "Further tokens",
+                                                "Modules behind the layers that predict further tokens (multi-token prediction)"),
+                                      0, kMostPredicted, kMostPredicted,
+                                      [](Design& design) -> std::int64_t& { return design.workload.predicted; });
+    out.settings.push_back(onlyInTraining(std::move(further), QObject::tr("Only training predicts further tokens.")));
     return out;
 }
 

@@ -232,7 +232,12 @@ bool WorkloadView::focusSetting(const QString& id)
     if (found == nullptr)
         return false;
     found->field()->setFocus(Qt::ShortcutFocusReason);
-    m_scroll->widget()->layout()->activate(); // a section that was unfolded just now has its place
+    // A section that was unfolded just now has its place, and the page is as long as it.
+    QWidget* page = m_scroll->widget();
+    page->layout()->activate();
+    const int height = page->layout()->hasHeightForWidth() ? page->layout()->totalHeightForWidth(page->width())
+                                                           : page->layout()->totalSizeHint().height();
+    page->resize(page->width(), std::max(height, m_scroll->viewport()->height()));
     m_scroll->ensureWidgetVisible(found, 0, 40);
     return true;
 }
