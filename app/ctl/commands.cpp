@@ -235,6 +235,9 @@ const std::vector<Command>& commands()
                 { "--allow-transitions", "SET", "in G2, G3 and max-26.7: DEFAULT, ALL, or pairs such as P->R,S->R" },
                 { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" },
                 { "--parts", "", "also show time and memory of each part of the model and phase (JSON always has them)" },
+                { "--timeline", "FILE",
+                  "also write the predicted step as a trace for Perfetto: what runs when on every stream, and why devices wait (in "
+                  "JSON timeline sums it up)" },
                 { "--why-time", "", "also show what the seconds of a device's step are made of (JSON always has it)" },
                 { "--against", "OTHER", "what differs from another design, and what each one costs" },
                 kJson }),

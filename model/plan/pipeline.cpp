@@ -252,17 +252,41 @@ double deviceShare(const Graph& graph, const Plan& plan, const Collective& colle
                                          : deviceShare(graph, plan, collective.plannedSegment);
 }
 
+double stageShare(const Graph& graph, const Plan& plan, PlannedSegmentId id, std::int64_t stage)
+{
+    if (!plan.pipeline || plan.pipeline->stages == 1)
+        return 1;
+    const PlannedPipeline& pipeline = *plan.pipeline;
+    const PlannedSegment& planned = plan.segment(id);
+    // With DualPipe two devices share the work of a stage, and each updates all of its weights.
+    const double part = pipeline.isDual() && planned.phase != Phase::Update ? 0.5 : 1;
+    if (graph.segment(planned.segment).isLayer) {
+        const Range own { planned.firstLayer, planned.firstLayer + planned.count };
+        return part * static_cast<double>(layersOfStage(pipeline, stage, own)) / static_cast<double>(planned.count);
+    }
+    const bool isLast = stage + 1 == pipeline.stages;
+    if (pipeline.isDual())
+        return stage == 0 || isLast ? part : 0;
+    return (endsOf(graph)[planned.segment] != 0 ? isLast : stage == 0) ? 1 : 0;
+}
+
+double stageShare(const Graph& graph, const Plan& plan, const Collective& collective, std::int64_t stage)
+{
+    if (!isStageSend(plan, collective))
+        return stageShare(graph, plan, collective.plannedSegment, stage);
+    const PlannedPipeline& pipeline = *plan.pipeline;
+    const PlannedSegment& planned = plan.segment(collective.plannedSegment);
+    if (!graph.segment(planned.segment).isLayer) // between the ends
+        return stage == 0 || stage + 1 == pipeline.stages ? 1 : 0;
+    const std::int64_t runs = pipeline.stages * pipeline.chunks;
+    const auto sends = [&](std::int64_t run) { return planned.phase == Phase::Forward ? run + 1 < runs : run > 0; };
+    const auto borders = std::ranges::count_if(runsOfStage(pipeline, stage), sends);
+    return static_cast<double>(borders) / static_cast<double>(runs - 1) / (pipeline.isDual() ? 2 : 1);
+}
+
 double busiestShare(const Graph& graph, const Plan& plan, PlannedSegmentId id)
 {
-    const PlannedSegment& planned = plan.segment(id);
-    const Segment& segment = graph.segment(planned.segment);
-    if (plan.pipeline && plan.pipeline->isDual() && !segment.isLayer && plan.pipeline->busiestStage != 0)
-        return 0; // the first and the last device have both ends
-    if (!plan.pipeline || plan.pipeline->stages == 1 || segment.isLayer || plan.pipeline->isDual())
-        return deviceShare(graph, plan, id);
-    if (planned.phase == Phase::Update)
-        return id == plan.pipeline->longerUpdate ? 1 : 0;
-    return (segment.of.valid() ? segment.of : planned.segment) == plan.pipeline->longerEnd ? 1 : 0;
+    return stageShare(graph, plan, id, plan.pipeline ? plan.pipeline->busiestStage : 0);
 }
 
 double busiestShare(const Graph& graph, const Plan& plan, const Collective& collective)
@@ -377,6 +401,11 @@ Status verifySchedule(const PlannedPipeline& pipeline, const Graph& graph, std::
                           "DualPipe starts half of the micro-batches at each end, and there are " + std::to_string(pipeline.stages)
                               + " stages and " + std::to_string(microBatches) + " micro-batches",
                           "use even numbers of both");
+    if (pipeline.isDual() && microBatches < 2 * pipeline.stages) // as its step() asserts
+        return inputError("pipeline",
+                          "DualPipe needs two micro-batches for each of its " + std::to_string(pipeline.stages)
+                              + " stages, and there are " + std::to_string(microBatches),
+                          "use --micro-batches " + std::to_string(2 * pipeline.stages));
     return done();
 }
 
@@ -406,7 +435,6 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
     if (!spec.even())
         if (auto status = cutByHand(spec, pipeline); !status.ok())
             return status.error();
-    pipeline.bubble = static_cast<double>(pipeline.stages - 1) / static_cast<double>(pipeline.chunks * microBatches);
     return pipeline;
 }
 

@@ -18,6 +18,7 @@
 #include "model/design/deviceweights.h"
 #include "model/hardware/footprint.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/residuals.h"
 #include "model/plan/time/steptime.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
@@ -196,6 +197,15 @@ void InspectorPanel::designPage(InspectorPage& page, bool wait)
     page.fact(tr("weights on a device"), bytesText(plan.memory.weights), exactBytesText(plan.memory.weights));
     if (design.model.hasGraph()) {
         page.fact(tr("step"), secondsText(plan.seconds()));
+        if (const auto hardware = hardwareOf(design); hardware.ok()) {
+            if (const auto range = stepRange(evaluation->graph, plan, hardware.value()))
+                page.fact(tr("step likely"), tr("%1 to %2").arg(secondsText(range->least), secondsText(range->most)),
+                          tr("as %1 lay from what is predicted of them").arg(qstr(range->from)));
+            if (const auto range = memoryRange(evaluation->graph, plan, hardware.value()))
+                page.fact(tr("memory likely"),
+                          tr("%1 to %2").arg(bytesText(qRound64(range->least)), bytesText(qRound64(range->most))),
+                          tr("as %1 lay from what is predicted of them").arg(qstr(range->from)));
+        }
         page.fact(tr("in collectives"), secondsText(plan.device.collectives));
         page.fact(tr("of the step exposed"), secondsText(plan.device.exposed));
         const std::int64_t moved = collectiveBytesOfDevice(evaluation->graph, plan);

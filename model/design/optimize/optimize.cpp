@@ -168,7 +168,7 @@ private:
             return space.error();
         m_whole = std::move(space).value();
         m_prices = std::make_unique<LayoutPrices>(m_base->graph, m_design.mesh, m_hardware, m_design.workload.dispatch, m_layouts);
-        StepRates rates = ratesAt(m_base->graph, start().plan);
+        StepRates rates = ratesAt(m_base->graph, start().plan, m_hardware.levels.size());
         for (int round = 0; round < kRounds && !stopped(); ++round) {
             build(rates);
             if (!m_network.complete) {
@@ -179,7 +179,7 @@ private:
             if (!evaluation || !isUneven())
                 break;
             const double before = m_bestObjective;
-            rates = mixed(rates, ratesAt(m_base->graph, evaluation->plan), 1.0 / (round + 2));
+            rates = mixed(rates, ratesAt(m_base->graph, evaluation->plan, m_hardware.levels.size()), 1.0 / (round + 2));
             if (round > 2 && m_bestObjective - m_out.certificate.lowerBound < 1e-9 * before)
                 break;
         }

@@ -114,7 +114,7 @@ struct Searched {
         const Plan base = sure(of.plan(of.whole, {}));
         space = sure(layoutSpace(of.graph, of.design.mesh, {}, layouts));
         LayoutPrices prices(of.graph, of.design.mesh, of.hardware, Dispatch::PerExpert, layouts);
-        const StepRates rates = ratesAt(of.graph, base);
+        const StepRates rates = ratesAt(of.graph, base, of.hardware.levels.size());
         const MemorySettings memory;
         network = layoutNetwork(
             { of.graph, of.design.mesh, of.hardware, of.design.workload, memory, base, rates, space, layouts, prices, {} });
