@@ -178,7 +178,8 @@ Result<std::vector<std::string>> tensorNames(const ModelSpec& model, const Workl
     if (!model.hasGraph())
         return names;
     Workload forward = workload; // the backward pass has no weights of its own
-    forward.kind = WorkloadKind::Prefill;
+    if (effective(workload).predicted == 0)
+        forward.kind = WorkloadKind::Prefill;
     forward.microBatches = 1;
     const auto graph = buildGraph(model, forward);
     if (!graph.ok())
