@@ -8,11 +8,8 @@ namespace shardboard {
 void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices)
 {
     const bool grouped = collective.groupBytes > 0;
-    // Two devices of more, opposite stages of DualPipe: each sends all of it to the other.
-    const bool pair =
-        collective.kind == CollectiveKind::AllReduce && collective.groupSize == 2 && prices.mesh().groupSize(collective.axes) > 2;
-    const CollectiveKind kind = pair ? CollectiveKind::SendRecv : collective.kind;
-    CollectiveTime time = prices.curve(kind, collective.axes).at(grouped ? collective.groupBytes : bytes);
+    CollectiveTime time =
+        prices.curve(pricedAs(collective, prices.mesh()), collective.axes).at(grouped ? collective.groupBytes : bytes);
     collective.seconds = time.seconds * shareOfCall(collective);
     collective.algorithm = std::move(time.algorithm);
     if (collective.copies > 0) {
