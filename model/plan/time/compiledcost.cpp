@@ -106,7 +106,7 @@ void CompiledCost::addCollective(const Plan& plan, const StepTask& task, std::si
     const Collective& collective = plan.collective(task.collective);
     const std::int64_t hops = hopsOf(plan, collective);
     const std::int64_t called = collective.groupBytes > 0 ? collective.groupBytes : collective.bytes;
-    const Price price { collective.kind, collective.axes, called / hops, collective.copies };
+    const Price price { pricedAs(collective, plan.mesh), collective.axes, called / hops, collective.copies };
     const auto priced = std::ranges::find(m_questions, price);
     add(m_moving,
         { static_cast<std::size_t>(priced - m_questions.begin()), place,
