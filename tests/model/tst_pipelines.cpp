@@ -5,6 +5,7 @@
 #include "model/plan/memory/stagelayers.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/time/compiledcost.h"
+#include "model/plan/time/pipelineschedule.h"
 #include "model/plan/time/reprice.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
@@ -195,21 +196,18 @@ private Q_SLOTS:
     /// backward, and, once s gradients of weights wait, one of these (Megatron's zb-h1 patch in sail-sg/zero-bubble).
     void zeroBubbleByTurns()
     {
+        const double forward = 1;
+        const double backward = 1.2;
+        const double weights = 0.7;
         for (const int p : { 2, 4, 8 })
             for (const int m : { 1, 2, 3, 4, 8, 12 }) {
-                Design design = staged(16, scheduled(PipelineSchedule::ZeroBubble),
-                                       p == 2       ? "stage=2"
-                                           : p == 4 ? "stage=4"
-                                                    : "stage=8",
-                                       m);
-                design.workload.batch = 24;
-                const PlannedPipeline pipeline = *evaluated(design)->plan.pipeline;
-                const double weights = pipeline.weightGradientShare;
-                const double backward = pipeline.backwardShare - weights;
-                QVERIFY(weights > 0 && backward > weights);
-                const double waits = zeroBubbleEnd(p, m, 1 - pipeline.backwardShare, backward, weights) - m;
-                QVERIFY2(qAbs(pipeline.bubble * m - waits) < 1e-9,
-                         qPrintable(QStringLiteral("p %1 m %2: %3, %4").arg(p).arg(m).arg(pipeline.bubble * m).arg(waits)));
+                PipelineTask task { PipelineSchedule::ZeroBubble, p, 1, m, true, {}, 0, 0, false };
+                for (int stage = 0; stage < p; ++stage)
+                    task.runs.push_back({ forward, backward + weights, weights, forward, backward + weights });
+                const double end = std::ranges::max(pipelineTurns(task).ends);
+                const double wanted = zeroBubbleEnd(p, m, forward, backward, weights);
+                QVERIFY2(qAbs(end - wanted) < 1e-9,
+                         qPrintable(QStringLiteral("p %1 m %2: %3, %4").arg(p).arg(m).arg(end).arg(wanted)));
             }
     }
 
