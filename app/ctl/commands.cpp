@@ -253,6 +253,7 @@ const std::vector<Command>& commands()
           "do.\n"
           "totals.device is a device of the busiest stage: compute_seconds + exposed_collective_seconds + bubble_seconds is "
           "totals.seconds.\n"
+          "Where something is offloaded, exposed_collective_seconds also counts waiting for the copies (host_seconds).\n"
           "Of a part, device_seconds are those of a device that has it; exposed_seconds are those of collectives in which devices "
           "do "
           "not\n"

@@ -483,7 +483,7 @@ void TestNumbers::sumsOnScreenAreThePlans()
         const double tokens =
             static_cast<double>(design.workload.batch * design.workload.sequence) / step / static_cast<double>(sums.devices);
         QCOMPARE(bar->findChild<QLabel*>(QStringLiteral("summaryRate"))->text(),
-                 countText(qRound64(tokens)) + QStringLiteral(" tok/s/device"));
+                 digitsText(tokens) + QStringLiteral(" tok/s/device"));
         const QString tip = bar->findChild<QLabel*>(QStringLiteral("summaryStep"))->toolTip();
         for (const double seconds : { sums.device.compute, sums.device.collectives, sums.device.exposed })
             QVERIFY2(tip.contains(secondsText(seconds)), qPrintable(tip));
