@@ -88,7 +88,9 @@ const std::vector<Command>& commands()
                   "weights, "
                   "and activations (what layers keep) (none)" },
                 { "--offload-layers", "N", "train: only that of the first N layers of every run of layers of a stage (0: all)" },
-                { "--mtp", "N", "train: modules that predict further tokens, behind the layers (DeepSeek-V3) (0)" },
+                { "--mtp", "N",
+                  "train: modules that predict further tokens, behind the layers (DeepSeek-V3) (as many as the model's config.json "
+                  "says)" },
                 { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
                 { "--overlap", "WHAT",
                   "collectives that run while the device computes: none, weights (those of weights and their gradients, like "
@@ -103,6 +105,9 @@ const std::vector<Command>& commands()
                 { "--dispatch", "HOW",
                   "tokens of a mixture of experts: per-expert, or per-node, once to every node of their experts (DeepEP, HybridEP) "
                   "(per-expert)" },
+                { "--context-order", "HOW",
+                  "which tokens a device has of a sequence that is cut: head-tail, a part of its front and one of its end, or "
+                  "in-order (head-tail)" },
                 { "--capacity-factor", "F", "rows that are reserved for an expert, by those of an even choice (0: dropless)" },
                 { "--graphs", "", "kernels are recorded in CUDA graphs, which saves a part of every launch" },
                 { "--dtype", "TYPE",

@@ -293,8 +293,12 @@ std::vector<Case> casesFor(const Backend& backend, const Options& options)
                 out.push_back({ name, dtype, number });
         };
         const std::string of = ", " + dtypeName(dtype);
+        const auto runs = [&](const Op& op) {
+            return !backend.onGpus || (definitionOf(op.kind).onGpus && !op.attributes.alibi && !op.attributes.bothWays);
+        };
         for (std::size_t i = 0; i < knownOps().size(); ++i)
-            add("op: " + knownOps()[i].name + of, i);
+            if (std::ranges::all_of(knownOps()[i].graph.ops, runs))
+                add("op: " + knownOps()[i].name + of, i);
         for (std::size_t i = 0; i < kReshardCases; ++i)
             add("reshard: " + std::to_string(i) + of, i);
         const auto models = options.programOf ? modelCases(options.devices) : std::vector<ModelCase> {};

@@ -64,7 +64,7 @@ const std::vector<GradientCase>& gradientCases()
     static const std::vector<GradientCase> all = [] {
         std::vector<GradientCase> out;
         for (const OpDefinition* definition : allDefinitions())
-            if (definition->gradient != nullptr)
+            if (definition->gradient != nullptr && definition->runs)
                 for (const std::int64_t most : { 300, 700 })
                     addCases(*definition, most, out);
         return out;

@@ -5,6 +5,8 @@
 #include "model/ops/opdefinition.h"
 #include "model/ops/shardingrule.h"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace shardboard::conformance {
@@ -40,6 +42,19 @@ OpCase weighted(OpKind kind, const Shape& x, const Shape& weight, const Shape& r
     return maker.done(opKindName(kind) + " " + shapeText(x) + " " + shapeText(weight));
 }
 
+/// Recurrences keep to numbers that many tokens do not blow up.
+Fill fillOf(const std::vector<ShapeRule::Side>& operands, const Shape& shape, std::size_t i)
+{
+    const bool recurs = std::ranges::any_of(operands, [](const ShapeRule::Side& side) { return side.name == "decay"; });
+    if (recurs && operands[i].name == "decay")
+        return { -1, 0.3 };
+    if (recurs && operands[i].name == "rate")
+        return { 0.5, 0.2 };
+    if (recurs && operands[i].name == "k")
+        return { 0, 1 / std::sqrt(static_cast<double>(shape.back())) };
+    return { i == 1 && shape.size() == 1 ? 1.0 : 0.0, 1 };
+}
+
 /// What the rule of every operation makes, small and, but for gradients, large.
 void addSamples(Cases& all)
 {
@@ -53,12 +68,13 @@ void addSamples(Cases& all)
             std::vector<TensorId> ids;
             for (std::size_t i = 0; i < operands.size(); ++i) {
                 const Shape& shape = sample->operands[i];
-                const double mean = i == 1 && shape.size() == 1 ? 1 : 0;
+                const auto [mean, deviation] = fillOf(operands, shape, i);
                 if (operands[i].name == "gates") // most of them are 0
                     ids.push_back(maker.op(OpKind::TopKGates, { maker.input(shape) }, shape,
                                            with([](OpAttributes& a) { a.chosen = 2, a.scale = 1; })));
                 else
-                    ids.push_back(operands[i].name == "weight" ? maker.weight(shape, mean) : maker.input(shape, mean));
+                    ids.push_back(operands[i].name == "weight" ? maker.weight(shape, mean, deviation)
+                                                               : maker.input(shape, mean, deviation));
             }
             maker.op(definition->kind, ids, sample->result, sample->attributes);
             all.push_back(maker.done(definition->name + (" of " + shapeText(sample->operands.front()))));
@@ -112,6 +128,10 @@ void addAttention(Cases& all)
     }
     const Shape x { 2, 6, 12, 4 };
     all.push_back(plain(OpKind::Attention, { x, x, x }, x, with([](OpAttributes& a) { a.unfused = true; }), "unfused"));
+    const Shape cache { 2, 14, 3, 4 };
+    all.push_back(plain(OpKind::Attention, { x, cache, cache }, x, with([](OpAttributes& a) { a.bothWays = true; }), "both ways"));
+    all.push_back(plain(OpKind::Attention, { x, cache, cache }, x, with([](OpAttributes& a) { a.alibi = true; }), "alibi"));
+    all.push_back(plain(OpKind::Attention, { x, x, x }, x, with([](OpAttributes& a) { a.alibi = true; }), "alibi of a square"));
 }
 
 void addEmbedding(Cases& all)

@@ -4,8 +4,10 @@
 #include "engine/conformance/rowchoice.h"
 #include "model/ops/opdefinition.h"
 #include "model/ops/shardingrule.h"
+#include "model/text/contains.h"
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <string_view>
 
@@ -52,7 +54,8 @@ private:
             return one({ 100.0, 10000.0 });
         if (name == "@scale" || name == "@cap")
             return one({ 0.6, 1.3 });
-        return static_cast<double>(m_random() % (name == "@offset" || name == "@sigmoid" || name == "@normalized" ? 2 : 8));
+        return static_cast<double>(
+            m_random() % (contains({ "@offset", "@sigmoid", "@normalized", "@delta", "@both_ways", "@alibi" }, name) ? 2 : 8));
     }
 
     /// Sizes in the order of the rule; what follows from those before is not made up.

@@ -78,7 +78,25 @@ Doubles combined(const Value& a, const Value& b, bool add)
     return out;
 }
 
-/// Causal attention of every query; sinks may be null.
+/// As the paper's authors compute them (github.com/ofirpress/attention_with_linear_biases, get_slopes).
+Doubles alibiSlopes(std::int64_t heads)
+{
+    const auto ofPower = [](std::int64_t n) {
+        const double start = std::pow(2, -std::pow(2, -(std::log2(static_cast<double>(n)) - 3)));
+        Doubles out;
+        for (std::int64_t i = 0; i < n; ++i)
+            out.push_back(start * std::pow(start, static_cast<double>(i)));
+        return out;
+    };
+    const auto lower = static_cast<std::int64_t>(std::pow(2, std::floor(std::log2(static_cast<double>(heads)))));
+    Doubles out = ofPower(lower);
+    const Doubles twice = ofPower(2 * lower);
+    for (std::size_t i = 0; out.size() < at(heads); i += 2)
+        out.push_back(twice[i]);
+    return out;
+}
+
+/// Attention of every query; sinks may be null.
 Doubles attention(const Value& q, const Value& k, const Value& v, const Value* sinks, const OpAttributes& a, std::int64_t width)
 {
     const std::int64_t fresh = q.shape[1], heads = q.shape[2], d = q.shape[3], cached = k.shape[1], kvHeads = k.shape[2];
@@ -90,11 +108,14 @@ Doubles attention(const Value& q, const Value& k, const Value& v, const Value* s
         weights.clear();
         double sum = sinks == nullptr ? 0 : std::exp(sinks->data[at(h)]);
         const auto key = [&](std::int64_t t) { return (b * cached + t) * kvHeads + h / (heads / kvHeads); };
-        for (std::int64_t t = 0; t <= cached - fresh + s; ++t) {
+        const std::int64_t own = cached - fresh + s;
+        for (std::int64_t t = 0; t < (a.bothWays ? cached : own + 1); ++t) {
             double score = 0;
             for (std::int64_t i = 0; i < d; ++i)
                 score += q.data[at(row * d + i)] * k.data[at(key(t) * d + i)];
             score *= scale;
+            if (a.alibi)
+                score -= alibiSlopes(heads)[at(h)] * static_cast<double>(own - t);
             if (a.cap > 0)
                 score = a.cap * std::tanh(score / a.cap);
             weights.push_back(std::exp(score));
@@ -103,6 +124,62 @@ Doubles attention(const Value& q, const Value& k, const Value& v, const Value* s
         for (std::size_t t = 0; t < weights.size(); ++t)
             for (std::int64_t i = 0; i < width; ++i)
                 out[at(row * width + i)] += weights[t] / sum * v.data[at(key(static_cast<std::int64_t>(t)) * v.shape[3] + i)];
+    }
+    return out;
+}
+
+/// Scan with a matrix as the state; `state` [h,n,p] of a sequence may be given, and what is asked for is either the results or the
+/// state at the end.
+Doubles scanned(const Value& q, const Value& k, const Value& v, const Value& decay, const Value& rate, const Value* begin,
+                const OpAttributes& a, bool wantsState)
+{
+    const std::int64_t tokens = v.shape[1], heads = v.shape[2], p = v.shape[3], n = k.shape[3], keyHeads = k.shape[2];
+    const std::int64_t r = decay.shape[3];
+    Doubles out;
+    Doubles states;
+    for (std::int64_t b = 0; b < v.shape[0]; ++b) {
+        Doubles state(at(heads * n * p));
+        if (begin != nullptr)
+            std::copy_n(begin->data.begin() + b * heads * n * p, heads * n * p, state.begin());
+        for (std::int64_t t = 0; t < tokens; ++t)
+            for (std::int64_t h = 0; h < heads; ++h) {
+                const std::int64_t row = (b * tokens + t) * heads + h;
+                const std::int64_t keyRow = (b * tokens + t) * keyHeads + h / (heads / keyHeads);
+                const auto cell = [&](std::int64_t i, std::int64_t j) -> double& { return state[at((h * n + i) * p + j)]; };
+                for (std::int64_t i = 0; i < n; ++i)
+                    for (std::int64_t j = 0; j < p; ++j)
+                        cell(i, j) *= std::exp(decay.data[at(row * r + i / (n / r))]);
+                for (std::int64_t j = 0; j < p; ++j) {
+                    double value = v.data[at(row * p + j)];
+                    for (std::int64_t i = 0; a.delta && i < n; ++i)
+                        value -= k.data[at(keyRow * n + i)] * cell(i, j);
+                    for (std::int64_t i = 0; i < n; ++i)
+                        cell(i, j) += rate.data[at(row)] * k.data[at(keyRow * n + i)] * value;
+                }
+                for (std::int64_t j = 0; j < p; ++j) {
+                    double sum = 0;
+                    for (std::int64_t i = 0; i < n; ++i)
+                        sum += q.data[at(keyRow * n + i)] * cell(i, j);
+                    out.push_back(sum * (a.scale != 0 ? a.scale : 1));
+                }
+            }
+        states.insert(states.end(), state.begin(), state.end());
+    }
+    return wantsState ? states : out;
+}
+
+/// Each channel with its taps; the last tap is of the token itself.
+Doubles convolved(const Value& x, const Value& weight, const OpAttributes& a, std::int64_t fresh)
+{
+    const std::int64_t tokens = x.shape[1], channels = x.shape[2], taps = weight.shape[2];
+    Doubles out;
+    for (std::int64_t i = 0; i < x.shape[0] * fresh * channels; ++i) {
+        const std::int64_t c = i % channels, s = i / channels % fresh, b = i / channels / fresh;
+        double sum = 0;
+        for (std::int64_t back = 0; back < taps && back <= tokens - fresh + s; ++back)
+            sum += x.data[at((b * tokens + tokens - fresh + s - back) * channels + c)]
+                * weight.data[at((a.first + c) * taps + taps - 1 - back)];
+        out.push_back(sum);
     }
     return out;
 }
@@ -289,6 +366,43 @@ Doubles forward(OpKind kind, const OpAttributes& a, const Operands& in, const Sh
         return normed(x, in[1]->data, &in[2]->data, a, true);
     case OpKind::Linear:
         return linear(x, *in[1]);
+    case OpKind::LinearT:
+        for (std::int64_t row = 0; row < rows; ++row)
+            for (std::int64_t o = 0; o < result.back(); ++o) {
+                double sum = 0;
+                for (std::int64_t i = 0; i < n; ++i)
+                    sum += x.data[at(row * n + i)] * in[1]->data[at(i * result.back() + o)];
+                out.push_back(sum);
+            }
+        return out;
+    case OpKind::UnitNorm:
+        return normed(x, Doubles(at(n), 1.0), nullptr, a, a.centred);
+    case OpKind::HeadScale:
+        for (std::size_t i = 0; i < x.data.size(); ++i)
+            out.push_back(x.data[i] * in[1]->data[i / at(n) % at(x.shape[2])]);
+        return out;
+    case OpKind::AddPositions:
+        for (std::size_t i = 0; i < x.data.size(); ++i)
+            out.push_back(x.data[i] + in[1]->data[(at(a.first) + i / at(n) % at(x.shape[1])) * at(n) + i % at(n)]);
+        return out;
+    case OpKind::CausalConv:
+        return convolved(x, *in[1], a, result[1]);
+    case OpKind::StateScan:
+        return scanned(x, *in[1], *in[2], *in[3], *in[4], nullptr, a, false);
+    case OpKind::StateAppend:
+        return scanned(x, x, *in[1], *in[2], *in[3], inputs.cached, a, true);
+    case OpKind::StateRead: {
+        const std::int64_t heads = result[2], p = result[3], keyHeads = x.shape[2];
+        for (std::int64_t i = 0; i < volume(result); ++i) {
+            double sum = 0;
+            const std::int64_t j = i % p, h = i / p % heads, b = i / p / heads;
+            for (std::int64_t e = 0; e < n; ++e)
+                sum += x.data[at((b * keyHeads + h / (heads / keyHeads)) * n + e)]
+                    * in[1]->data[at(((b * heads + h) * n + e) * p + j)];
+            out.push_back(sum * (a.scale != 0 ? a.scale : 1));
+        }
+        return out;
+    }
     case OpKind::Add:
     case OpKind::Mul:
         return combined(x, *in[1], kind == OpKind::Add);

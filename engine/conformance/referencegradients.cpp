@@ -32,7 +32,8 @@ Doubles byDifferences(const GradientCase& of, const OpAttributes& attributes, co
     std::vector<Value> operands;
     for (int i = 0; i < static_cast<int>(of.operands.size()); ++i) {
         const auto own = std::find(of.gradientOperands.begin(), of.gradientOperands.end(), i);
-        const Shape shape = i == of.of ? result : Shape { dy.shape.back() }; // others are weights and biases of norms
+        // Others are what positions are added to, and weights and biases of norms.
+        const Shape shape = i == of.of ? result : i == 0 ? dy.shape : Shape { dy.shape.back() };
         operands.push_back(own != of.gradientOperands.end() ? *in[at(own - of.gradientOperands.begin())]
                                                             : Value { shape, Doubles(at(volume(shape))) });
     }

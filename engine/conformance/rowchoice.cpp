@@ -28,6 +28,8 @@ int cutsHeads(const Row& row, const std::vector<Shape>& operands)
                 return true;
         return false;
     };
+    if (operands.size() == 2) // a state, whose heads are another dim
+        return row.result.shards(2) ? (row.operands.front().shards(2) ? 2 : 1) : 0;
     return operands.size() > 2 && heads(true) ? (heads(false) ? 1 : 2) : 0;
 }
 

@@ -47,7 +47,7 @@ public:
 
     /// The rows [first, first + step) of a unit, filled but for what only some calls need.
     AttentionRows rowsOf(const AttentionUnit& unit, std::size_t slot, std::int64_t first) const;
-    AttentionBlock block(const AttentionUnit& unit) const { return m_work->block(*unit.q.box, *unit.k.box); }
+    AttentionBlock block(const AttentionUnit& unit) const { return m_work->block(*unit.q.box, *unit.k.box, 0); }
 
     /// Where row `row` of a head begins.
     const std::byte* head(const Part& part, std::int64_t batch, std::int64_t head, std::int64_t row) const;

@@ -52,6 +52,7 @@ Backend cudaBackend()
 {
     Backend cuda;
     cuda.name = "cuda";
+    cuda.onGpus = true;
     cuda.claims = { DType::F32, DType::BF16, DType::F16 };
     cuda.unusable = cuda::whyNoGpu();
     if (!cuda.usable())

@@ -9,6 +9,7 @@
 #include "engine/machine/measure.h"
 #include "engine/ops/opbody.h"
 #include "model/io/wire/messages.h"
+#include "model/ops/opdefinition.h"
 #include "model/plan/program.h"
 
 #include <algorithm>
@@ -31,6 +32,16 @@ constexpr Launch launchLinearGradX = launchLinear, launchLinearGradW = launchLin
 constexpr Launch launchGatesGrad = launchGates;
 constexpr Launch launchDispatch = launchRoute, launchDispatchGrad = launchRoute, launchCombine = launchRoute,
                  launchCombineGradY = launchRoute;
+
+/// Of operations whose definitions say that GPUs have none: checkForKernels refuses a program with them.
+void launchNothing(Launches&, const OpCall& call, Sharded&)
+{
+    throw Failure { "backend", "unusable: the CUDA backend has no such operation", call.where };
+}
+constexpr Launch launchHeadScale = launchNothing, launchHeadScaleGradW = launchNothing, launchAddPositions = launchNothing,
+                 launchAddPositionsGrad = launchNothing, launchCausalConv = launchNothing, launchCausalConvGradW = launchNothing,
+                 launchStateScan = launchNothing, launchStateScanGradient = launchNothing, launchStateAppend = launchNothing,
+                 launchStateRead = launchNothing;
 
 #define SHARDBOARD_OP_BODY(Body) launch##Body,
 constexpr Launch kLaunches[] = { SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY) };
@@ -71,6 +82,14 @@ void checkForKernels(const Program& program)
         for (const PlannedOp& planned : segment.ops) {
             const Op& op = program.graph.op(planned.op);
             const std::string where = segment.name + "/" + op.name;
+            if (!definitionOf(op.kind).onGpus || op.attributes.alibi || op.attributes.bothWays)
+                throw Failure { "backend",
+                                "unusable: the CUDA backend has no " + opKindName(op.kind)
+                                    + (op.attributes.alibi          ? " with ALiBi"
+                                           : op.attributes.bothWays ? " in both directions"
+                                                                    : "")
+                                    + " yet; run on the CPU",
+                                where };
             const OpBody body = bodyOf(op.kind);
             const bool gates = body == OpBody::Gates || body == OpBody::GatesGrad;
             if (gates && op.attributes.groups > kMostGroups)

@@ -75,7 +75,7 @@ void launchLinear(Launches& launches, const OpCall& call, Sharded& result)
             g.k = a.back().size();
             g.transposeB = true;
             g.ldb = g.k;
-        } else if (call.kind == OpKind::LinearGradX) { // dx = dy W
+        } else if (call.kind == OpKind::LinearGradX || call.kind == OpKind::LinearT) { // dx = dy W
             g.m = rowsOf(y);
             g.n = y.back().size();
             g.k = a.back().size();

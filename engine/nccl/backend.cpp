@@ -171,6 +171,7 @@ Backend ncclBackend()
 {
     Backend nccl;
     nccl.name = "nccl";
+    nccl.onGpus = true;
     nccl.claims = { DType::F32, DType::BF16, DType::F16 };
     nccl.unusable = whatIsMissing();
     if (nccl.usable())

@@ -146,6 +146,7 @@ Backend multiProcessBackend(const std::string& name, const mpi::ProcessBackend& 
 {
     Backend nccl;
     nccl.name = name;
+    nccl.onGpus = true;
     nccl.claims = { DType::F32, DType::BF16, DType::F16 };
     auto facts = factsOfAll(name, backend);
     if (const auto* failure = std::get_if<Failure>(&facts)) {

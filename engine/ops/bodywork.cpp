@@ -255,7 +255,8 @@ BodyWork<NormBody> normWork(const OpCall& call, const Sharded& result)
     body.rule = normRuleOf(call, result.shape().back());
     return workOf(body, result, body.rule.n, [&](std::int64_t device, NormBody::Entry& entry) {
         entry.x = elementsOf(*call.operands[0], device);
-        entry.weight = elementsOf(*call.operands[1], device);
+        if (call.operands.size() > 1)
+            entry.weight = elementsOf(*call.operands[1], device);
         if (call.operands.size() > 2)
             entry.bias = elementsOf(*call.operands[2], device);
         entry.out = elementsOf(result, device);
@@ -271,7 +272,8 @@ BodyWork<NormGradientBody> normGradientWork(const OpCall& call, const Sharded& r
     return workOf(body, result, body.rule.n, [&](std::int64_t device, NormGradientBody::Entry& entry) {
         entry.dy = elementsOf(*call.operands[0], device);
         entry.x = elementsOf(*call.operands[1], device);
-        entry.weight = elementsOf(*call.operands[2], device);
+        if (call.operands.size() > 2)
+            entry.weight = elementsOf(*call.operands[2], device);
         entry.out = elementsOf(result, device);
         entry.rows = result.elements(device) == 0 ? 0 : rowsOf(result.box(device));
         return entry.rows;

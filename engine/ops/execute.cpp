@@ -108,7 +108,8 @@ Timing executeNormGradient(Context& context, const OpCall& call, Sharded& result
         requireSameBox(call.operands[1]->box(device), result.box(device), call, "operand and result");
         if (result.elements(device) > 0) {
             requireWhole(result.box(device).back(), result.shape().back(), call, "the normalised dim");
-            requireWhole(call.operands[2]->box(device).back(), result.shape().back(), call, "the norm's weight");
+            if (call.operands.size() > 2)
+                requireWhole(call.operands[2]->box(device).back(), result.shape().back(), call, "the norm's weight");
         }
     }
     context.work.touched += static_cast<double>(result.totalElements()) * 5;

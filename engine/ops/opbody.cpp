@@ -29,9 +29,11 @@ OpBody bodyOf(OpKind kind)
         return OpBody::Groups;
     case OpKind::RmsNorm:
     case OpKind::LayerNorm:
+    case OpKind::UnitNorm:
         return OpBody::Norm;
     case OpKind::RmsNormGradX:
     case OpKind::LayerNormGradX:
+    case OpKind::UnitNormGrad:
         return OpBody::NormGradient;
     case OpKind::RmsNormGradW:
     case OpKind::LayerNormGradW:
@@ -56,6 +58,7 @@ OpBody bodyOf(OpKind kind)
     case OpKind::Linear:
         return OpBody::Linear;
     case OpKind::LinearGradX:
+    case OpKind::LinearT:
         return OpBody::LinearGradX;
     case OpKind::LinearGradW:
         return OpBody::LinearGradW;
@@ -112,6 +115,33 @@ OpBody bodyOf(OpKind kind)
     case OpKind::AdamStep:
     case OpKind::SgdStep:
         return OpBody::AdamStep;
+    case OpKind::HeadScale:
+        return OpBody::HeadScale;
+    case OpKind::HeadScaleGradW:
+        return OpBody::HeadScaleGradW;
+    case OpKind::AddPositions:
+        return OpBody::AddPositions;
+    case OpKind::AddPositionsGrad:
+        return OpBody::AddPositionsGrad;
+    case OpKind::CausalConv:
+    case OpKind::CausalConvGradX:
+        return OpBody::CausalConv;
+    case OpKind::CausalConvGradW:
+        return OpBody::CausalConvGradW;
+    case OpKind::StateScan:
+        return OpBody::StateScan;
+    case OpKind::StateScanGradQ:
+    case OpKind::StateScanGradK:
+    case OpKind::StateScanGradV:
+    case OpKind::StateScanGradDecay:
+    case OpKind::StateScanGradRate:
+        return OpBody::StateScanGradient;
+    case OpKind::StateAppend:
+        return OpBody::StateAppend;
+    case OpKind::StateRead:
+        return OpBody::StateRead;
+    case OpKind::SelectKeys:
+    case OpKind::SelectedAttention:
     case OpKind::MuonStep:
         break;
     }

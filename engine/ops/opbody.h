@@ -42,7 +42,17 @@ namespace shardboard::engine {
     X(ExpertBias)                                                                                                                  \
     X(ExpertBiasGrad)                                                                                                              \
     X(Loss) /* the pieces of cross-entropy */                                                                                      \
-    X(AdamStep) /* AdamStep, SgdStep */
+    X(AdamStep) /* AdamStep, SgdStep */                                                                                            \
+    X(HeadScale)                                                                                                                   \
+    X(HeadScaleGradW)                                                                                                              \
+    X(AddPositions)                                                                                                                \
+    X(AddPositionsGrad)                                                                                                            \
+    X(CausalConv) /* CausalConv, CausalConvGradX */                                                                                \
+    X(CausalConvGradW)                                                                                                             \
+    X(StateScan)                                                                                                                   \
+    X(StateScanGradient)                                                                                                           \
+    X(StateAppend)                                                                                                                 \
+    X(StateRead)
 
 #define SHARDBOARD_OP_BODY(Body) Body,
 enum class OpBody { SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY) };

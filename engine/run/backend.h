@@ -41,6 +41,7 @@ struct Backend {
     /// them.
     std::vector<DType> claims;
     nlohmann::json devices = nlohmann::json::array(); ///< for the hello message: {"name":…,"threads":n,"memory_bytes":n}
+    bool onGpus = false; ///< operations that the CPU alone runs are refused
     std::int64_t mostDevices = 0; ///< logical devices that a program may have, where each takes a GPU; 0: any number
     std::int64_t devicesInSteps = 1; ///< a program's devices are a multiple of it: as many in every process
     Run run; ///< empty when unusable

@@ -169,6 +169,7 @@ private:
         const auto capacity = [](double factor) { return factor == 0 ? std::string("dropless") : figures::digits(factor); };
         changed(Part::Workload, "capacity of experts", capacity(a.capacityFactor), capacity(b.capacityFactor));
         changed(Part::Workload, "dispatch", dispatchName(a.dispatch), dispatchName(b.dispatch));
+        changed(Part::Workload, "order of context", contextOrderName(a.contextOrder), contextOrderName(b.contextOrder));
         changed(Part::Workload, "logits", logitsName(a.logits), logitsName(b.logits));
         changed(Part::Workload, "fp8 recipe", fp8Text(a.fp8), fp8Text(b.fp8));
         changed(Part::Workload, "precision", precisionText(a.precision), precisionText(b.precision));

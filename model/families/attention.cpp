@@ -11,6 +11,7 @@ namespace {
 
 struct Projected {
     TensorId q, k, v; ///< [B,S,heads,d]
+    TensorId gate = kNoTensor; ///< like the queries
 };
 
 /// Norms over all heads together.
@@ -29,6 +30,17 @@ Projected apart(GraphBuilder& builder, TensorId x)
     const bool bias = model.attentionBias != AttentionBias::None;
     const GraphBuilder::Side queries { model.heads * d, "heads x head dim", "q_heads", d };
     const GraphBuilder::Side keys { model.kvHeads * d, "KV heads x head dim", "kv_heads", d };
+    if (model.block.attentionGate) {
+        const GraphBuilder::Side both { 2 * model.heads * d, "heads x (head dim, gates)", "q_heads", 2 * d };
+        const TensorId wide =
+            splitHeads(builder, "qg", builder.linear("self_attn.q_proj", x, both, builder.hiddenSide(), bias, "q and gates"),
+                       model.heads, "heads");
+        const TensorId k = builder.linear("self_attn.k_proj", x, keys, builder.hiddenSide(), bias, "k");
+        const TensorId v = builder.linear("self_attn.v_proj", x, keys, builder.hiddenSide(), bias, "v");
+        return { builder.slice("self_attn.q_slice", wide, 0, d, "head dim", "q heads"),
+                 splitHeads(builder, "k", k, model.kvHeads, "KV heads"), splitHeads(builder, "v", v, model.kvHeads, "KV heads"),
+                 builder.slice("self_attn.gate_slice", wide, d, d, "head dim", "gates") };
+    }
     TensorId q = builder.linear("self_attn.q_proj", x, queries, builder.hiddenSide(), bias, "q");
     TensorId k = builder.linear("self_attn.k_proj", x, keys, builder.hiddenSide(), bias, "k");
     const TensorId v = builder.linear("self_attn.v_proj", x, keys, builder.hiddenSide(), bias, "v");
@@ -81,6 +93,14 @@ Projected fused(GraphBuilder& builder, TensorId x)
     return { q, k, v };
 }
 
+/// Of all the keys that queries see, where each reads at most so many.
+double chosenShare(const GraphBuilder& builder, std::int64_t most)
+{
+    const auto n = static_cast<double>(builder.cachedTokens());
+    const auto m = static_cast<double>(most);
+    return builder.decode() ? m / n : (m * (m + 1) / 2 + (n - m) * m) / (n * (n + 1) / 2);
+}
+
 } // namespace
 
 TensorId splitHeads(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t count, const std::string& label)
@@ -128,7 +148,7 @@ TensorId mergedHeads(GraphBuilder& builder, TensorId values)
     return merged;
 }
 
-TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
+TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v, TensorId chosen)
 {
     const ModelSpec& model = builder.model();
     OpAttributes attributes;
@@ -143,12 +163,22 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
         && !attributes.unfused) // decoding counts by what is in the cache; unfused kernels make all scores and mask them
         attributes.attended = attendedShare(model, builder.newTokens());
     attributes.scoresAgain = builder.scoresAgain();
+    attributes.alibi = model.alibi;
+    attributes.bothWays = model.block.bothWays;
     std::vector<TensorId> operands { q, k, v };
     if (model.attentionSinks)
         operands.push_back(builder.weight("self_attn.sinks", { model.heads }, { "heads" }, { 0.0, 1.0 }, { "" }));
+    if (chosen != kNoTensor) {
+        operands.push_back(chosen);
+        attributes.attended = chosenShare(builder, builder.tensor(chosen).shape.back());
+        attributes.unfused = attributes.scoresAgain = attributes.dropout = false;
+    }
     const std::int64_t width = model.mla.present() && builder.decode() ? model.mla.latentRank : builder.tensor(v).shape.back();
-    return builder.op("self_attn.attention", model.attentionSinks ? OpKind::SinkAttention : OpKind::Attention, std::move(operands),
-                      { "attention heads", { "head dim" }, { { "e", width } } }, attributes);
+    const OpKind kind = chosen != kNoTensor ? OpKind::SelectedAttention
+        : model.attentionSinks              ? OpKind::SinkAttention
+                                            : OpKind::Attention;
+    return builder.op("self_attn.attention", kind, std::move(operands), { "attention heads", { "head dim" }, { { "e", width } } },
+                      attributes);
 }
 
 TensorId attentionPart(GraphBuilder& builder, TensorId x)
@@ -164,7 +194,16 @@ TensorId attentionPart(GraphBuilder& builder, TensorId x)
     heads.q = rotated(builder, "q", heads.q, 0, model.rotaryDim);
     heads.k = cached(builder, "k", rotated(builder, "k", heads.k, 0, model.rotaryDim));
     heads.v = cached(builder, "v", heads.v);
-    const TensorId merged = mergedHeads(builder, attended(builder, heads.q, heads.k, heads.v));
+    TensorId merged = mergedHeads(builder, attended(builder, heads.q, heads.k, heads.v));
+    if (heads.gate != kNoTensor) {
+        OpAttributes merge;
+        merge.heads = model.heads;
+        const TensorId flat = builder.op("self_attn.gate_merge", OpKind::MergeHeads, { heads.gate },
+                                         { "gates of heads", { "heads x head dim" } }, merge);
+        const TensorId gate = builder.op("self_attn.gate_sigmoid", OpKind::Sigmoid, { flat }, { "gates open" });
+        merged = builder.op("self_attn.gate_mul", OpKind::Mul, { merged, gate }, { "attention values gated" });
+        builder.inUnits(merged, 2, model.headDim);
+    }
     return builder.linear("self_attn.o_proj", merged, builder.hiddenSide(),
                           { model.heads * model.headDim, "heads x head dim", "heads", model.headDim },
                           model.attentionBias == AttentionBias::Qkvo, "attention out");

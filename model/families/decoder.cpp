@@ -32,7 +32,7 @@ public:
         std::vector<std::int64_t> bounds { 0, m_model.layers };
         bounds.insert(bounds.end(), splitBefore.begin(), splitBefore.end());
         for (std::int64_t layer = 1; layer < m_model.layers; ++layer)
-            if (m_model.isSparse(layer) != m_model.isSparse(layer - 1))
+            if (m_model.partsOf(layer) != m_model.partsOf(layer - 1))
                 bounds.push_back(layer);
         std::ranges::sort(bounds);
         bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
@@ -58,6 +58,25 @@ private:
             scale.scale = m_model.scaling.embedding;
             x = m_builder.op("embedding_scale", OpKind::Scale, { x }, { "embedding scaled" }, scale);
         }
+        if (m_model.tokenTypes > 0) {
+            const TensorId types = m_builder.add("token_types", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() },
+                                                 { "batch", "sequence" }, DType::I32);
+            m_builder.entry(types).spec.logicalNames = m_builder.tensor(tokens).logicalNames;
+            const TensorId rows = m_builder.weight("token_type_embeddings.weight", { m_model.tokenTypes, m_model.hiddenSize },
+                                                   { "kinds of tokens", "hidden" }, { 0.0, 1.0 }, { "", "embed_vocab" });
+            const TensorId kinds =
+                m_builder.op("token_type_embeddings", OpKind::Embedding, { types, rows }, { "kinds", { "hidden" } });
+            x = m_builder.op("add_token_types", OpKind::Add, { x, kinds }, { "embedding with kinds" });
+        }
+        if (m_model.positions > 0) {
+            const TensorId rows = m_builder.weight("embed_positions.weight", { m_model.positions, m_model.hiddenSize },
+                                                   { "positions", "hidden" }, { 0.0, 1.0 }, { "", "embed_vocab" });
+            OpAttributes attributes;
+            attributes.first = m_model.firstPosition + m_builder.position();
+            x = m_builder.op("embed_positions", OpKind::AddPositions, { x, rows }, { "embedding with positions" }, attributes);
+        }
+        if (m_model.embeddingNorm)
+            x = m_builder.norm("embedding_norm", x, "embedding normed");
         const TensorId stream = m_builder.op("residual_stream", OpKind::Output, { x }, { "residual stream" });
         m_builder.segment().carryOut = stream;
         return stream;
@@ -66,6 +85,16 @@ private:
     /// `block`, or where layers differ `dense block`, `moe block`; with the layers where several segments are of one kind.
     std::string blockName(std::int64_t first, std::int64_t end) const
     {
+        if (const std::string& pattern = m_model.block.pattern; !pattern.empty()) {
+            const LayerParts parts = m_model.partsOf(first);
+            const std::string mixer = parts.attention && parts.recurrent ? "attention and recurrent "
+                : parts.attention                                        ? "attention "
+                : parts.recurrent                                        ? "recurrent "
+                                                                         : "";
+            const std::string what = parts.experts && m_model.denseLayers() > 0 ? "moe " : "";
+            return mixer + what + (parts.feedForward || parts.experts ? "" : "alone ") + "block " + std::to_string(first)
+                + (end - first == 1 ? std::string() : "-" + std::to_string(end - 1));
+        }
         const bool sparse = m_model.isSparse(first);
         const bool inTurn = m_model.moe.present() && m_model.moe.every > 1;
         const std::int64_t firstOfKind = sparse ? m_model.moe.firstDense : 0;
@@ -78,23 +107,60 @@ private:
 
     TensorId block(TensorId x, std::int64_t first, std::int64_t end)
     {
-        m_sparse = m_model.isSparse(first);
+        m_parts = m_model.partsOf(first);
         m_builder.begin(blockName(first, end), m_model.weightPrefix + m_model.nameOf("layers") + ".*.", x);
         m_builder.segment().firstLayer = first;
         m_builder.segment().count = end - first;
         m_builder.segment().isLayer = true;
-        const TensorId y = m_model.block.parallel ? parallelBlock(x) : serialBlock(x);
+        const TensorId y = layer(x);
         m_builder.segment().carryOut = y;
         return y;
     }
 
-    TensorId feedForward(TensorId x) { return m_sparse ? expertsPart(m_builder, x) : mlpPart(m_builder, x); }
+    TensorId feedForward(TensorId x) { return m_parts.experts ? expertsPart(m_builder, x) : mlpPart(m_builder, x); }
+
+    TensorId layer(TensorId x)
+    {
+        const bool mixes = m_parts.attention || m_parts.recurrent;
+        return !mixes || !m_parts.feedForward ? single(x, mixes) : m_model.block.parallel ? parallelBlock(x) : serialBlock(x);
+    }
+
+    /// Attention, the recurrent part, or both side by side.
+    TensorId mixer(TensorId x)
+    {
+        if (!m_parts.recurrent)
+            return attentionPart(m_builder, x);
+        const TensorId recurrent = recurrentPart(m_builder, x);
+        return m_parts.attention
+            ? m_builder.op("mixer.sum", OpKind::Add, { attentionPart(m_builder, x), recurrent }, { "both mixers out" })
+            : recurrent;
+    }
+
+    /// A layer with one part alone.
+    TensorId single(TensorId x, bool mixes)
+    {
+        const TensorId normed = m_builder.norm("input_layernorm", x, mixes ? "attention in" : "mlp in");
+        TensorId y = mixes ? mixer(normed) : feedForward(normed);
+        y = m_builder.scaled("residual_scale", y, m_model.scaling.residual, "part out scaled");
+        return m_builder.op("residual", OpKind::Add, { x, y }, { "layer out" });
+    }
+
+    /// The stream itself is normed behind each sum.
+    TensorId normedSums(TensorId x)
+    {
+        const TensorId sum = m_builder.op("self_attn.residual", OpKind::Add, { x, mixer(x) }, { "residual" });
+        const TensorId middle = m_builder.norm("post_attention_layernorm", sum, "residual normed");
+        const TensorId all = m_builder.op("mlp.residual", OpKind::Add, { middle, feedForward(middle) }, { "layer sum" });
+        return m_builder.norm("post_feedforward_layernorm", all, "layer out");
+    }
 
     TensorId serialBlock(TensorId x)
     {
+        if (m_model.norm.ofSum)
+            return normedSums(x);
         const bool four = m_model.norm.perLayer == 4;
         const bool after = m_model.norm.after;
-        TensorId attention = attentionPart(m_builder, after ? x : m_builder.norm("input_layernorm", x, "attention in"));
+        TensorId attention = mixer(after ? x : m_builder.norm("input_layernorm", x, "attention in"));
         if (four || after)
             attention = m_builder.norm("post_attention_layernorm", attention, "attention out normed");
         attention = m_builder.scaled("self_attn.residual_scale", attention, m_model.scaling.residual, "attention out scaled");
@@ -113,7 +179,7 @@ private:
         const bool two = m_model.norm.perLayer == 2;
         const TensorId attentionIn = m_builder.norm(two ? "ln_attn" : "input_layernorm", x, two ? "attention in" : "block in");
         const TensorId mlpIn = two ? m_builder.norm("ln_mlp", x, "mlp in") : attentionIn;
-        const TensorId attention = attentionPart(m_builder, attentionIn);
+        const TensorId attention = mixer(attentionIn);
         TensorId both = m_builder.op("block.sum", OpKind::Add, { attention, feedForward(mlpIn) }, { "block out" });
         both = m_builder.scaled("block.residual_scale", both, m_model.scaling.residual, "block out scaled");
         return m_builder.op("block.residual", OpKind::Add, { x, both }, { "layer out" });
@@ -139,8 +205,15 @@ private:
         for (std::int64_t i = 0; i < m_predicted; ++i)
             deeper = furtherToken(deeper, i);
         m_builder.nest({}, m_model.weightPrefix);
-        const TensorId normed = m_builder.norm("norm", x, "head in");
-        const TensorId logits = logitsOf(normed);
+        TensorId last = m_model.norm.last ? m_builder.norm("norm", x, "head in") : x;
+        if (m_model.headTransform) {
+            m_builder.nest({}, {}); // it stands beside the model
+            last = m_builder.linear("head_transform", last, { m_model.hiddenSize, "hidden", "" }, m_builder.hiddenSide(), true,
+                                    "head transformed");
+            last = m_builder.activation("head_transform.", "head", kNoTensor, last);
+            last = m_builder.norm("head_transform_norm", last, "head normed");
+        }
+        const TensorId logits = logitsOf(last);
         m_builder.segment().carryOut =
             m_train ? loss(logits) : m_builder.op("output", OpKind::Output, { logits }, { "model output" });
     }
@@ -175,7 +248,7 @@ private:
             m_builder.op("join", OpKind::JoinLast, { token, m_builder.norm("hnorm", x, "layers normed") }, { "both", { "both" } });
         const GraphBuilder::Side wide { 2 * m_model.hiddenSize, "both", "embed" };
         const TensorId joined = m_builder.linear("eh_proj", both, m_builder.hiddenSide(), wide, false, "mtp in");
-        const TensorId y = m_model.block.parallel ? parallelBlock(joined) : serialBlock(joined);
+        const TensorId y = layer(joined);
         loss(logitsOf(m_builder.norm("shared_head.norm", y, "mtp head in")));
         return y;
     }
@@ -207,7 +280,7 @@ private:
 
     const ModelSpec& m_model;
     GraphBuilder m_builder;
-    bool m_sparse = false; ///< the block that is being built has experts
+    LayerParts m_parts; ///< of the block that is being built
     bool m_train;
     bool m_lastLogits;
     std::int64_t m_predicted;
@@ -241,8 +314,11 @@ Status checkSizes(const ModelSpec& model, const Workload& workload)
     const MoeSpec& moe = model.moe;
     const MlaSpec& mla = model.mla;
     std::int64_t widest = std::max(model.vocabSize, model.intermediateSize);
-    widest = std::max({ widest, model.hiddenSize, (model.heads + 2 * model.kvHeads) * model.headDim,
-                        model.heads * (mla.nopeHeadDim + mla.valueHeadDim), mla.latentRank + mla.ropeHeadDim, mla.queryRank });
+    widest = std::max({ widest, model.recurrent.innerSize() + model.recurrent.channels() + 2 * model.recurrent.heads,
+                        model.indexer.heads * model.indexer.headDim, model.positions, model.tokenTypes });
+    widest =
+        std::max({ widest, model.hiddenSize, 2 * model.heads * model.headDim, (model.heads + 2 * model.kvHeads) * model.headDim,
+                   model.heads * (mla.nopeHeadDim + mla.valueHeadDim), mla.latentRank + mla.ropeHeadDim, mla.queryRank });
     // Of a mixture the tensors of all experts together.
     const auto experts = checkedProduct(
         std::vector<std::int64_t> { moe.experts, std::max({ model.hiddenSize, 2 * moe.intermediateSize, moe.sharedExperts }) });
@@ -278,6 +354,14 @@ Result<Graph> buildDecoder(const ModelSpec& model, const Workload& workload, con
         return status.error();
     if (auto status = checkSizes(model, workload); !status.ok())
         return status.error();
+    if (model.block.bothWays && workload.kind == WorkloadKind::Decode)
+        return inputError("workload", "tokens of an encoder see those after them, so that it cannot decode one by one",
+                          "use prefill or training");
+    if (model.positions > 0 && model.firstPosition + workload.sequence > model.positions)
+        return inputError("workload",
+                          "sequence " + std::to_string(workload.sequence) + " goes beyond the model's table of "
+                              + std::to_string(model.positions - model.firstPosition) + " positions",
+                          "use a shorter sequence");
     return DecoderBuilder(model, workload).build(splitBefore);
 }
 

@@ -126,11 +126,21 @@ void GraphBuilder::inUnits(TensorId id, std::size_t dim, std::int64_t elements)
 TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias,
                               const std::string& result)
 {
-    const TensorId w = weight(name + ".weight", { out.size, in.size }, { "out (" + out.label + ")", "in (" + in.label + ")" },
-                              { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, { out.logical, in.logical });
+    const bool turned = m_model.block.transposed && m_graph.segments.back().isLayer;
+    Shape shape { out.size, in.size };
+    Labels labels { "out (" + out.label + ")", "in (" + in.label + ")" };
+    Labels logical { out.logical, in.logical };
+    if (turned) {
+        std::swap(shape[0], shape[1]);
+        std::swap(labels[0], labels[1]);
+        std::swap(logical[0], logical[1]);
+    }
+    const TensorId w = weight(name + ".weight", std::move(shape), std::move(labels),
+                              { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical));
     if (out.unit > 0 || in.unit > 0)
-        inUnits(w, out.unit > 0 ? 0 : 1, out.unit > 0 ? out.unit : in.unit);
-    const TensorId y = op(name, OpKind::Linear, { x, w }, { bias ? result + " before bias" : result, { out.label } });
+        inUnits(w, (out.unit > 0) != turned ? 0 : 1, out.unit > 0 ? out.unit : in.unit);
+    const TensorId y =
+        op(name, turned ? OpKind::LinearT : OpKind::Linear, { x, w }, { bias ? result + " before bias" : result, { out.label } });
     if (out.unit > 0)
         inUnits(y, 2, out.unit);
     if (!bias)
@@ -146,6 +156,12 @@ TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& o
 
 TensorId GraphBuilder::norm(const std::string& name, TensorId x, const std::string& result)
 {
+    if (!m_model.norm.weighted) {
+        OpAttributes attributes;
+        attributes.epsilon = m_model.norm.epsilon;
+        attributes.centred = m_model.norm.kind == NormKind::LayerNorm;
+        return op(name, OpKind::UnitNorm, { x }, { result }, attributes);
+    }
     if (m_model.norm.kind == NormKind::RmsNorm || !m_model.norm.bias)
         return rmsNorm(name, x, "hidden", result);
     OpAttributes attributes;

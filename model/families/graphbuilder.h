@@ -106,6 +106,7 @@ private:
 // The parts of a block, from the normed residual stream to what is added to it.
 TensorId attentionPart(GraphBuilder& builder, TensorId x);
 TensorId latentAttentionPart(GraphBuilder& builder, TensorId x);
+TensorId recurrentPart(GraphBuilder& builder, TensorId x);
 TensorId mlpPart(GraphBuilder& builder, TensorId x);
 TensorId expertsPart(GraphBuilder& builder, TensorId x);
 
@@ -117,8 +118,8 @@ TensorId rotated(GraphBuilder& builder, const std::string& letter, TensorId x, s
 TensorId cached(GraphBuilder& builder, const std::string& letter, TensorId x);
 /// [B,S,count*d] -> [B,S,count,d].
 TensorId splitHeads(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t count, const std::string& label);
-/// Attention, and the heads of its result merged into one dim.
-TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v);
+/// Attention (where some keys are chosen, to those), and the heads of its result merged into one dim.
+TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v, TensorId chosen = kNoTensor);
 TensorId mergedHeads(GraphBuilder& builder, TensorId values);
 
 } // namespace shardboard

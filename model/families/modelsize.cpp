@@ -42,7 +42,11 @@ Count latentAttention(const ModelSpec& model)
                                           : linear(hidden, queries);
     const Count latent = linear(hidden, Count(mla.latentRank) + Count(mla.ropeHeadDim)) + Count(mla.latentRank);
     const Count expand = linear(mla.latentRank, heads * (Count(mla.nopeHeadDim) + Count(mla.valueHeadDim)));
-    return query + latent + expand + linear(heads * Count(mla.valueHeadDim), hidden);
+    const Count indexHeads = Count(model.indexer.heads) * Count(model.indexer.headDim);
+    const Count indexer = model.indexer.present() ? linear(mla.queryRank, indexHeads) + linear(hidden, model.indexer.headDim)
+            + Count(2) * Count(model.indexer.headDim) + linear(hidden, model.indexer.heads)
+                                                  : Count(0);
+    return indexer + query + latent + expand + linear(heads * Count(mla.valueHeadDim), hidden);
 }
 
 Count attention(const ModelSpec& model)
@@ -53,7 +57,7 @@ Count attention(const ModelSpec& model)
     const Count hidden = model.hiddenSize;
     const Count queries = Count(model.heads) * Count(model.headDim);
     const Count keys = Count(model.kvHeads) * Count(model.headDim);
-    return linear(hidden, queries, qkvBias) + Count(2) * linear(hidden, keys, qkvBias)
+    return linear(hidden, Count(model.block.attentionGate ? 2 : 1) * queries, qkvBias) + Count(2) * linear(hidden, keys, qkvBias)
         + linear(queries, hidden, model.attentionBias == AttentionBias::Qkvo)
         + (model.wideQkNorm   ? queries + keys
                : model.qkNorm ? Count(2) * Count(model.headDim)
@@ -71,26 +75,65 @@ Count moe(const ModelSpec& model, std::int64_t experts)
 {
     const MoeSpec& moe = model.moe;
     const Count hidden = model.hiddenSize;
-    const Count one = mlp(hidden, moe.intermediateSize, true, moe.expertBias);
+    const Count one = mlp(hidden, moe.intermediateSize, model.block.gatedMlp, moe.expertBias);
     const Count shared = moe.sharedWidth > 0 ? Count(moe.sharedWidth) : Count(moe.sharedExperts) * Count(moe.intermediateSize);
     return linear(hidden, moe.experts, moe.routerBias || moe.correctionBias) + Count(experts) * one
-        + (mlp(hidden, shared, true, false) + Count(moe.sharedGate ? 1 : 0) * hidden) * Count(moe.sharedExperts > 0 ? 1 : 0);
+        + (mlp(hidden, shared, model.block.gatedMlp, false) + Count(moe.sharedGate ? 1 : 0) * hidden)
+        * Count(moe.sharedExperts > 0 ? 1 : 0);
+}
+
+Count recurrent(const ModelSpec& model)
+{
+    const RecurrentSpec& spec = model.recurrent;
+    const Count hidden = model.hiddenSize;
+    const Count heads = spec.heads;
+    const Count inner = heads * Count(spec.valueDim);
+    const Count channels = inner + Count(2) * Count(spec.keyHeads) * Count(spec.keyDim);
+    const Count taps = channels * (Count(spec.taps) + Count(spec.convolutionBias ? 1 : 0));
+    const Count in = linear(hidden, inner + channels + heads, spec.bias);
+    if (spec.kind == RecurrentKind::DeltaRule) // rates beside steps
+        return in + linear(hidden, heads, spec.bias) + taps + Count(2) * heads + Count(spec.valueDim)
+            + linear(inner, hidden, spec.bias);
+    return in + taps + Count(3) * heads + (spec.normGroups > 0 ? inner : Count(0)) + linear(inner, hidden, spec.bias);
 }
 
 Count norm(const ModelSpec& model)
 {
+    if (!model.norm.weighted)
+        return 0;
     return Count(model.norm.kind == NormKind::LayerNorm && model.norm.bias ? 2 : 1) * Count(model.hiddenSize);
 }
 
 Count parameters(const ModelSpec& model, std::int64_t experts)
 {
     const Count hidden = model.hiddenSize;
-    const Count tables = Count(model.tiedEmbeddings ? 1 : 2) * Count(model.vocabSize) * hidden;
+    const Count tables =
+        (Count(model.tiedEmbeddings ? 1 : 2) * Count(model.vocabSize) + Count(model.positions) + Count(model.tokenTypes)) * hidden
+        + (model.embeddingNorm ? norm(model) : Count(0))
+        + (model.headTransform ? linear(hidden, hidden, true) + norm(model) : Count(0));
+    const Count last = model.norm.last ? norm(model) : Count(0);
     const Count inEveryLayer = attention(model) + Count(model.norm.perLayer) * norm(model);
     const Count dense = mlp(hidden, model.intermediateSize, model.block.gatedMlp, model.mlpBias);
     const std::int64_t sparse = model.layers - model.denseLayers();
-    return tables + (model.headBias ? Count(model.vocabSize) : Count(0)) + norm(model) + Count(model.layers) * inEveryLayer
-        + Count(model.denseLayers()) * dense + (sparse > 0 ? Count(sparse) * moe(model, experts) : Count(0));
+    const Count ends = tables + (model.headBias ? Count(model.vocabSize) : Count(0)) + last;
+    if (const std::string& pattern = model.block.pattern; !pattern.empty()) {
+        Count sum = ends;
+        const Count ofAttention = attention(model);
+        const Count ofState = model.recurrent.present() ? recurrent(model) : Count(0);
+        const Count ofExperts = model.moe.present() ? moe(model, experts) : Count(0);
+        for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+            const LayerParts parts = model.partsOf(layer);
+            const bool mixes = parts.attention || parts.recurrent;
+            sum = sum + (parts.attention ? ofAttention : Count(0)) + (parts.recurrent ? ofState : Count(0))
+                + (parts.experts           ? ofExperts
+                       : parts.feedForward ? dense
+                                           : Count(0))
+                + Count(mixes && parts.feedForward ? model.norm.perLayer : 1) * norm(model);
+        }
+        return sum;
+    }
+    return ends + Count(model.layers) * inEveryLayer + Count(model.denseLayers()) * dense
+        + (sparse > 0 ? Count(sparse) * moe(model, experts) : Count(0));
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "model/text/names.h"
 #include "model/text/visibletext.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -106,6 +107,9 @@ Status verifyNames(const ModelSpec& model, const std::string& where)
 Status verifyMoe(const ModelSpec& model, const std::string& where)
 {
     const MoeSpec& moe = model.moe;
+    if (moe.every < 1 || moe.every > kLargest)
+        return inputError(where + ":moe_layer_freq", "experts in every " + std::to_string(moe.every) + "-th layer cannot be",
+                          "use 1 for all layers");
     if (!moe.present())
         return done();
     if (const auto status =
@@ -124,9 +128,6 @@ Status verifyMoe(const ModelSpec& model, const std::string& where)
                           "a width of " + std::to_string(moe.sharedWidth) + " cannot be that of "
                               + std::to_string(moe.sharedExperts) + " shared experts",
                           "use 1 to 2^31, and at least one shared expert");
-    if (moe.every < 1 || moe.every > kLargest)
-        return inputError(where + ":moe_layer_freq", "experts in every " + std::to_string(moe.every) + "-th layer cannot be",
-                          "use 1 for all layers");
     if (moe.firstDense < 0 || moe.firstDense > model.layers)
         return inputError(where + ":first_k_dense_replace",
                           std::to_string(moe.firstDense) + " dense layers do not fit in " + std::to_string(model.layers),
@@ -178,6 +179,76 @@ Status verifyBlock(const ModelSpec& model, const std::string& where)
     return done();
 }
 
+Status verifyRecurrent(const ModelSpec& model, const std::string& where)
+{
+    const RecurrentSpec& spec = model.recurrent;
+    const std::string& pattern = model.block.pattern;
+    if (!pattern.empty()) {
+        if (pattern.size() != static_cast<std::size_t>(model.layers) || pattern.find_first_not_of("arbARFE") != std::string::npos)
+            return inputError(where + ":layer_pattern",
+                              "it is not one of the letters a, r, b, A, R, F, E for each of " + std::to_string(model.layers)
+                                  + " layers",
+                              "write as many letters as there are layers");
+        if (pattern.find_first_of("rbR") != std::string::npos && !spec.present())
+            return inputError(where + ":layer_pattern", "there is no recurrent part",
+                              "say what it is in recurrent, or leave it out");
+        if (pattern.find('E') != std::string::npos && !model.moe.present())
+            return inputError(where + ":layer_pattern", "there are no experts", "say how many, or leave the letter out");
+        if (model.norm.perLayer == 4 || model.norm.after || model.norm.ofSum)
+            return inputError(where + ":layer_pattern", "layers of several kinds have one norm before each part",
+                              "leave one of them out");
+    }
+    if (model.norm.ofSum && (model.block.parallel || model.norm.perLayer != 2))
+        return inputError(where + ":norms_of_sums", "norms of sums are two in a serial block", "leave one of them out");
+    if (!spec.present())
+        return done();
+    if (pattern.empty())
+        return inputError(where + ":layer_pattern", "it is not said which layers have the recurrent part",
+                          "write a letter a layer");
+    if (const auto status = verifySizes({ { "recurrent_heads", spec.heads },
+                                          { "recurrent_key_heads", spec.keyHeads },
+                                          { "recurrent_key_dim", spec.keyDim },
+                                          { "recurrent_value_dim", spec.valueDim },
+                                          { "recurrent_taps", spec.taps } },
+                                        1, where);
+        !status.ok())
+        return status;
+    constexpr std::int64_t kMost = std::int64_t { 1 } << 24;
+    if (spec.heads > kMost || spec.keyHeads > kMost || spec.keyDim > kMost || spec.valueDim > kMost || spec.taps > 4096
+        || spec.innerSize() > kLargest || spec.keySize() > kLargest)
+        return inputError(where + ":recurrent_heads", "the heads are too large together", "use smaller sizes");
+    if (spec.heads % spec.keyHeads != 0)
+        return inputError(where + ":recurrent_heads",
+                          std::to_string(spec.heads) + " heads do not divide over " + std::to_string(spec.keyHeads) + " key heads",
+                          "each key head serves the same number of heads");
+    if (spec.normGroups < 0 || (spec.normGroups > 0 && spec.innerSize() % spec.normGroups != 0))
+        return inputError(where + ":recurrent_norm_groups", "the groups do not divide the heads", "use 0 for none, or 1 for one");
+    return done();
+}
+
+Status verifyTables(const ModelSpec& model, const std::string& where)
+{
+    for (const auto& [key, size] : { std::pair { "positions", model.positions },
+                                     { "token_types", model.tokenTypes },
+                                     { "first_position", model.firstPosition } })
+        if (size < 0 || size > kLargest)
+            return inputError(where + ":" + key, "a table of " + std::to_string(size) + " rows cannot be used", "use 0 for none");
+    const IndexerSpec& indexer = model.indexer;
+    if (!indexer.present())
+        return done();
+    if (model.mla.queryRank == 0)
+        return inputError(where + ":index_n_heads", "an indexer reads the latent queries, and there are none", "set q_lora_rank");
+    if (const auto status = verifySizes(
+            { { "index_n_heads", indexer.heads }, { "index_head_dim", indexer.headDim }, { "index_topk", indexer.chosen } }, 1,
+            where);
+        !status.ok())
+        return status;
+    if (indexer.heads * indexer.headDim > kLargest || indexer.headDim < model.mla.ropeHeadDim)
+        return inputError(where + ":index_head_dim", "the indexer's heads cannot be used", "use at least qk_rope_head_dim");
+    return done();
+}
+
+constexpr std::array kRecurrents { "none", "delta-rule", "state-space" };
 constexpr std::array kNorms { "rmsnorm", "layernorm" };
 constexpr std::array kScores { "softmax", "sigmoid" };
 constexpr std::array kStorages { "separate", "mixtral", "packed", "joined", "joined-transposed" };
@@ -186,6 +257,8 @@ constexpr std::array kStorages { "separate", "mixtral", "packed", "joined", "joi
 
 std::string normKindName(NormKind kind) { return kNorms[static_cast<std::size_t>(kind)]; }
 std::optional<NormKind> normKindFromName(std::string_view name) { return namedIn<NormKind>(kNorms, name); }
+std::string recurrentKindName(RecurrentKind kind) { return kRecurrents[static_cast<std::size_t>(kind)]; }
+std::optional<RecurrentKind> recurrentKindFromName(std::string_view name) { return namedIn<RecurrentKind>(kRecurrents, name); }
 std::string routerScoreName(RouterScore score) { return kScores[static_cast<std::size_t>(score)]; }
 std::optional<RouterScore> routerScoreFromName(std::string_view name) { return namedIn<RouterScore>(kScores, name); }
 std::string expertStorageName(ExpertStorage storage) { return kStorages[static_cast<std::size_t>(storage)]; }
@@ -213,6 +286,42 @@ ModelSpec columnParallelModel(const LinearModule& linear, DType dtype)
     return model;
 }
 
+LayerParts ModelSpec::partsOf(std::int64_t layer) const
+{
+    const bool sparse =
+        moe.present() && layer >= moe.firstDense && (layer - moe.firstDense) % std::max<std::int64_t>(1, moe.every) == 0;
+    // A layer beyond the last, which predicts further tokens, is an ordinary one.
+    const char letter =
+        layer < static_cast<std::int64_t>(block.pattern.size()) ? block.pattern[static_cast<std::size_t>(layer)] : 'a';
+    LayerParts parts;
+    parts.attention = letter == 'a' || letter == 'b' || letter == 'A';
+    parts.recurrent = letter == 'r' || letter == 'b' || letter == 'R';
+    parts.experts = letter == 'E' || (letter >= 'a' && sparse);
+    parts.feedForward = letter >= 'a' || letter == 'F' || letter == 'E';
+    return parts;
+}
+
+std::int64_t ModelSpec::sparseLayers() const
+{
+    if (block.pattern.empty())
+        return moe.present() && layers > moe.firstDense ? (layers - moe.firstDense - 1) / std::max<std::int64_t>(1, moe.every) + 1
+                                                        : 0;
+    std::int64_t count = 0;
+    for (std::int64_t layer = 0; layer < layers; ++layer)
+        count += partsOf(layer).experts ? 1 : 0;
+    return count;
+}
+
+std::int64_t ModelSpec::denseLayers() const
+{
+    if (block.pattern.empty())
+        return layers - sparseLayers();
+    std::int64_t count = 0;
+    for (std::int64_t layer = 0; layer < layers; ++layer)
+        count += partsOf(layer).feedForward && !partsOf(layer).experts ? 1 : 0;
+    return count;
+}
+
 Status verifyModel(const ModelSpec& model, const std::string& where)
 {
     if (!model.hasGraph())
@@ -230,7 +339,7 @@ Status verifyModel(const ModelSpec& model, const std::string& where)
     if (model.layers < 1 || model.layers > 100000)
         return inputError(where + ":num_hidden_layers", "a model of " + std::to_string(model.layers) + " layers cannot be used",
                           "use 1 to 100000");
-    for (const auto& verify : { verifyHeads, verifyMla, verifyMoe, verifyBlock, verifyNames })
+    for (const auto& verify : { verifyHeads, verifyMla, verifyMoe, verifyBlock, verifyRecurrent, verifyTables, verifyNames })
         if (auto status = verify(model, where); !status.ok())
             return status;
     return done();

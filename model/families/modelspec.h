@@ -44,6 +44,9 @@ struct NormSpec {
     double weightOffset = 0; ///< added to the weight (Gemma: 1)
     bool after = false; ///< the two of a layer stand behind attention and MLP and not before them (OLMo 2)
     bool bias = true; ///< of layer norms (Cohere's have none)
+    bool weighted = true; ///< else they have neither weight nor bias (OLMo)
+    bool ofSum = false; ///< they stand behind the residual sums, so that the stream itself is normed (BERT)
+    bool last = true; ///< there is one behind the last layer
     friend bool operator==(const NormSpec&, const NormSpec&) = default;
 };
 
@@ -103,6 +106,50 @@ struct MlaSpec {
     friend bool operator==(const MlaSpec&, const MlaSpec&) = default;
 };
 
+/// Linear attention or a state space in place of attention: a state of fixed size for each head (model/ops/recurrent.cpp).
+enum class RecurrentKind { None, DeltaRule, StateSpace };
+std::string recurrentKindName(RecurrentKind kind); ///< none, delta-rule, state-space
+std::optional<RecurrentKind> recurrentKindFromName(std::string_view name);
+
+struct RecurrentSpec {
+    RecurrentKind kind = RecurrentKind::None;
+    std::int64_t heads = 0; ///< of values
+    std::int64_t keyHeads = 0; ///< divides heads; groups of a state space
+    std::int64_t keyDim = 0; ///< of a key's head; of a state space the size of its state
+    std::int64_t valueDim = 0; ///< of a value's head
+    std::int64_t taps = 4; ///< of the short convolution
+    bool convolutionBias = false;
+    bool bias = false; ///< of the projections in and out
+    /// Of a delta rule: queries, keys, values, and gates are one weight, key head by key head (Qwen3-Next); else those are two.
+    bool grouped = false;
+    std::int64_t normGroups = 1; ///< of a state space: groups in which its gated result is normed; 0: it is only gated
+    bool normFirst = false; ///< of a state space: the gate comes after the norm
+
+    bool present() const { return kind != RecurrentKind::None; }
+    std::int64_t keySize() const { return keyHeads * keyDim; }
+    std::int64_t innerSize() const { return heads * valueDim; }
+    std::int64_t channels() const { return innerSize() + 2 * keySize(); } ///< that the convolution goes over
+    friend bool operator==(const RecurrentSpec&, const RecurrentSpec&) = default;
+};
+
+/// Small heads that choose the keys that attention reads (DeepSeek-V3.2).
+struct IndexerSpec {
+    std::int64_t heads = 0; ///< 0: attention reads all keys
+    std::int64_t headDim = 0;
+    std::int64_t chosen = 0; ///< keys for a query
+    bool present() const { return heads > 0; }
+    friend bool operator==(const IndexerSpec&, const IndexerSpec&) = default;
+};
+
+/// What one layer has.
+struct LayerParts {
+    bool attention = false;
+    bool recurrent = false;
+    bool feedForward = false; ///< a dense MLP, or experts
+    bool experts = false;
+    friend bool operator==(const LayerParts&, const LayerParts&) = default;
+};
+
 /// How one layer is wired, and what its weights are called.
 struct BlockSpec {
     bool parallel = false; ///< attention and MLP both read the layer's input, and both are added to it (Falcon)
@@ -112,6 +159,12 @@ struct BlockSpec {
     bool joinedQkv = false; ///< they are one weight: all queries, all keys, all values (Phi-3)
     bool joinedGateUp =
         false; ///< gate and up projection of an MLP (of shared experts, too) are one weight, all of gate first (Phi-3)
+    bool transposed = false; ///< weights of layers are stored as [in, out] (GPT-2)
+    bool attentionGate = false; ///< each query head has as many gates beside it, by whose sigmoid attention's result is multiplied
+    bool bothWays = false; ///< a token sees those after it as well: an encoder
+    /// A letter for each layer; empty: all are `a`. What follows on small letters is an MLP, or experts where MoeSpec says so:
+    /// a attention, r the recurrent part, b both side by side. Alone in their layer: A attention, R recurrent, F an MLP, E experts.
+    std::string pattern;
     friend bool operator==(const BlockSpec&, const BlockSpec&) = default;
 };
 
@@ -147,6 +200,7 @@ struct ModelSpec {
     bool attentionSinks = false; ///< one learned logit for each query head, beside those of the keys (gpt-oss)
     std::int64_t slidingWindow = 0; ///< some layers attend to so many tokens only; 0: none does
     std::int64_t windowPeriod = -1; ///< see fullEvery() in window.h; -1: by the family
+    std::int64_t furtherLayers = 0; ///< that the checkpoint has to predict further tokens; training takes so many modules for it
     bool mlpBias = false; ///< of dense MLPs
     bool headBias = false;
     std::string activation = "silu"; ///< see activation.h
@@ -155,6 +209,14 @@ struct ModelSpec {
     MlaSpec mla;
     BlockSpec block;
     ScalingSpec scaling;
+    RecurrentSpec recurrent;
+    IndexerSpec indexer; ///< of latent attention
+    std::int64_t positions = 0; ///< rows of a table of learned positions; 0: none
+    std::int64_t firstPosition = 0; ///< row of the first token (OPT: 2)
+    std::int64_t tokenTypes = 0; ///< rows of a table of kinds of tokens (BERT); 0: none
+    bool alibi = false; ///< attention's scores fall with the distance of the key
+    bool embeddingNorm = false; ///< a norm between embedding and first layer
+    bool headTransform = false; ///< a projection, the activation, and a norm before the head (BERT)
     double ropeTheta = 10000.0; ///< 0: queries and keys are not rotated
     std::int64_t rotaryDim = 0; ///< elements of a head that are rotated, from the first on; 0: all (of latent attention its own)
     DType dtype = DType::BF16; ///< as released
@@ -174,16 +236,11 @@ struct ModelSpec {
     std::vector<LooseWeight> looseWeights;
 
     bool hasGraph() const { return notUnderstood.empty(); }
-    bool isSparse(std::int64_t layer) const
-    {
-        return moe.present() && layer >= moe.firstDense && (layer - moe.firstDense) % moe.every == 0;
-    }
+    LayerParts partsOf(std::int64_t layer) const;
+    bool isSparse(std::int64_t layer) const { return partsOf(layer).experts; }
     /// Layers with experts, and layers with a dense MLP.
-    std::int64_t sparseLayers() const
-    {
-        return moe.present() && layers > moe.firstDense ? (layers - moe.firstDense + moe.every - 1) / moe.every : 0;
-    }
-    std::int64_t denseLayers() const { return layers - sparseLayers(); }
+    std::int64_t sparseLayers() const;
+    std::int64_t denseLayers() const;
     /// The checkpoint's name of a part that Llama's calls so.
     const std::string& nameOf(const std::string& part) const
     {

@@ -149,7 +149,8 @@ private:
 
     TensorId separate(TensorId x)
     {
-        const TensorId gate = matmul("gate_proj", m_names.gate, x, inner(), hidden(), "expert gate");
+        const TensorId gate =
+            m_model.block.gatedMlp ? matmul("gate_proj", m_names.gate, x, inner(), hidden(), "expert gate") : kNoTensor;
         const TensorId up = matmul("up_proj", m_names.up, x, inner(), hidden(), "expert up");
         const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
         return matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out");

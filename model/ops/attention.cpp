@@ -66,9 +66,9 @@ void sinkAttentionGradient(GradientBuilder& builder, const Op& op)
 // Rotation as a product of complex numbers: x.float(), times, type_as (Meta's Llama, TorchTitan).
 constexpr EagerPasses kEagerRotation { 2, 4, 3 };
 
-// Causal: query s sees keys 0 … c - s' + s of c keys, s' being the new tokens; head i uses KV head i / (h / k); the first e
-// elements of a value count.
-constexpr const char* kAttended = "s <= c, k | h, e <= w, 0 <= @scale, 0 <= @cap";
+// Causal unless it goes both ways: query s sees keys 0 … c - s' + s of c keys, s' being the new tokens; head i uses KV head i / (h
+// / k); the first e elements of a value count.
+constexpr const char* kAttended = "s <= c, k | h, e <= w, 0 <= @scale, 0 <= @cap, @both_ways, @alibi";
 // Of the elements [first, first + count) of a head (all where count is 0, and first then is 0), those half of count apart are a
 // pair.
 constexpr const char* kRotation =

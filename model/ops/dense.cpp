@@ -31,6 +31,21 @@ void linearGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, OpKind::LinearGradW, "grad_w", { builder.dy(), x });
 }
 
+/// Of y = x W with W [in,out]: the gradients are the same products with their parts in turn.
+void turnedGradient(GradientBuilder& builder, const Op& op)
+{
+    const TensorId x = op.operands[0];
+    const TensorId weight = op.operands[1];
+    if (builder.wants(0))
+        builder.give(0, OpKind::Linear, "grad_x", { builder.dy(), weight });
+    builder.give(1, OpKind::LinearGradW, "grad_w", { x, builder.dy() });
+}
+
+void positionsGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(1, OpKind::AddPositionsGrad, "grad_w", { builder.dy() }, op.attributes);
+}
+
 void embeddingGradient(GradientBuilder& builder, const Op& op)
 {
     builder.give(1, OpKind::EmbeddingGrad, "grad_w", { builder.dy(), op.operands[0] });
@@ -70,6 +85,32 @@ const std::array kDenseOps {
                    .gemm = weightGradient,
                    .sumsRows = true,
                    .contracts = true },
+    // Weights as GPT-2 stores them. Its body is that of matmul_grad_x.
+    OpDefinition { .kind = OpKind::LinearT,
+                   .name = "matmul_t",
+                   .rule = "x [... in], weight [in out] -> [... out] ; P R -> P ; R P -> P",
+                   .group = OpGroup::Projection,
+                   .flops = productFlops,
+                   .gemm = rowsTimesWeight,
+                   .gradient = turnedGradient,
+                   .contracts = true,
+                   .streamed = 1 },
+    // Learned positions: to token i row first + i of the table, which every device has whole or cut as the hidden dim.
+    OpDefinition { .kind = OpKind::AddPositions,
+                   .name = "add_positions",
+                   .rule = "x [b s h], table [p! h] -> [b s h]",
+                   .where = "0 <= @first, @first + s <= p",
+                   .gradient = positionsGradient,
+                   .passes = true,
+                   .onGpus = false,
+                   .between = true },
+    OpDefinition { .kind = OpKind::AddPositionsGrad,
+                   .name = "add_positions_grad",
+                   .rule = "dy [b s h] -> [p! h] ; P -> P",
+                   .where = "0 <= @first, @first + s <= p",
+                   .group = OpGroup::Gradient,
+                   .contracts = true,
+                   .onGpus = false },
     // Every device can make the rows of its part of the vocabulary.
     OpDefinition { .kind = OpKind::EmbeddingGrad,
                    .name = "embedding_grad",

@@ -61,6 +61,18 @@ double relu(const double* x, const OpAttributes&) { return x[0] > 0 ? x[0] : 0; 
 
 double softCap(const double* x, const OpAttributes& attributes) { return attributes.cap * std::tanh(x[0] / attributes.cap); }
 
+double sigmoid(const double* x, const OpAttributes&) { return 1 / (1 + std::exp(-x[0])); }
+
+double softplus(const double* x, const OpAttributes&) { return std::max(x[0], 0.0) + std::log1p(std::exp(-std::abs(x[0]))); }
+
+double negativeExp(const double* x, const OpAttributes&) { return -std::exp(x[0]); }
+
+/// The slope of -exp(x) is itself.
+void negativeExpGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, OpKind::Mul, "grad", { builder.dy(), op.result });
+}
+
 double scaled(const double* x, const OpAttributes& attributes) { return attributes.scale * x[0]; }
 
 double clampedSwiglu(const double* x, const OpAttributes& attributes)
@@ -130,6 +142,11 @@ const std::array kElementwiseOps {
     slope(OpKind::GeluTanhGrad, "gelu_tanh_grad"),
     activation(OpKind::Relu, "relu", relu, unaryGradient<OpKind::ReluGrad>),
     slope(OpKind::ReluGrad, "relu_grad"),
+    activation(OpKind::Sigmoid, "sigmoid", sigmoid, unaryGradient<OpKind::SigmoidGrad>),
+    slope(OpKind::SigmoidGrad, "sigmoid_grad"),
+    activation(OpKind::Softplus, "softplus", softplus, unaryGradient<OpKind::SoftplusGrad>),
+    slope(OpKind::SoftplusGrad, "softplus_grad"),
+    activation(OpKind::NegativeExp, "negative_exp", negativeExp, negativeExpGradient),
     eager(activation(OpKind::SquaredRelu, "squared_relu", squaredRelu, unaryGradient<OpKind::SquaredReluGrad>), { 4, 0, 2 }),
     eager(slope(OpKind::SquaredReluGrad, "squared_relu_grad"), { 10, 0, 4 }),
     OpDefinition { .kind = OpKind::SoftCap,

@@ -103,7 +103,32 @@ enum class OpKind {
     Relu,
     ReluGrad,
     MuonStep,
-    SgdStep
+    SgdStep,
+    LinearT,
+    Sigmoid,
+    SigmoidGrad,
+    Softplus,
+    SoftplusGrad,
+    NegativeExp,
+    UnitNorm,
+    UnitNormGrad,
+    HeadScale,
+    HeadScaleGradW,
+    AddPositions,
+    AddPositionsGrad,
+    CausalConv,
+    CausalConvGradX,
+    CausalConvGradW,
+    StateScan,
+    StateScanGradQ,
+    StateScanGradK,
+    StateScanGradV,
+    StateScanGradDecay,
+    StateScanGradRate,
+    StateAppend,
+    StateRead,
+    SelectKeys,
+    SelectedAttention
 };
 
 /// The name in plans and views: `rms_norm`.
@@ -115,8 +140,8 @@ struct OpAttributes {
     double ropeTheta = 0; ///< Rope
     std::int64_t position = 0; ///< Rope: position of the first new token
     std::int64_t heads = 0; ///< SplitHeads, MergeHeads, SplitGroups
-    std::int64_t first = 0; ///< SliceLast, EveryOther, Rope
-    std::int64_t count = 0; ///< Rope
+    std::int64_t first = 0; ///< SliceLast, EveryOther, Rope; CausalConv, AddPositions: row of the weight that is taken first
+    std::int64_t count = 0; ///< Rope; StateScan: elements of a key
     double offset = 0; ///< RmsNorm: added to the weight
     bool centred = false; ///< RmsNorm: the mean is taken off before, which makes it a layer norm without a bias
     double scale = 0; ///< Scale; factor of attention's scores (0: 1 / sqrt(d)); gates
@@ -132,6 +157,9 @@ struct OpAttributes {
     bool scoresAgain = false; ///< unfused attention: scores are not kept for the gradients but made again
     bool dropout = false; ///< unfused attention: what the softmax gives goes through a dropout, whose mask and result are kept
     bool normalized = false; ///< gates: the chosen ones sum to `scale`
+    bool delta = false; ///< StateScan: what the state has under a key is taken off before the value is added
+    bool bothWays = false; ///< Attention: a query sees later keys as well
+    bool alibi = false; ///< Attention: scores fall with the distance of the key, by a slope for each head (arXiv 2108.12409)
     friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };
 
@@ -159,6 +187,9 @@ void visitAttributes(Attributes& attributes, Each each)
     each("scores_again", attributes.scoresAgain, usual.scoresAgain);
     each("sigmoid", attributes.sigmoid, usual.sigmoid);
     each("normalized", attributes.normalized, usual.normalized);
+    each("delta", attributes.delta, usual.delta);
+    each("both_ways", attributes.bothWays, usual.bothWays);
+    each("alibi", attributes.alibi, usual.alibi);
 }
 
 struct Op {

@@ -25,6 +25,11 @@ void layerNormGradient(GradientBuilder& builder, const Op& op)
     builder.give(2, OpKind::SumLeading, "grad_b", { builder.dy() });
 }
 
+void unitNormGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, OpKind::UnitNormGrad, "grad_x", { builder.dy(), op.operands[0] }, op.attributes);
+}
+
 /// Off the residual stream of a layer it is of queries, keys or latent vectors, and part of attention.
 OpGroup groupOfNorm(const Graph& graph, const Op& op)
 {
@@ -82,6 +87,19 @@ const std::array kNormOps {
                    .group = OpGroup::Gradient,
                    .contracts = true,
                    .fused = true },
+    // Without a weight: (x - mean) / deviation, or x / its root mean square. Times 1 / sqrt(n) that is x / |x|.
+    OpDefinition { .kind = OpKind::UnitNorm,
+                   .name = "unit_norm",
+                   .rule = "x [... n!] -> [... n!]",
+                   .where = "0 <= @epsilon, @centred",
+                   .groupOf = groupOfNorm,
+                   .gradient = unitNormGradient,
+                   .cheap = true },
+    OpDefinition { .kind = OpKind::UnitNormGrad,
+                   .name = "unit_norm_grad",
+                   .rule = "dy [... n!], x [... n!] -> [... n!] ; P R -> P",
+                   .where = "0 <= @epsilon, @centred",
+                   .group = OpGroup::Gradient },
 };
 
 } // namespace

@@ -19,9 +19,9 @@ const std::vector<const OpDefinition*>& allDefinitions()
 {
     static const std::vector<const OpDefinition*> all = [] {
         std::vector<const OpDefinition*> out;
-        for (const auto& table :
-             { denseDefinitions(), elementwiseDefinitions(), normDefinitions(), attentionDefinitions(), latentDefinitions(),
-               expertDefinitions(), viewDefinitions(), lossDefinitions(), updateDefinitions() })
+        for (const auto& table : { denseDefinitions(), elementwiseDefinitions(), normDefinitions(), attentionDefinitions(),
+                                   latentDefinitions(), expertDefinitions(), recurrentDefinitions(), selectionDefinitions(),
+                                   viewDefinitions(), lossDefinitions(), updateDefinitions() })
             for (const OpDefinition& definition : table)
                 out.push_back(&definition);
         std::sort(out.begin(), out.end(), [](const auto* a, const auto* b) { return a->kind < b->kind; });

@@ -83,6 +83,7 @@ struct OpDefinition {
     int chosenFrom = -1; ///< operand whose order tells which experts a token goes to; or -1
     int elementsOf = -1; ///< operand of which the result is single elements, one for each index in the other operand; or -1
     bool runs = true; ///< else plans and prices have it, and backends refuse it
+    bool onGpus = true; ///< else the CPU alone runs it, and GPUs refuse it
     int moments = 0; ///< states that an optimizer's step keeps of each element, beside the weight
     bool appends = false; ///< the result lies there already, and the operand becomes its last part: a cache
     bool dispatches = false; ///< sends tokens to their experts
@@ -121,6 +122,8 @@ std::span<const OpDefinition> normDefinitions();
 std::span<const OpDefinition> attentionDefinitions(); ///< heads, rotation, cache, attention
 std::span<const OpDefinition> latentDefinitions(); ///< parts of the last dim, latent attention
 std::span<const OpDefinition> expertDefinitions(); ///< mixtures of experts
+std::span<const OpDefinition> recurrentDefinitions(); ///< short convolutions, linear attention, state spaces
+std::span<const OpDefinition> selectionDefinitions(); ///< attention to keys that an indexer chose
 std::span<const OpDefinition> viewDefinitions();
 std::span<const OpDefinition> lossDefinitions();
 std::span<const OpDefinition> updateDefinitions(); ///< gradients of weights summed, optimizer

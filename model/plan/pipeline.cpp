@@ -2,6 +2,7 @@
 #include "model/plan/pipeline.h"
 
 #include "model/core/shards.h"
+#include "model/ops/opdefinition.h"
 #include "model/plan/collectiveprice.h"
 #include "model/plan/largestshard.h"
 
@@ -130,6 +131,39 @@ void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& pla
                           "embedding and head share a weight and lie on the first and the last stage: what one adds to its "
                           "gradient goes to the other" },
                         plan);
+            }
+    }
+}
+
+/// With DualPipe two devices have the weights of a stage and work on half of the micro-batches each: what each adds to a gradient
+/// goes to the other before the step (examples/example_dualpipe.py of deepseek-ai/DualPipe). Both ways are used at the same time.
+void addPairSums(const Graph& graph, CollectivePrices& prices, Plan& plan)
+{
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        PlannedSegment& segment = plan.segments[s];
+        if (segment.phase != Phase::Update)
+            continue;
+        for (PlannedOp& op : segment.ops)
+            if (definitionOf(graph.op(op.op).kind).moments > 0) {
+                OperandUse& use = op.operands[1]; // the gradient
+                const TensorSpec& spec = graph.tensor(use.tensor);
+                Collective sum;
+                sum.kind = CollectiveKind::AllReduce;
+                sum.axes = { plan.pipeline->axis };
+                sum.groupSize = 2;
+                sum.tensor = use.tensor;
+                sum.step = { CollectiveKind::AllReduce, sum.axes, use.layout, use.layout };
+                sum.bytes = bytesOf(largestShard(spec.shape, use.layout, plan.mesh), plan.held.reductions);
+                sum.count = op.count;
+                setPrice(sum, sum.bytes, prices);
+                sum.plannedSegment = PlannedSegmentId(s);
+                sum.op = op.op;
+                sum.operand = 1;
+                sum.id = segment.name + "/" + spec.name + "/with the opposite stage";
+                sum.cause = spec.name + " is added up with that of the opposite stage";
+                sum.reason = "with DualPipe two stages have these weights, and each works on half of the micro-batches";
+                use.collectives.push_back(nextId(plan.collectives));
+                plan.collectives.push_back(std::move(sum));
             }
     }
 }
@@ -377,6 +411,11 @@ Status verifySchedule(const PlannedPipeline& pipeline, const Graph& graph, std::
                           "DualPipe starts half of the micro-batches at each end, and there are " + std::to_string(pipeline.stages)
                               + " stages and " + std::to_string(microBatches) + " micro-batches",
                           "use even numbers of both");
+    if (pipeline.isDual() && microBatches < 2 * pipeline.stages) // as its step() asserts
+        return inputError("pipeline",
+                          "DualPipe needs two micro-batches for each of its " + std::to_string(pipeline.stages)
+                              + " stages, and there are " + std::to_string(microBatches),
+                          "use --micro-batches " + std::to_string(2 * pipeline.stages));
     return done();
 }
 
@@ -416,6 +455,8 @@ void addPipeline(const Graph& graph, CollectivePrices& prices, Plan& plan)
         return;
     addSends(graph, prices, plan);
     addSendsBetweenEnds(graph, prices, plan);
+    if (plan.pipeline->isDual())
+        addPairSums(graph, prices, plan);
 }
 
 } // namespace shardboard

@@ -383,6 +383,7 @@ int main(int argc, char** argv)
     int status = 1;
     try {
         Backend backend = multiProcessBackend(kName, part);
+        backend.onGpus = true;
         backend.claims = { DType::F32, DType::BF16 }; // F16 lies in memory as F32 does
         status = work(mode, filter, backend, *own);
     } catch (const Failure& failure) {

@@ -26,6 +26,7 @@ const Backend& standIn()
     static const Backend backend = [] {
         Backend out;
         out.name = "cuda-on-cpu";
+        out.onGpus = true;
         out.claims = { DType::F32, DType::BF16, DType::F16 };
         out.run = [](const engine::RunRequest& request) {
             HostRuntime runtime(4 * kGiB);

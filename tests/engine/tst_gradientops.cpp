@@ -77,6 +77,7 @@ struct Values {
         for (std::size_t i = 0; i < of.operands.size(); ++i)
             operands.push_back(
                 randomFloats(count(of.operands[i]), static_cast<unsigned>(i + 1), i == 1 && of.operands[i].size() == 1 ? 1 : 0));
+        calmRecurrence(of);
         dy = randomFloats(count(of.result), 77);
         if (of.gates >= 0)
             for (std::size_t i = 0; i < operands[at(of.gates)].size(); ++i)
@@ -90,6 +91,19 @@ struct Values {
     }
 
 private:
+    /// States that decay, and keys of about length 1, so that many tokens do not blow them up.
+    void calmRecurrence(const GradientCase& of)
+    {
+        const auto& sides = ruleOf(of.forward).shapes().operands();
+        if (std::ranges::none_of(sides, [](const ShapeRule::Side& side) { return side.name == "decay"; }))
+            return;
+        for (std::size_t i = 0; i < sides.size(); ++i)
+            for (float& value : operands[i])
+                value = sides[i].name == "decay" ? -std::fabs(value)
+                    : sides[i].name == "rate"    ? 0.5f + 0.2f * value
+                    : sides[i].name == "k"       ? value / std::sqrt(static_cast<float>(of.operands[i].back()))
+                                                 : value;
+    }
     static void clearRows(const GradientCase& of, const Shape& shape, Floats& values)
     {
         const std::int64_t experts = shape[0], tokens = shape[1] * shape[2], n = shape[3];

@@ -66,6 +66,7 @@ const Backend& standIn()
     static const Backend backend = [] {
         Backend out;
         out.name = "nccl-on-cpu";
+        out.onGpus = true;
         out.claims = { DType::F32, DType::BF16 }; // F16 lies in memory as F32 does
         out.run = [](const RunRequest& request) {
             Machine machine(request.program.plan.mesh.deviceCount());

@@ -4,6 +4,8 @@
 #include "model/design/deviceweights.h"
 #include "model/plan/memory/stagelayers.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/compiledcost.h"
+#include "model/plan/time/reprice.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -48,6 +50,55 @@ QString refusal(const Design& design)
 {
     const auto evaluation = evaluate(design);
     return evaluation.ok() ? QString() : QString::fromStdString(evaluation.error().text());
+}
+
+/// When the last stage is done with m micro-batches in the order of ZB-H1.
+double zeroBubbleEnd(int stages, int m, double forward, double backward, double weights)
+{
+    struct Stage {
+        std::string order; // of passes: f, b, w
+        std::size_t next = 0;
+        double free = 0;
+        std::vector<double> f {}, b {};
+    };
+    std::vector<Stage> all(static_cast<std::size_t>(stages));
+    for (int s = 0; s < stages; ++s) {
+        std::string& order = all[static_cast<std::size_t>(s)].order;
+        const int ahead = std::min(stages - s - 1, m);
+        order.assign(static_cast<std::size_t>(ahead), 'f');
+        int made = 0;
+        for (int i = ahead; i < m; ++i) {
+            order += "fb";
+            if (i - ahead + 1 - made > s) {
+                order += 'w';
+                ++made;
+            }
+        }
+        for (int i = m - ahead; i < m; ++i, ++made)
+            order += "bw";
+        order.append(static_cast<std::size_t>(m - made), 'w');
+    }
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::size_t s = 0; s < all.size(); ++s)
+            for (Stage& at = all[s]; at.next < at.order.size(); moved = true, ++at.next) {
+                const char pass = at.order[at.next];
+                double start = at.free;
+                if (pass == 'f' && s > 0) {
+                    if (all[s - 1].f.size() <= at.f.size())
+                        break;
+                    start = std::max(start, all[s - 1].f[at.f.size()]);
+                } else if (pass == 'b' && s + 1 < all.size()) {
+                    if (all[s + 1].b.size() <= at.b.size())
+                        break;
+                    start = std::max(start, all[s + 1].b[at.b.size()]);
+                }
+                at.free = start + (pass == 'f' ? forward : pass == 'b' ? backward : weights);
+                if (pass != 'w')
+                    (pass == 'f' ? at.f : at.b).push_back(at.free);
+            }
+    }
+    return std::ranges::max(all, {}, &Stage::free).free;
 }
 
 } // namespace
@@ -138,6 +189,59 @@ private Q_SLOTS:
         PipelineSpec interleaved = scheduled(PipelineSchedule::ZeroBubble);
         interleaved.chunks = 2;
         QVERIFY(refusal(staged(16, interleaved)).contains("has one run of layers on each stage, and 2 are asked for"));
+    }
+
+    /// Against the turns of its passes, one by one: each stage goes p - s - 1 micro-batches ahead, then takes one forward, one
+    /// backward, and, once s gradients of weights wait, one of these (Megatron's zb-h1 patch in sail-sg/zero-bubble).
+    void zeroBubbleByTurns()
+    {
+        for (const int p : { 2, 4, 8 })
+            for (const int m : { 1, 2, 3, 4, 8, 12 }) {
+                Design design = staged(16, scheduled(PipelineSchedule::ZeroBubble),
+                                       p == 2       ? "stage=2"
+                                           : p == 4 ? "stage=4"
+                                                    : "stage=8",
+                                       m);
+                design.workload.batch = 24;
+                const PlannedPipeline pipeline = *evaluated(design)->plan.pipeline;
+                const double weights = pipeline.weightGradientShare;
+                const double backward = pipeline.backwardShare - weights;
+                QVERIFY(weights > 0 && backward > weights);
+                const double waits = zeroBubbleEnd(p, m, 1 - pipeline.backwardShare, backward, weights) - m;
+                QVERIFY2(qAbs(pipeline.bubble * m - waits) < 1e-9,
+                         qPrintable(QStringLiteral("p %1 m %2: %3, %4").arg(p).arg(m).arg(pipeline.bubble * m).arg(waits)));
+            }
+    }
+
+    /// What the two copies of a stage's weights add to gradients is summed over the pair: all of them once a step, in the type of
+    /// reductions, wherever it is priced.
+    void gradientsOfBothCopies()
+    {
+        Design design = staged(16, scheduled(PipelineSchedule::DualPipe), "stage=4,data=2");
+        const auto dual = evaluated(design);
+        std::int64_t bytes = 0;
+        double seconds = 0;
+        for (const Collective& collective : dual->plan.collectives)
+            if (collective.kind == CollectiveKind::AllReduce && collective.axes == std::vector<int> { 0 }) {
+                QCOMPARE(collective.groupSize, std::int64_t { 2 });
+                QVERIFY(dual->plan.segment(collective.plannedSegment).phase == Phase::Update);
+                bytes += collective.count * collective.bytes;
+                seconds += static_cast<double>(collective.count) * collective.seconds;
+            }
+        QCOMPARE(bytes, 2 * dual->parameters);
+        QVERIFY(seconds > static_cast<double>(bytes) / 450e9); // NVLink, each way
+        for (const char* id : { "dgx-h100", "dgx-a100" }) {
+            design.hardware = id;
+            const Hardware hardware = sure(findHardware(id));
+            const double there = evaluated(design)->plan.seconds();
+            Plan again = dual->plan;
+            reprice(dual->graph, again, hardware, DType::BF16);
+            QVERIFY(qAbs(again.seconds() / there - 1) < 1e-9);
+        }
+        CompiledCost compiled(dual->graph, dual->plan, DType::BF16);
+        const double there = compiled.on(sure(findHardware("dgx-h100"))).seconds;
+        QVERIFY(qAbs(there / dual->plan.seconds() - 1) < 1e-9);
+        QVERIFY(refusal(staged(16, scheduled(PipelineSchedule::DualPipe), "stage=4", 6)).contains("use --micro-batches 8"));
     }
 
     /// DualPipe: twice the weights, p + 1 micro-batches of a stage, (p/2 - 1)(F + B + B - 3W) of waiting, B with W (DeepSeek-V3,

@@ -31,14 +31,16 @@ except (ImportError, importlib.metadata.PackageNotFoundError) as problem:
     print(f"skipped: this Python has no transformers with torch ({problem}); SHARDBOARD_HF_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
-MAPPINGS = ("MODEL_FOR_CAUSAL_LM_MAPPING", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING")
+MAPPINGS = ("MODEL_FOR_CAUSAL_LM_MAPPING", "MODEL_FOR_MASKED_LM_MAPPING", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING")
+# Encoders, whose causal form is another use of the same weights.
+MASKED = ("bert", "roberta")
 # What the class does not give, or cannot be made from: too many experts to list, an attribute without a default.
 MORE = {
     "nemotron": {"num_key_value_heads": 8, "head_dim": 128},
     "ministral": {"head_dim": 128, "num_key_value_heads": 8},
     "hunyuan_v1_dense": {"head_dim": 128},
     "hunyuan_v1_moe": {"head_dim": 128, "num_experts": 4, "moe_topk": 2},
-    "granitemoehybrid": {"layer_types": ["attention"] * 3},
+    "granitemoehybrid": {"layer_types": ["linear_attention", "full_attention", "linear_attention"], "num_local_experts": 4},
     "llama4_text": {"interleave_moe_layer_step": 2, "num_hidden_layers": 4},
     "exaone4": {"sliding_window": 4096},
     "phimoe": {"lm_head_bias": True, "attention_bias": True},
@@ -48,6 +50,13 @@ MORE = {
     "qwen3_moe": {"decoder_sparse_step": 2, "num_hidden_layers": 4},
     "dots1": {"head_dim": 128},
     "deepseek_v2": {"num_experts_per_tok": 6},
+    "bamba": {"attn_layer_indices": [1]},
+    "nemotron_h": {"num_hidden_layers": None, "n_routed_experts": 4},
+    "falcon_h1": {"mamba_rms_norm": True},
+    "bloom": {"hidden_size": 256},
+    "qwen3_next": {"num_hidden_layers": 4, "num_experts": 4, "num_experts_per_tok": 2},
+    "qwen3_5": {"num_hidden_layers": 4},
+    "qwen3_5_moe": {"num_hidden_layers": 4, "num_experts": 4, "num_experts_per_tok": 2},
 }
 # Names of a list that a config has for every layer, which have to be as many as the layers that are left.
 PER_LAYER = ("layer_types", "mlp_layer_types", "no_rope_layers", "moe_layers", "indexer_types", "hybrid_layer_pattern")
@@ -55,16 +64,19 @@ LAYERS = 3
 
 
 def config_of(family):
+    if family + "_text" in transformers.CONFIG_MAPPING:
+        return config_of(family + "_text")
     plain = transformers.AutoConfig.for_model(family).to_dict()
-    given = {"num_hidden_layers": LAYERS, **MORE.get(family, {})}
+    given = {"num_hidden_layers": LAYERS, **MORE.get(family.removesuffix("_text") if family not in MORE else family, {})}
+    given = {key: value for key, value in given.items() if value is not None}
     for key in PER_LAYER:
         if isinstance(plain.get(key), list) and key not in given and key != "moe_layers":
-            given[key] = plain[key][:given["num_hidden_layers"]]
+            given[key] = plain[key][:given.get("num_hidden_layers", LAYERS)]
     return transformers.AutoConfig.for_model(family, **given)
 
 
 def class_of(config):
-    for name in MAPPINGS:
+    for name in MAPPINGS[1:] if config.model_type in MASKED else MAPPINGS:
         mapping = getattr(modeling_auto, name)
         if type(config) in mapping:
             found = mapping[type(config)]

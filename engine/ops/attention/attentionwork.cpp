@@ -42,7 +42,7 @@ AttentionPart AttentionWork::own(std::size_t operand, std::int64_t device) const
     return { tensor.data(device), &tensor.box(device) };
 }
 
-AttentionBlock AttentionWork::block(const Box& queries, const Box& keys) const
+AttentionBlock AttentionWork::block(const Box& queries, const Box& keys, std::int64_t head) const
 {
     AttentionBlock block;
     block.queries = queries[1].size();
@@ -51,6 +51,9 @@ AttentionBlock AttentionWork::block(const Box& queries, const Box& keys) const
     block.valueDim = valueDim;
     block.firstQuery = k.shape()[1] - q.shape()[1] + queries[1].lo;
     block.firstKey = keys[1].lo;
+    block.causal = !call.attributes.bothWays;
+    if (call.attributes.alibi)
+        block.slope = alibiSlope(queries[2].lo + head, q.shape()[2]);
     block.scale = call.attributes.scale;
     block.cap = call.attributes.cap;
     return block;

@@ -24,8 +24,8 @@ struct AttentionWork {
     AttentionWork(const OpCall& call, const Sharded& result);
 
     AttentionPart own(std::size_t operand, std::int64_t device) const;
-    /// Positions and sizes for these queries and keys.
-    AttentionBlock block(const Box& queries, const Box& keys) const;
+    /// Positions and sizes for these queries and keys of a query head, local to its part.
+    AttentionBlock block(const Box& queries, const Box& keys, std::int64_t head) const;
     /// The KV head of a query head, both local to their parts.
     std::int64_t kvHeadOf(const Box& queries, const Box& keys, std::int64_t head) const;
     /// The query heads of a KV head, local to their part; possibly none.

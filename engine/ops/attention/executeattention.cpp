@@ -73,7 +73,10 @@ void attendBlock(const OpCall& call, const AttentionSizes& sizes, const HeadBloc
     work.queries = block.last - block.first;
     // Query s (global) sees the keys 0 … C-S+s; the last query of the block sees the most.
     work.firstQuery = sizes.cached - sizes.fresh + qBox[1].lo + block.first;
-    work.keys = work.firstQuery + work.queries;
+    work.causal = !call.attributes.bothWays;
+    work.keys = work.causal ? work.firstQuery + work.queries : sizes.cached;
+    if (call.attributes.alibi)
+        work.slope = alibiSlope(qBox[2].lo + block.head, q.shape()[2]);
     work.headDim = d;
     work.valueDim = sizes.values;
     work.scale = call.attributes.scale;

@@ -39,7 +39,7 @@ void addGradients(const AttentionWork& work, std::int64_t device, std::int64_t b
     const AttentionPart q = work.own(1, device);
     const AttentionPart k = work.own(2, device);
     const std::int64_t kvHead = work.kvHeadOf(*q.box, *k.box, head);
-    attendHeadBackward(work.block(*q.box, *k.box), q.rows(batch, head), k.rows(batch, kvHead),
+    attendHeadBackward(work.block(*q.box, *k.box, head), q.rows(batch, head), k.rows(batch, kvHead),
                        work.own(3, device).rows(batch, kvHead), work.sink(device, head), work.own(0, device).rows(batch, head),
                        scratch, gradients);
 }

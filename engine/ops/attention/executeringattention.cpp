@@ -64,7 +64,7 @@ Timing gradientOfQueries(Context& context, const AttentionWork& work, RingExchan
             gradients.dq = headRows(result, task);
             if (hop == 0)
                 clearRows(gradients.dq, q.box->at(1).size(), q.box->at(3).size());
-            ringBackward(work.block(*q.box, *k.box), q.rows(task.batch, task.head), k.rows(task.batch, kvHead),
+            ringBackward(work.block(*q.box, *k.box, task.head), q.rows(task.batch, task.head), k.rows(task.batch, kvHead),
                          ring.part(task.device, 3).rows(task.batch, kvHead), work.own(0, task.device).rows(task.batch, task.head),
                          states.highest(task.device, task.batch, task.head), states.sum(task.device, task.batch, task.head),
                          states.dots(task.device, task.batch, task.head), scratch.of(worker), gradients);
@@ -103,7 +103,7 @@ Timing gradientOfKeys(Context& context, const AttentionWork& work, RingExchange&
                 clearRows(out, result.box(task.device)[1].size(), result.box(task.device)[3].size());
             const Range heads = work.headsOf(*q.box, *k.box, task.head);
             for (std::int64_t head = heads.lo; head < heads.hi && q.box->at(1).size() > 0; ++head)
-                ringBackward(work.block(*q.box, *k.box), q.rows(task.batch, head), k.rows(task.batch, task.head),
+                ringBackward(work.block(*q.box, *k.box, head), q.rows(task.batch, head), k.rows(task.batch, task.head),
                              work.own(3, task.device).rows(task.batch, task.head), dy.rows(task.batch, head),
                              states.highest(owner, task.batch, head), states.sum(owner, task.batch, head),
                              states.dots(owner, task.batch, head), scratch.of(worker), gradients);

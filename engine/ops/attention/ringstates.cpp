@@ -110,7 +110,7 @@ Timing attendRing(Context& context, const AttentionWork& work, RingExchange& rin
             const AttentionPart queries = work.own(work.first, task.device);
             const AttentionPart keys = ring.part(task.device, work.first + 1);
             const AttentionPart values = ring.part(task.device, work.first + 2);
-            const AttentionBlock block = work.block(*queries.box, *keys.box);
+            const AttentionBlock block = work.block(*queries.box, *keys.box, task.head);
             const RingState state { states.highest(task.device, task.batch, task.head),
                                     states.sum(task.device, task.batch, task.head), headRows(out, task) };
             const std::int64_t kvHead = work.kvHeadOf(*queries.box, *keys.box, task.head);

@@ -26,7 +26,12 @@ namespace shardboard::engine::bodies {
     X(ReluGrad, cap)                                                                                                               \
     X(SoftCapGrad, cap)                                                                                                            \
     X(ClampedSwigluGradGate, cap)                                                                                                  \
-    X(ClampedSwigluGradUp, cap)
+    X(ClampedSwigluGradUp, cap)                                                                                                    \
+    X(Sigmoid, cap)                                                                                                                \
+    X(SigmoidGrad, cap)                                                                                                            \
+    X(Softplus, cap)                                                                                                               \
+    X(SoftplusGrad, cap)                                                                                                           \
+    X(NegativeExp, cap)
 
 /// The operands' values at one place. Of gradients `a` is dy and `b` is x; of the clamped SwiGLU's `b` is the gate and `c` the up
 /// projection.
@@ -146,6 +151,43 @@ struct ClampedSwiglu : Formula<2, 3> {
         const float g = smallerOf(x.a, x.number);
         const float u = clamped(x.b, x.number);
         return g * sigmoid<Math>(kSwigluSlope * g) * (u + 1.0f);
+    }
+};
+struct Sigmoid : Formula<1, 4> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        return sigmoid<Math>(x.a);
+    }
+};
+struct SigmoidGrad : Formula<2, 5> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        const float s = sigmoid<Math>(x.b);
+        return x.a * (s * (1.0f - s));
+    }
+};
+/// log(1 + exp(x)), which is x but for what the sigmoid of x lacks to 1.
+struct Softplus : Formula<1, 4> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        return largerOf(x.a, 0.0f) + log1pf(Math::exp(-fabsf(x.a)));
+    }
+};
+struct SoftplusGrad : Formula<2, 5> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        return x.a * sigmoid<Math>(x.b);
+    }
+};
+struct NegativeExp : Formula<1, 4> {
+    template <class Math>
+    static SHARDBOARD_BOTH float of(const Inputs& x)
+    {
+        return -Math::exp(x.a);
     }
 };
 struct SiluGrad : Formula<2, 5> {

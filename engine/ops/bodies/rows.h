@@ -53,9 +53,20 @@ SHARDBOARD_BOTH RowScale rowScaleOf(const Lanes& lanes, const NormRule& rule, co
     return rule.centred != 0 ? rowScaleOf<true>(lanes, rule, x, row) : rowScaleOf<false>(lanes, rule, x, row);
 }
 
+/// Ones where the norm has no weight.
+template <int W, class View>
+SHARDBOARD_BOTH void loadWeights(const Elements& of, const View& view, std::int64_t i, Floats<W>& weights)
+{
+    if (of.data != nullptr)
+        view.template load<W>(i, weights);
+    else
+        for (int j = 0; j < W; ++j)
+            weights[j] = 1.0f;
+}
+
 struct NormBody {
     struct Entry {
-        Elements x, weight, bias, out; ///< no bias: null
+        Elements x, weight, bias, out; ///< no weight or no bias: null
         std::int64_t rows = 0;
     };
     static constexpr int kLanes = kAll;
@@ -94,7 +105,7 @@ private:
             Floats<W> weights;
             Floats<W> biases = {};
             x.template load<W>(first + i, values);
-            weight.template load<W>(i, weights);
+            loadWeights<W>(e.weight, weight, i, weights);
             if (kBiased && e.bias.data != nullptr)
                 bias.template load<W>(i, biases);
             for (int j = 0; j < W; ++j) {
@@ -140,7 +151,7 @@ struct NormGradientBody {
             Floats<W> weights;
             dy.template load<W>(first + i, g);
             x.template load<W>(first + i, scaled);
-            weight.template load<W>(i, weights);
+            loadWeights<W>(e.weight, weight, i, weights);
             for (int j = 0; j < W; ++j) {
                 g[j] *= weights[j] + offset;
                 scaled[j] = (scaled[j] - scale.mean) * scale.inverse;

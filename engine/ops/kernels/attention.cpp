@@ -33,6 +33,12 @@ void pieceScores(const AttentionBlock& block, const QueryPiece& piece, ConstRows
 {
     sgemm(false, true, piece.count, piece.keyCount, block.headDim, block.scaleOfScores(), from(q, piece.first).data, q.stride,
           from(k, piece.firstKey).data, k.stride, 0, scores, piece.keyCount);
+    if (block.slope != 0)
+        for (std::int64_t row = 0; row < piece.count; ++row)
+            for (std::int64_t key = 0; key < piece.keyCount; ++key)
+                scores[row * piece.keyCount + key] += static_cast<float>(
+                    block.slope
+                    * static_cast<double>(block.firstKey + piece.firstKey + key - block.firstQuery - piece.first - row));
     if (block.cap > 0)
         softCapRow(scores, static_cast<float>(block.cap), piece.count * piece.keyCount, scores);
 }

@@ -32,6 +32,7 @@ struct AttentionBlock {
     bool causal = true; ///< a query sees the keys up to its own position
     std::int64_t window = 0; ///< of these only the last `window`; 0: all
     double scale = 0; ///< of the scores; 0: 1 / sqrt(headDim)
+    double slope = 0; ///< of ALiBi: scores fall by it for every token between query and key
     double cap = 0; ///< the scaled scores become cap * tanh(score / cap); 0: no cap
 
     float scaleOfScores() const { return static_cast<float>(scale != 0 ? scale : 1.0 / std::sqrt(static_cast<double>(headDim))); }
@@ -45,6 +46,18 @@ struct AttentionBlock {
         return causal ? std::clamp<std::int64_t>(firstQuery + query - firstKey + 1, 0, keys) : keys;
     }
 };
+
+/// Of ALiBi: of n heads, n a power of 2, the powers of 2^(-8/n); else those of the next lower n, and between them as many of twice
+/// as many heads as are wanted (arXiv 2108.12409, section 3; transformers' build_alibi_tensor).
+inline double alibiSlope(std::int64_t head, std::int64_t heads)
+{
+    std::int64_t whole = 1;
+    while (2 * whole <= heads)
+        whole *= 2;
+    const double n = static_cast<double>(whole);
+    return head < whole ? std::exp2(-8.0 * static_cast<double>(head + 1) / n)
+                        : std::exp2(-4.0 * static_cast<double>(2 * (head - whole) + 1) / n);
+}
 
 /// Queries that are worked on at once.
 inline std::int64_t attentionStep(std::int64_t keys)

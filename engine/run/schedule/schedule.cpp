@@ -36,9 +36,8 @@ public:
                 "plan.pipeline");
         for (const Op& op : m_program.graph.ops)
             if (!definitionOf(op.kind).runs)
-                failPlan("the engine has no " + opKindName(op.kind)
-                             + ", which is priced only; run the design with Adam or SGD, whose "
-                               "gradients are the same",
+                failPlan("the engine has no " + opKindName(op.kind) + ", which is priced only"
+                             + (isStep(op.kind) ? "; run the design with Adam or SGD, whose gradients are the same" : ""),
                          "plan.operations");
         chooseLayers();
         divideAmongStages();

@@ -111,11 +111,33 @@ OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector
     return { std::move(model), std::move(findings) };
 }
 
+/// One family's checkpoints may hold experts one by one or all in one tensor: as the names have it. [experts, in, 2 out] is told
+/// from [experts, 2 out, in] by the shape.
+void settleExperts(MoeSpec& moe, const Checkpoint& checkpoint, std::int64_t hidden)
+{
+    if (!moe.present() || moe.storage == ExpertStorage::Mixtral || moe.storage == ExpertStorage::Packed)
+        return;
+    for (const CheckpointTensor& tensor : checkpoint.tensors) {
+        if (tensor.name.ends_with(".mlp.experts.0.gate_proj.weight") && moe.together()) {
+            moe.storage = ExpertStorage::Separate;
+            return;
+        }
+        if (!tensor.name.ends_with(".mlp.experts.gate_up_proj"))
+            continue;
+        const bool turned = tensor.shapeKnown && tensor.shape.size() == 3 && tensor.shape[1] == hidden
+            && tensor.shape[2] == 2 * moe.intermediateSize && hidden != 2 * moe.intermediateSize;
+        if (tensor.shapeKnown || !moe.together())
+            moe.storage = turned ? ExpertStorage::JoinedT : ExpertStorage::Joined;
+        return;
+    }
+}
+
 /// Where config.json leaves something open, what the names and headers say.
 void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
 {
     ModelSpec& model = config.model;
     model.weightPrefix = weightPrefix(checkpoint, model);
+    settleExperts(model.moe, checkpoint, model.hiddenSize);
     const bool hasHead =
         std::ranges::any_of(checkpoint.tensors, [head = model.nameOf("lm_head") + ".weight"](const CheckpointTensor& tensor) {
             return tensor.name.ends_with(head);

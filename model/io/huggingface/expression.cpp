@@ -199,8 +199,8 @@ private:
         if (!take("("))
             return { Node::Kind::Key, std::move(word), {}, {} };
         static const std::vector<std::pair<std::string_view, std::size_t>> kFunctions {
-            { "sqrt", 1 },  { "whole", 1 }, { "min", 2 },     { "max", 2 },   { "length", 1 },
-            { "count", 2 }, { "every", 2 }, { "leading", 1 }, { "holds", 1 }, { "first", 1 },
+            { "sqrt", 1 },    { "whole", 1 }, { "min", 2 },   { "max", 2 },     { "length", 1 },   { "count", 2 }, { "every", 2 },
+            { "leading", 1 }, { "holds", 1 }, { "first", 1 }, { "letters", 2 }, { "repeated", 2 }, { "item", 2 },  { "placed", 2 },
         };
         const auto known = std::ranges::find_if(kFunctions, [&](const auto& each) { return each.first == word; });
         if (known == kFunctions.end()) {
@@ -290,6 +290,8 @@ private:
     {
         if (x.is_null())
             return json();
+        if (name == "length" && x.is_string())
+            return json(static_cast<std::int64_t>(x.get_ref<const std::string&>().size()));
         if (name == "length")
             return x.is_array() ? Result<json>(json(static_cast<std::int64_t>(x.size()))) : wrong("a list is needed");
         if (name == "first")
@@ -321,6 +323,57 @@ private:
         return json(static_cast<std::int64_t>(value));
     }
 
+    /// For every item, or every letter of a text, the letter that `alphabet` ("full_attention=a linear_attention=r") has for it;
+    /// null where it has none.
+    Result<json> letters(const json& of, const std::string& alphabet) const
+    {
+        std::vector<std::string> items;
+        if (of.is_string())
+            for (const char letter : of.get_ref<const std::string&>())
+                items.emplace_back(1, letter);
+        else if (of.is_array())
+            for (const json& item : of)
+                items.push_back(item.is_string() ? item.get<std::string>() : item.dump());
+        else
+            return wrong("letters needs a list or a text");
+        std::string out;
+        for (const std::string& item : items) {
+            const std::string sought = " " + item + "=";
+            const auto found = (" " + alphabet).find(sought);
+            if (found == std::string::npos || found + sought.size() > alphabet.size())
+                return json();
+            out += alphabet[found + sought.size() - 1];
+        }
+        return json(std::move(out));
+    }
+
+    /// So many letters: `a` at the places that a list has, `r` elsewhere.
+    Result<json> placed(const json& places, const json& count) const
+    {
+        auto out = repeated(json("r"), count);
+        if (!out.ok() || !places.is_array())
+            return out.ok() ? Result<json>(wrong("placed needs a list")) : out;
+        std::string text = out.value().get<std::string>();
+        for (const json& place : places)
+            if (isWhole(place) && place.get<std::int64_t>() >= 0
+                && place.get<std::int64_t>() < static_cast<std::int64_t>(text.size()))
+                text[static_cast<std::size_t>(place.get<std::int64_t>())] = 'a';
+        return json(std::move(text));
+    }
+
+    /// A text over and over, cut to so many letters.
+    Result<json> repeated(const json& text, const json& count) const
+    {
+        constexpr std::int64_t kMostLetters = 100'000;
+        if (!text.is_string() || text.get_ref<const std::string&>().empty() || !isWhole(count) || count.get<std::int64_t>() < 0
+            || count.get<std::int64_t>() > kMostLetters)
+            return wrong("repeated needs a text and a number of layers");
+        std::string out;
+        while (static_cast<std::int64_t>(out.size()) < count.get<std::int64_t>())
+            out += text.get_ref<const std::string&>();
+        return json(out.substr(0, static_cast<std::size_t>(count.get<std::int64_t>())));
+    }
+
     static json every(const json& list, const json& value)
     {
         std::int64_t n = 0;
@@ -339,11 +392,29 @@ private:
             return json((a == b) == (name == "=="));
         if (a.is_null() || b.is_null())
             return json();
+        if (name == "letters")
+            return b.is_string() ? letters(a, b.get_ref<const std::string&>()) : wrong("letters needs a text");
+        if (name == "repeated")
+            return repeated(a, b);
+        if (name == "item") {
+            if (!a.is_array() || !isWhole(b))
+                return wrong("item needs a list and a number");
+            const auto at = b.get<std::int64_t>();
+            return at >= 0 && at < static_cast<std::int64_t>(a.size()) ? a[static_cast<std::size_t>(at)] : json();
+        }
+        if (name == "placed")
+            return placed(a, b);
+        if (name == "count" && a.is_string() && b.is_string() && b.get_ref<const std::string&>().size() == 1) {
+            const auto& text = a.get_ref<const std::string&>();
+            return json(static_cast<std::int64_t>(std::ranges::count(text, b.get_ref<const std::string&>().front())));
+        }
         if (name == "every" || name == "count") {
             if (!a.is_array())
                 return wrong("a list is needed");
             return name == "every" ? every(a, b) : json(static_cast<std::int64_t>(std::count(a.begin(), a.end(), b)));
         }
+        if (name == "+" && a.is_string() && b.is_string())
+            return json(a.get<std::string>() + b.get<std::string>());
         if (!a.is_number() || !b.is_number())
             return wrong("'" + name + "' needs numbers");
         const double x = a.get<double>();

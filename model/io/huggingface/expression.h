@@ -10,7 +10,9 @@
 // is null. Functions: sqrt, whole (towards zero), min, max, length(list), count(list, value), every(list, value): n where the items
 // at n - 1, 2 n - 1, ... and no others are the value, 0 where none is, else null; leading(list): n where a list holds 0 to n - 1
 // and nothing else, else null; first(list): its first item, or what is no list; holds(key): whether the config has the key, be it
-// null.
+// null; item(list, n): counted from 0; letters(list or text, 'full_attention=a mamba=r'): a text with the letter of each item, null
+// where one has none; repeated(text, n): over and over, cut to n letters; placed(list, n): n letters, `a` at
+// the places that a list has and `r` elsewhere. length() and count() take texts, too. Texts are joined by +.
 #pragma once
 
 #include "model/core/result.h"

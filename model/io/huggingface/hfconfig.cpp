@@ -338,15 +338,30 @@ private:
         }
     }
 
-    /// Keys that the family file does not name, unless they are switched off.
+    /// What any expression of the family file names.
+    std::set<std::string> namedKeys() const
+    {
+        std::set<std::string> out;
+        const auto add = [&](const std::string& text) { out.merge(keysOfExpression(text)); };
+        for (const auto& [key, text] : m_family->model)
+            add(text);
+        for (const auto* remarks : { &m_family->stops, &m_family->notes })
+            for (const FamilyFile::Remark& remark : *remarks)
+                add(remark.when);
+        return out;
+    }
+
+    /// Keys that the family file does not name, or has a default for that nothing reads, unless they are switched off or say the
+    /// same as the default.
     void noteUnknownKeys()
     {
+        const std::set<std::string> named = namedKeys();
         std::vector<std::string> unknown;
         const json left = m_fields.leftOver();
         for (const auto& [key, value] : left.items()) {
             const bool off =
                 value.is_null() || value == json(false) || value == json(0) || (value.is_structured() && value.empty());
-            if (!off && !contains(m_family->ignored, key) && !m_family->config.contains(key) && !key.starts_with('_'))
+            if (!off && !contains(m_family->ignored, key) && !named.contains(key) && usual(key) != value && !key.starts_with('_'))
                 unknown.push_back(shortened(visibleText(key), 60));
         }
         constexpr std::size_t kShown = 8;

@@ -8,6 +8,10 @@ namespace shardboard {
 
 static auto jsonWords(NormKind) { return JsonWords { normKindName, normKindFromName, "rmsnorm or layernorm" }; }
 static auto jsonWords(RouterScore) { return JsonWords { routerScoreName, routerScoreFromName, "softmax or sigmoid" }; }
+static auto jsonWords(RecurrentKind)
+{
+    return JsonWords { recurrentKindName, recurrentKindFromName, "none, delta-rule or state-space" };
+}
 static auto jsonWords(ExpertStorage)
 {
     return JsonWords { expertStorageName, expertStorageFromName, "separate, mixtral, packed, joined or joined-transposed" };
@@ -41,6 +45,7 @@ void visit(Visitor&& each, Model& model)
     each.value("sliding_window", model.slidingWindow);
     each.value("full_attention_every", model.windowPeriod, -1);
     each.value("rotary_dim", model.rotaryDim);
+    each.value("num_nextn_predict_layers", model.furtherLayers);
     each.value("wide_qk_norm", model.wideQkNorm);
     each.value("head_bias", model.headBias);
 
@@ -49,6 +54,15 @@ void visit(Visitor&& each, Model& model)
     each.value("norm_weight_offset", model.norm.weightOffset);
     each.value("norms_after", model.norm.after);
     each.value("norm_bias", model.norm.bias);
+    each.value("norm_weights", model.norm.weighted);
+    each.value("norms_of_sums", model.norm.ofSum);
+    each.value("last_norm", model.norm.last);
+    each.value("embedding_norm", model.embeddingNorm);
+    each.value("head_transform", model.headTransform);
+    each.value("positions", model.positions);
+    each.value("first_position", model.firstPosition);
+    each.value("token_types", model.tokenTypes);
+    each.value("alibi", model.alibi);
 
     auto& moe = model.moe;
     each.value("num_experts", moe.experts);
@@ -58,7 +72,7 @@ void visit(Visitor&& each, Model& model)
     each.value("shared_expert_intermediate_size", moe.sharedWidth);
     each.value("shared_expert_gate", moe.sharedGate);
     each.value("first_k_dense_replace", moe.firstDense);
-    each.value("moe_layer_freq", moe.every);
+    each.value("moe_layer_freq", moe.every, 1);
     each.value("scoring_func", moe.score);
     each.value("norm_topk_prob", moe.normalizedGates);
     each.value("routed_scaling_factor", moe.gateScale);
@@ -81,6 +95,27 @@ void visit(Visitor&& each, Model& model)
     each.value("gated_mlp", model.block.gatedMlp);
     each.value("joined_qkv", model.block.joinedQkv);
     each.value("joined_gate_up", model.block.joinedGateUp);
+    each.value("transposed_weights", model.block.transposed);
+    each.value("attention_gate", model.block.attentionGate);
+    each.value("both_ways", model.block.bothWays);
+    each.value("layer_pattern", model.block.pattern);
+
+    auto& recurrent = model.recurrent;
+    each.value("recurrent", recurrent.kind);
+    each.value("recurrent_heads", recurrent.heads);
+    each.value("recurrent_key_heads", recurrent.keyHeads);
+    each.value("recurrent_key_dim", recurrent.keyDim);
+    each.value("recurrent_value_dim", recurrent.valueDim);
+    each.value("recurrent_taps", recurrent.taps, 1);
+    each.value("recurrent_convolution_bias", recurrent.convolutionBias);
+    each.value("recurrent_bias", recurrent.bias);
+    each.value("recurrent_grouped", recurrent.grouped);
+    each.value("recurrent_norm_groups", recurrent.normGroups);
+    each.value("recurrent_norm_first", recurrent.normFirst);
+
+    each.value("index_n_heads", model.indexer.heads);
+    each.value("index_head_dim", model.indexer.headDim);
+    each.value("index_topk", model.indexer.chosen);
 
     each.value("embedding_scale", model.scaling.embedding);
     each.value("query_pre_attn_scalar", model.scaling.queryScalar);

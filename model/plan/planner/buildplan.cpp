@@ -82,7 +82,7 @@ public:
         m_plan.memorySettings = request.memory;
         if (!m_trains) // what trains holds nothing while a model serves
             m_plan.memorySettings.choose(Framework::None);
-        m_offload = effective(request.workload).offload;
+        m_offload = hasHostMemory(request.hardware.device) ? Offload {} : effective(request.workload).offload;
         m_groups = m_trains && request.memory.groupCollectives.value_or(m_framework.groupsBlocks);
         m_plan.overlap = request.workload.overlap;
         m_producer.resize(m_graph.tensors.size());

@@ -57,7 +57,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
         }
         const std::int64_t hops = hopsOf(plan, collective);
         const std::int64_t called = collective.groupBytes > 0 ? collective.groupBytes : collective.bytes;
-        const Price price { collective.kind, collective.axes, called / hops, collective.copies };
+        const Price price { pricedAs(collective, plan.mesh), collective.axes, called / hops, collective.copies };
         const auto priced = std::ranges::find(m_questions, price);
         const auto place = static_cast<std::size_t>(priced - m_questions.begin());
         if (priced == m_questions.end())

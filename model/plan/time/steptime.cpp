@@ -165,8 +165,9 @@ void setUnevenTimes(double layers, const EndTimes& ends, Plan& plan)
 
 /// Time in which the busiest stage waits for layers, by the time in which it works on them. 1F1B and interleaved: the others'
 /// passes of one micro-batch, which for stages alike is (p-1)/(vm). ZB-H1: (p-1)(F + B - 2W) in place of (p-1)(F + B), B the whole
-/// backward pass and W its part for gradients of weights (arXiv 2401.10241, table 2, whose B is without W); DualPipe (p/2-1)(F&B +
-/// B - 3W), F&B = F + B (DeepSeek-V3, arXiv 2412.19437, table 2).
+/// backward pass and W its part for gradients of weights (arXiv 2401.10241, table 2, whose B is without W; as ZB1P in the README of
+/// deepseek-ai/DualPipe): the first stage, which waits for the last micro-batch, has gradients of min(m,p)-1 others to make then.
+/// DualPipe (p/2-1)(F&B + B - 3W), F&B = F + B (DeepSeek-V3, arXiv 2412.19437, table 2, and that README).
 void setBubble(Plan& plan)
 {
     PlannedPipeline& pipeline = *plan.pipeline;
@@ -185,8 +186,11 @@ void setBubble(Plan& plan)
     const auto hasLayers = [&](std::int64_t run) { return layersOfRun(pipeline, run).size() > 0; };
     const auto runs = std::ranges::count_if(runsOfStage(pipeline, pipeline.busiestStage), hasLayers); // others are passed at once
     pipeline.bubble = others / (own * static_cast<double>(std::max<std::int64_t>(1, runs)) * microBatches);
-    if (!plain)
-        pipeline.bubble *= std::max(0.0, 1 - 2 * gradients);
+    if (!plain) {
+        const double waiting = std::min(microBatches, static_cast<double>(pipeline.stages)) - 1;
+        pipeline.bubble *=
+            std::max(0.0, 1 - gradients * (1 + waiting / static_cast<double>(std::max<std::int64_t>(1, pipeline.stages - 1))));
+    }
 }
 
 } // namespace

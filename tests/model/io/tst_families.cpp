@@ -263,7 +263,7 @@ private Q_SLOTS:
                 QString::fromStdString(kDeepSeek.dump().substr(1, kDeepSeek.dump().size() - 2)) + ",\"scoring_func\":\"tanh\"",
                 "tanh");
         dataRow("type", "gpt9", "\"a\":1", "gpt9");
-        dataRow("blocks", "qwen3_5_moe_text", "\"a\":1", "linear attention");
+        dataRow("blocks", "zamba2", "\"a\":1", "state space");
     }
     void whatIsNotUnderstood()
     {
