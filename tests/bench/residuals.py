@@ -5,8 +5,8 @@
 usage: residuals.py PUBLISHED.json [--write FILE]
 
 PUBLISHED.json is what `published.py --json` writes. Of each kind of run the least and the greatest of predicted / measured, of ten rows
-or more without the outermost tenth at either end, and at least as far as 1, becomes a row of model/plan/time/residualtable.h; --write writes that file. A kind
-with fewer than three rows takes those of the kind it is part of."""
+or more without the outermost tenth at either end, and at least as far as 1, becomes a row of model/plan/time/residualtable.h; --write
+writes that file. A kind with fewer than three rows takes those of the kind it is part of."""
 
 import argparse
 import json

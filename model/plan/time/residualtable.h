@@ -7,15 +7,15 @@
 namespace shardboard {
 
 inline constexpr Residual kStepResiduals[] {
-    { ResidualKind::GpuDense, 0.833, 1.039, 24, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
-    { ResidualKind::GpuExperts, 0.341, 0.993, 7, "megatron-bridge-2511" },
-    { ResidualKind::Gpu, 0.769, 1.015, 31, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
-    { ResidualKind::Tpu, 0.821, 1.032, 20, "maxtext-v5e, maxtext-v5p" },
+    { ResidualKind::GpuDense, 0.847, 1.060, 24, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
+    { ResidualKind::GpuExperts, 0.355, 1.000, 7, "megatron-bridge-2511" },
+    { ResidualKind::Gpu, 0.769, 1.039, 31, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
+    { ResidualKind::Tpu, 0.822, 1.032, 20, "maxtext-v5e, maxtext-v5p" },
 };
 
 inline constexpr Residual kMemoryResiduals[] {
-    { ResidualKind::GpuDense, 0.924, 1.022, 9, "titan-h100-2412" },
-    { ResidualKind::Gpu, 0.924, 1.022, 9, "titan-h100-2412" },
+    { ResidualKind::GpuDense, 0.959, 1.087, 9, "titan-h100-2412" },
+    { ResidualKind::Gpu, 0.959, 1.087, 9, "titan-h100-2412" },
 };
 
 } // namespace shardboard

@@ -140,14 +140,13 @@ private:
         return sums && after ? TaskMode::BesideLast : TaskMode::BesideNext;
     }
 
-    /// The collective before it on the way of the same operand.
-    const StepTask* goesOnWith(const Collective& collective) const
+    /// With what the collective before it made of the same operand.
+    bool goesOn(const Collective& collective) const
     {
         if (m_part.tasks.empty() || !m_part.tasks.back().collective.valid() || !collective.op.valid())
-            return nullptr;
+            return false;
         const Collective& before = m_plan.collective(m_part.tasks.back().collective);
-        const bool same = before.op == collective.op && before.operand == collective.operand && before.tensor == collective.tensor;
-        return same ? &m_part.tasks.back() : nullptr;
+        return before.op == collective.op && before.operand == collective.operand && before.tensor == collective.tensor;
     }
 
     void add(CollectiveId id)
@@ -170,10 +169,7 @@ private:
         }
         task.seconds = task.occurrences * collective.seconds;
         task.pieces = static_cast<double>(std::max<std::int64_t>(1, collective.groupSize));
-        if (const StepTask* before = goesOnWith(collective); before != nullptr && before->stream != task.stream) {
-            task.isNext = task.mode == TaskMode::Late;
-            task.mode = task.mode == TaskMode::Early ? TaskMode::Serial : task.mode;
-        }
+        task.isNext = (task.mode == TaskMode::Late || task.mode == TaskMode::Early) && goesOn(collective);
         if (task.mode == TaskMode::BesideLast)
             splitLast();
         m_part.tasks.push_back(task);

@@ -12,6 +12,12 @@ namespace {
 /// Seconds that are rounding alone.
 double dust(double now) { return 1e-14 + 1e-15 * now; }
 
+/// Goes on with what the task before it made, on another link: on the same one it comes behind it by itself.
+bool goesOnElsewhere(const std::vector<StepTask>& tasks, const StepTask& task)
+{
+    return task.isNext && &task != tasks.data() && (&task - 1)->stream != task.stream;
+}
+
 } // namespace
 
 double kernelShareOf(const DeviceSpec& device)
@@ -255,8 +261,9 @@ void StreamSchedule::placeBesideLast(PlannedSegmentId part, const StepTask& run,
 
 void StreamSchedule::enqueue(const Unit& which, TaskMode mode, std::int64_t number)
 {
-    for (const StepTask& task : m_tasks->parts[which.part].tasks)
-        if (task.mode == mode && task.seconds > 0 && isThere(task, which)) {
+    const std::vector<StepTask>& tasks = m_tasks->parts[which.part].tasks;
+    for (const StepTask& task : tasks)
+        if (task.mode == mode && task.seconds > 0 && isThere(task, which) && !goesOnElsewhere(tasks, task)) {
             ++m_underWay;
             linkOf(task).jobs[mode == TaskMode::Early ? Ahead : Halves].push_back(
                 { &task, which.part, task.seconds, number, which.layer, which.microBatch });
@@ -344,10 +351,13 @@ void StreamSchedule::unit(const Unit& which, const Unit& next)
             serial(which.part, task);
             break;
         case TaskMode::Early:
-            waitForTask(task, m_unit);
+            if (goesOnElsewhere(tasks, task))
+                serial(which.part, task);
+            else
+                waitForTask(task, m_unit);
             break;
         case TaskMode::Late:
-            if (task.isNext) {
+            if (goesOnElsewhere(tasks, task)) {
                 m_nextOfThis.push_back({ &task, which.part, task.seconds, m_unit + 1, which.layer, which.microBatch });
                 break;
             }
