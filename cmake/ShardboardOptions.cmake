@@ -35,7 +35,9 @@ if(SHARDBOARD_CHECKED)
     target_compile_definitions(shardboard_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 if(SHARDBOARD_SANITIZE)
-    target_compile_options(shardboard_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
+    # g++ 12 takes an empty std::optional that two values are compared with for one without a value (-Wmaybe-uninitialized).
+    target_compile_options(shardboard_options INTERFACE
+        -fsanitize=address,undefined -fno-omit-frame-pointer -Wno-maybe-uninitialized)
     target_link_options(shardboard_options INTERFACE -fsanitize=address,undefined)
 endif()
 

@@ -88,7 +88,9 @@ const std::vector<Command>& commands()
                   "weights, "
                   "and activations (what layers keep) (none)" },
                 { "--offload-layers", "N", "train: only that of the first N layers of every run of layers of a stage (0: all)" },
-                { "--mtp", "N", "train: modules that predict further tokens, behind the layers (DeepSeek-V3) (0)" },
+                { "--mtp", "N",
+                  "train: modules that predict further tokens, behind the layers (DeepSeek-V3) (as many as the model's config.json "
+                  "says)" },
                 { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
                 { "--overlap", "WHAT",
                   "collectives that run while the device computes: none, weights (those of weights and their gradients, like "
@@ -103,6 +105,9 @@ const std::vector<Command>& commands()
                 { "--dispatch", "HOW",
                   "tokens of a mixture of experts: per-expert, or per-node, once to every node of their experts (DeepEP, HybridEP) "
                   "(per-expert)" },
+                { "--context-order", "HOW",
+                  "which tokens a device has of a sequence that is cut: head-tail, a part of its front and one of its end, or "
+                  "in-order (head-tail)" },
                 { "--capacity-factor", "F", "rows that are reserved for an expert, by those of an even choice (0: dropless)" },
                 { "--graphs", "", "kernels are recorded in CUDA graphs, which saves a part of every launch" },
                 { "--dtype", "TYPE",
@@ -235,6 +240,9 @@ const std::vector<Command>& commands()
                 { "--allow-transitions", "SET", "in G2, G3 and max-26.7: DEFAULT, ALL, or pairs such as P->R,S->R" },
                 { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" },
                 { "--parts", "", "also show time and memory of each part of the model and phase (JSON always has them)" },
+                { "--timeline", "FILE",
+                  "also write the predicted step as a trace for Perfetto: what runs when on every stream, and why devices wait (in "
+                  "JSON timeline sums it up)" },
                 { "--why-time", "", "also show what the seconds of a device's step are made of (JSON always has it)" },
                 { "--against", "OTHER", "what differs from another design, and what each one costs" },
                 kJson }),
@@ -245,6 +253,7 @@ const std::vector<Command>& commands()
           "do.\n"
           "totals.device is a device of the busiest stage: compute_seconds + exposed_collective_seconds + bubble_seconds is "
           "totals.seconds.\n"
+          "Where something is offloaded, exposed_collective_seconds also counts waiting for the copies (host_seconds).\n"
           "Of a part, device_seconds are those of a device that has it; exposed_seconds are those of collectives in which devices "
           "do "
           "not\n"

@@ -81,8 +81,7 @@ namespace {
 double deviceSeconds(const KernelWork& work, const Hardware& hardware)
 {
     if (work.onHost) {
-        const double rate = hostLinkOf(hardware.device).memoryBytesPerSecond;
-        return rate > 0 ? work.bytes / rate : 0;
+        return work.bytes / hostLinkOf(hardware.device).memoryBytesPerSecond;
     }
     const KernelConstants& kernels = hardware.device.kernels;
     // CUDA's, which no other devices have.

@@ -27,6 +27,23 @@ double workedOn(const Design& design, const ModelSize& size)
     return active - (1 - capacity) * static_cast<double>(moe.chosen) * expert;
 }
 
+/// Modules that predict further tokens: each a layer more, a projection from twice the hidden size, and the logits once more
+/// (Megatron-LM, num_floating_point_operations: mtp_num_layers).
+double furtherFlopsPerToken(const Design& design, double parameters, double seen)
+{
+    const std::int64_t predicted = effective(design.workload).predicted;
+    ModelSpec more = design.model;
+    more.layers += predicted;
+    const auto size = predicted > 0 ? modelSize(more) : std::nullopt;
+    if (!size)
+        return 0;
+    const auto modules = static_cast<double>(predicted);
+    const auto hidden = static_cast<double>(design.model.hiddenSize);
+    const double beside = modules * hidden * (2 * hidden + static_cast<double>(design.model.vocabSize));
+    return trainingFlopsPerToken(workedOn(design, *size) - parameters + beside, modules, attentionWidth(design.model),
+                                 seen * static_cast<double>(design.workload.sequence));
+}
+
 double flopsPerToken(const Design& design)
 {
     const auto size = modelSize(design.model);
@@ -39,7 +56,9 @@ double flopsPerToken(const Design& design)
     const double training =
         trainingFlopsPerToken(workedOn(design, *size), decoder ? static_cast<double>(design.model.layers) : 0,
                               decoder ? attentionWidth(design.model) : 0, seen * static_cast<double>(design.workload.sequence));
-    return design.workload.kind == WorkloadKind::Train ? training : training / 3;
+    if (design.workload.kind != WorkloadKind::Train)
+        return training / 3;
+    return training + (decoder ? furtherFlopsPerToken(design, workedOn(design, *size), seen) : 0);
 }
 
 double recomputingOf(const Graph& graph, const Plan& plan)
@@ -50,7 +69,8 @@ double recomputingOf(const Graph& graph, const Plan& plan)
         for (const PlannedOp& op : segment.ops) {
             const double flops = static_cast<double>(op.count) * op.work.flops;
             all += flops;
-            if (graph.entry(graph.op(op.op).result).again != kNoTensor)
+            const Op& what = graph.op(op.op);
+            if (graph.entry(what.result).again != kNoTensor || what.kind == OpKind::MuonStep)
                 again += flops;
         }
     return all > again ? all / (all - again) : 1;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/compare.h"
 
+#include "model/plan/hostcopies.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/time/steptime.h"
+#include "model/text/figures.h"
 #include "model/text/names.h"
 #include "model/text/numbers.h"
 #include "model/text/text.h"
@@ -167,6 +169,7 @@ private:
         const auto capacity = [](double factor) { return factor == 0 ? std::string("dropless") : figures::digits(factor); };
         changed(Part::Workload, "capacity of experts", capacity(a.capacityFactor), capacity(b.capacityFactor));
         changed(Part::Workload, "dispatch", dispatchName(a.dispatch), dispatchName(b.dispatch));
+        changed(Part::Workload, "order of context", contextOrderName(a.contextOrder), contextOrderName(b.contextOrder));
         changed(Part::Workload, "logits", logitsName(a.logits), logitsName(b.logits));
         changed(Part::Workload, "fp8 recipe", fp8Text(a.fp8), fp8Text(b.fp8));
         changed(Part::Workload, "precision", precisionText(a.precision), precisionText(b.precision));
@@ -329,15 +332,6 @@ private:
         return sum;
     }
 
-    /// Of a device, hidden or not.
-    static double hostSecondsOf(const Evaluation& evaluation)
-    {
-        double sum = 0;
-        for (std::size_t i = 0; i < evaluation.plan.segments.size(); ++i)
-            sum += evaluation.plan.segments[i].host.seconds * deviceShare(evaluation.graph, evaluation.plan, PlannedSegmentId(i));
-        return sum;
-    }
-
     void costs()
     {
         const Plan& a = m_old.plan;
@@ -346,13 +340,13 @@ private:
                static_cast<double>(b.mesh.deviceCount()) });
         line({ "step_seconds", "step", CostUnit::Seconds, Better::Lower, a.seconds(), b.seconds() });
         line({ "compute_seconds", "compute", CostUnit::Seconds, Better::Lower, a.device.compute, b.device.compute, true });
-        line({ "exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.device.exposed, b.device.exposed,
-               true });
-        lineIfAny({ "host_seconds", "to and from the host", CostUnit::Seconds, Better::Lower, hostSecondsOf(m_old),
-                    hostSecondsOf(m_new), true });
+        const double hostBefore = hostCopySeconds(m_old.graph, a);
+        const double hostAfter = hostCopySeconds(m_new.graph, b);
+        line({ "exposed_seconds", hostBefore + hostAfter > 0 ? "collectives and host copies, exposed" : "collectives, exposed",
+               CostUnit::Seconds, Better::Lower, a.device.exposed, b.device.exposed, true });
         lineIfAny(
             { "bubble_seconds", "waiting for stages", CostUnit::Seconds, Better::Lower, a.device.bubble, b.device.bubble, true });
-        lineIfAny({ "bubble", "pipeline bubble", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,
+        lineIfAny({ "bubble", "bubble, of the ideal time", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,
                     b.pipeline ? b.pipeline->bubble : 0, true });
         line({ "tokens_per_second_per_device", "tok/s/device", CostUnit::Rate, Better::Higher,
                a.performance.tokensPerSecondPerDevice, b.performance.tokensPerSecondPerDevice });
@@ -361,12 +355,13 @@ private:
         line({ "memory_peak_bytes", "memory per device", CostUnit::Bytes, Better::Lower, static_cast<double>(a.memory.peak),
                static_cast<double>(b.memory.peak) });
         memory(a.memory, b.memory);
-        line({ "collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, a.device.collectives,
-               b.device.collectives });
+        line({ "collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, collectiveSecondsAlone(m_old.graph, a),
+               collectiveSecondsAlone(m_new.graph, b) });
         collectives();
         line({ "collective_bytes", "bytes in collectives", CostUnit::Bytes, Better::Lower,
                static_cast<double>(collectiveBytesOfDevice(m_old.graph, a)),
                static_cast<double>(collectiveBytesOfDevice(m_new.graph, b)) });
+        lineIfAny({ "host_seconds", "copies to and from the host", CostUnit::Seconds, Better::Lower, hostBefore, hostAfter });
         line({ "collective_count", "collective calls", CostUnit::Count, Better::Neither, calls(a), calls(b) });
         line({ "findings", "findings", CostUnit::Count, Better::Lower, static_cast<double>(m_old.findings.size()),
                static_cast<double>(m_new.findings.size()) });
@@ -454,9 +449,9 @@ std::string costText(CostLine::Unit unit, double value)
     case CostUnit::Count:
         return countText(std::llround(value));
     case CostUnit::Rate:
-        return std::abs(value) < 10 ? fixed(value, 2) : countText(std::llround(value));
+        return figures::digits(value);
     case CostUnit::Share:
-        return fixed(100 * value, 1) + " %";
+        return figures::percent(value);
     }
     return {};
 }
@@ -465,7 +460,8 @@ std::string costDifferenceText(CostLine::Unit unit, double difference)
 {
     const std::string sign = difference < 0 ? "-" : difference > 0 ? "+" : "";
     return sign
-        + (unit == CostUnit::Share ? fixed(100 * std::abs(difference), 1) + " points" : costText(unit, std::abs(difference)));
+        + (unit == CostUnit::Share ? figures::digits(100 * std::abs(difference)) + " points"
+                                   : costText(unit, std::abs(difference)));
 }
 
 std::string changeText(double change)

@@ -200,6 +200,7 @@ struct ModelSpec {
     bool attentionSinks = false; ///< one learned logit for each query head, beside those of the keys (gpt-oss)
     std::int64_t slidingWindow = 0; ///< some layers attend to so many tokens only; 0: none does
     std::int64_t windowPeriod = -1; ///< see fullEvery() in window.h; -1: by the family
+    std::int64_t furtherLayers = 0; ///< that the checkpoint has to predict further tokens; training takes so many modules for it
     bool mlpBias = false; ///< of dense MLPs
     bool headBias = false;
     std::string activation = "silu"; ///< see activation.h

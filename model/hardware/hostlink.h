@@ -9,7 +9,8 @@ namespace shardboard {
 
 struct HostLink {
     double bytesPerSecond = 0; ///< each way, as large copies reach it
-    /// Of the host's memory, the share of one device where all of a node work at once; 0: not known, and taken as fast enough.
+    /// Of the host's memory, the share of one device where all of a node work at once; 0: not known (hostLinkOf() takes a slow
+    /// one).
     double memoryBytesPerSecond = 0;
     friend bool operator==(const HostLink&, const HostLink&) = default;
 };
@@ -18,7 +19,10 @@ struct DeviceSpec;
 
 /// Of a built-in device; nothing where none is known.
 std::optional<HostLink> knownHostLink(std::string_view device);
-/// The device's own; where it says none that of PCIe 5 x16, which most servers have.
+/// The device's own; what it does not say is slow: PCIe 4 x16, and memory as a device of DGX A100 has a share of.
 HostLink hostLinkOf(const DeviceSpec& device);
+
+/// Whether the memory of the host is the device's own, so that nothing is freed by moving there.
+bool hasHostMemory(const DeviceSpec& device);
 
 } // namespace shardboard

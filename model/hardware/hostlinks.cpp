@@ -20,11 +20,19 @@ struct KnownLink {
 //   DGX B200: two Xeon Platinum 8570, each 8 channels of DDR5-5600 (716.8 GB/s), for 8.
 //   GB200: NVLink-C2C, 900 GB/s in both directions together, and the LPDDR5X of a Grace (512 GB/s, its product page), for 2 GPUs.
 //     Nothing measured was found: the whole of both is taken.
+//   GB300: the same Grace for 2 GPUs. GH200: one for one GPU; with 480 GB its memory has 384 GB/s (NVIDIA GH200 data sheet).
+//   DGX-1 with V100: PCIe 3 x16, 15.75 GB/s, of which 12 are reached; two Xeon E5-2698 v4, each 76.8 GB/s (Intel ARK), for 8.
+//   Cards with PCIe 5 of whose hosts nothing is known: the link alone; those with PCIe 4 have the one that is taken for all others.
 //   TPUs: PCIe, about 15 GB/s to v5e and v5p, 32 to v6e (scaling-book tpus.md); nothing about their hosts' memory.
 constexpr std::array kLinks {
     KnownLink { "a100-sxm-40", { 26e9, 51.2e9 } }, KnownLink { "a100-sxm-80", { 26e9, 51.2e9 } },
     KnownLink { "h100-sxm", { 55.6e9, 76.8e9 } },  KnownLink { "h200-sxm", { 55.6e9, 76.8e9 } },
     KnownLink { "b200-sxm", { 55.6e9, 89.6e9 } },  KnownLink { "gb200", { 225e9, 256e9 } },
+    KnownLink { "gb300", { 225e9, 256e9 } },       KnownLink { "gh200", { 450e9, 384e9 } },
+    KnownLink { "v100-sxm-16", { 12e9, 19.2e9 } }, KnownLink { "v100-sxm-32", { 12e9, 19.2e9 } },
+    KnownLink { "h100-pcie", { 55.6e9, 0 } },      KnownLink { "h100-nvl", { 55.6e9, 0 } },
+    KnownLink { "rtx-5090", { 55.6e9, 0 } },       KnownLink { "rtx-pro-6000", { 55.6e9, 0 } },
+    KnownLink { "mi300x", { 55.6e9, 0 } },         KnownLink { "mi325x", { 55.6e9, 0 } },
     KnownLink { "tpu-v5e", { 15e9, 0 } },          KnownLink { "tpu-v5p", { 15e9, 0 } },
     KnownLink { "tpu-v6e", { 32e9, 0 } },
 };
@@ -37,6 +45,15 @@ std::optional<HostLink> knownHostLink(std::string_view device)
     return found == kLinks.end() ? std::nullopt : std::optional(found->link);
 }
 
-HostLink hostLinkOf(const DeviceSpec& device) { return device.host.value_or(HostLink { 55.6e9, 0 }); }
+HostLink hostLinkOf(const DeviceSpec& device)
+{
+    constexpr HostLink kSlow { 26e9, 51.2e9 };
+    HostLink link = device.host.value_or(kSlow);
+    if (link.memoryBytesPerSecond <= 0)
+        link.memoryBytesPerSecond = kSlow.memoryBytesPerSecond;
+    return link;
+}
+
+bool hasHostMemory(const DeviceSpec& device) { return device.kind == DeviceKind::Cpu || device.id == "gb10"; }
 
 } // namespace shardboard

@@ -137,6 +137,8 @@ const std::vector<LinkSpec>& linkPresets()
         infiniband("ib-hdr", "InfiniBand HDR, 200 Gb/s", 25, 24),
         infiniband("ib-ndr", "InfiniBand NDR or RoCE, 400 Gb/s", 50, 48),
         infiniband("ib-xdr", "InfiniBand XDR, 800 Gb/s", 100, 96),
+        ethernet("roce-50", "RoCE, half a port of 100 Gb/s", 6.25, 6,
+                 "half the line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s"),
         ethernet("roce-100", "RoCE, 100 Gb/s", 12.5, 12, "line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s"),
         ethernet("roce-200", "RoCE, 200 Gb/s", 25, 24, "line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s"),
         ethernet("roce-400", "RoCE, 400 Gb/s", 50, 48, "line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s"),

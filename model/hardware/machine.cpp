@@ -43,12 +43,15 @@ constexpr KnownName kNames[] {
     { { "l40s" }, "l40s" },
     { { "l4" }, "l4" },
     { { "a10" }, "a10" },
-    { { "a10g" }, "a10" },
     { { "mi355x" }, "mi355x" },
     { { "mi325x" }, "mi325x" },
     { { "mi300x" }, "mi300x" },
     { { "mi250x" }, "mi250x" },
 };
+
+/// A device of that name with other memory is another product, with other rates (a GH200 of 96 GB, an H20 of 141): what is kept
+/// back by the driver and error correction is less than this share.
+constexpr double kMostApart = 0.12;
 
 /// In small letters; everything between letters and digits parts words.
 std::vector<std::string> wordsOf(std::string_view name)
@@ -74,6 +77,8 @@ bool stands(const std::vector<std::string>& words, std::string_view wanted)
 const DeviceSpec* deviceNamed(std::string_view name, double memoryBytes)
 {
     const std::vector<std::string> words = wordsOf(name);
+    if (stands(words, "laptop")) // slower than the card of that name
+        return nullptr;
     const KnownName* chosen = nullptr;
     double least = std::numeric_limits<double>::infinity();
     for (const KnownName& known : kNames) {
@@ -88,7 +93,10 @@ const DeviceSpec* deviceNamed(std::string_view name, double memoryBytes)
             least = apart;
         }
     }
-    return chosen == nullptr ? nullptr : findDevice(chosen->device);
+    if (chosen == nullptr)
+        return nullptr;
+    const DeviceSpec* device = findDevice(chosen->device);
+    return memoryBytes > 0 && least > kMostApart * device->memoryBytes ? nullptr : device;
 }
 
 std::optional<Hardware> hardwareOfMachine(const std::vector<MachineDevice>& devices)

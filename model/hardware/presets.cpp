@@ -125,9 +125,9 @@ std::vector<Hardware> servers()
 {
     constexpr auto kNoSums = std::nullopt;
     return {
-        gpus({ "dgx-v100", "DGX-1 and DGX-2 class cluster: V100 on NVLink 2, 8 a node, RoCE 100", "v100-sxm-32",
-               "NVIDIA DGX-1 (V100): 8 GPUs on NVLink 2, four 100 Gb/s ports" },
-             8, "nvlink2", kNoSums, "roce-100"),
+        gpus({ "dgx-v100", "DGX-1 and DGX-2 class cluster: V100 on NVLink 2, 8 a node, half a port of 100 Gb/s each", "v100-sxm-32",
+               "NVIDIA DGX-1 (V100): 8 GPUs on NVLink 2, four 100 Gb/s ports are half a port a GPU" },
+             8, "nvlink2", kNoSums, "roce-50"),
         gpus({ "a100-pcie", "A100 80 GB PCIe, bridges between two, RoCE 100", "a100-pcie-80",
                "NVIDIA A100 PCIe product brief; the network is a usual one" },
              2, "nvlink-bridge", kNoSums, "roce-100"),

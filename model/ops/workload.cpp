@@ -52,6 +52,16 @@ std::optional<Dispatch> dispatchFromName(std::string_view name)
     return std::nullopt;
 }
 
+std::string contextOrderName(ContextOrder order) { return order == ContextOrder::HeadTail ? "head-tail" : "in-order"; }
+
+std::optional<ContextOrder> contextOrderFromName(std::string_view name)
+{
+    for (const ContextOrder order : { ContextOrder::HeadTail, ContextOrder::InOrder })
+        if (name == contextOrderName(order))
+            return order;
+    return std::nullopt;
+}
+
 std::string logitsName(Logits logits) { return logits == Logits::All ? "all" : "last"; }
 
 std::optional<Logits> logitsFromName(std::string_view name)
@@ -111,6 +121,10 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
                           "use 0 to " + std::to_string(kMostPredicted));
     if (!(workload.capacityFactor == 0 || (workload.capacityFactor >= 0.01 && workload.capacityFactor <= 1000)))
         return inputError(where, "the capacity factor of experts cannot be used", "use 0.01 to 1000, or 0 for dropless");
+    const std::vector<std::string>& axes = workload.optimizer.axes;
+    for (auto it = axes.begin(); it != axes.end(); ++it)
+        if (std::find(axes.begin(), it, *it) != it)
+            return inputError(where, "optimizer states are cut over mesh axis '" + *it + "' twice", "name each axis once");
     const auto& types = computeTypes();
     if (std::find(types.begin(), types.end(), workload.dtype) == types.end())
         return inputError(where, "dtype " + dtypeName(workload.dtype) + " is not one a model is computed in",

@@ -52,6 +52,13 @@ enum class Dispatch { PerExpert, PerNode };
 std::string dispatchName(Dispatch dispatch); ///< per-expert, per-node
 std::optional<Dispatch> dispatchFromName(std::string_view name);
 
+/// Which tokens of a sequence a device has that is cut over mesh axes. HeadTail: a part of its front and the opposite one of its
+/// end, so that all have the same pairs of causal attention (TorchTitan's load balancer `headtail`, Megatron-LM always, MaxText's
+/// context_parallel_load_balance). InOrder: one part; the device that has the last one attends to all before it.
+enum class ContextOrder { HeadTail, InOrder };
+std::string contextOrderName(ContextOrder order); ///< head-tail, in-order
+std::optional<ContextOrder> contextOrderFromName(std::string_view name);
+
 /// Of which tokens a prefill computes logits: of the last one of each sequence, as serving needs them to go on, or of all, as
 /// scoring texts does. The last layer's output is taken apart before the final norm. Decoding and training have those of all
 /// tokens.
@@ -81,6 +88,7 @@ struct Workload {
     std::int64_t recomputeLayers = 0;
     AttentionKernel attention = AttentionKernel::Flash;
     Overlap overlap = Overlap::None;
+    ContextOrder contextOrder = ContextOrder::HeadTail;
     OptimizerSharding optimizer {}; ///< Train
     Optimizer rule = Optimizer::Adam; ///< Train: by which the weights are stepped
     Offload offload {}; ///< Train

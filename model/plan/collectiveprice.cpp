@@ -8,7 +8,8 @@ namespace shardboard {
 void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices)
 {
     const bool grouped = collective.groupBytes > 0;
-    CollectiveTime time = prices.curve(collective.kind, collective.axes).at(grouped ? collective.groupBytes : bytes);
+    CollectiveTime time =
+        prices.curve(pricedAs(collective, prices.mesh()), collective.axes).at(grouped ? collective.groupBytes : bytes);
     collective.seconds = time.seconds * shareOfCall(collective);
     collective.algorithm = std::move(time.algorithm);
     if (collective.copies > 0) {

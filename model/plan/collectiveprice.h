@@ -34,6 +34,15 @@ double oncePerNode(std::int64_t bytes, std::int64_t copies, const Footprint& foo
     return std::min(all, std::max(across, within));
 }
 
+/// As what it is priced: two devices of more on a mesh axis, opposite stages of DualPipe, that add something up send all of it to
+/// each other.
+inline CollectiveKind pricedAs(const Collective& collective, const Mesh& mesh)
+{
+    const bool pair =
+        collective.kind == CollectiveKind::AllReduce && collective.groupSize == 2 && mesh.groupSize(collective.axes) > 2;
+    return pair ? CollectiveKind::SendRecv : collective.kind;
+}
+
 /// What the algorithm's name of such a collective ends with.
 inline constexpr const char* kOncePerNode = ", once to a node";
 

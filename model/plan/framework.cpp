@@ -37,6 +37,11 @@ constexpr std::array kFrameworks {
     //   torch/distributed/pipelining/stage.py (backward_maybe_with_nosync) leaves gradients unsharded until the last micro-batch,
     //   in reduce_dtype (FSDPParam.to_accumulated_grad_if_needed). Outputs and gradients of a stage: fwd_cache and grad_recv_info
     //   there.
+    // Gathered weights arrive in one buffer for a block and are copied from it; it is freed when the next one is copied. It is
+    //   allocated in the stream of the gathers, reduced gradients (views of what reduce_scatter gives) in that of the reductions
+    //   (_fsdp_collectives.py, foreach_all_gather and foreach_reduce), and the caching allocator gives a free block to the stream
+    //   alone that it was allocated in (c10/cuda/CUDACachingAllocator.cpp, get_free_block): the root group's buffer and one
+    //   block's, and gradients of all weights, stay reserved while nobody uses them.
     // DTensor's linear layers save the gathered input: two all-gathers and two reduce-scatters a layer in the backward pass of a
     //   sequence-parallel block, as its communication debug mode counts them (2.15).
     // torchao float8_linear.py saves the input in high precision (matmul_with_hp_or_float8_args).
@@ -53,6 +58,7 @@ constexpr std::array kFrameworks {
         .allocator = kCaching,
         .onlyOnce = true,
         .groupsBlocks = true,
+        .blocksByStream = true,
         .wholeInPipelines = true,
         .stageBuffers = true,
         .keepsGatheredInputs = true,

@@ -32,6 +32,8 @@ struct FrameworkFacts {
     bool onlyOnce = false;
     /// One collective moves all weights of a block, and one all of their gradients, where they go over the same mesh axes.
     bool groupsBlocks = false;
+    /// Gathers and reductions of weights allocate in streams of their own, whose blocks the stream of the products cannot take.
+    bool blocksByStream = false;
     bool hostSteps = true; ///< with the optimizer's states in the host's memory, the host makes the step
     /// In a pipeline weights stay gathered, and gradients are added up whole, until the last micro-batch; then they are reduced.
     bool wholeInPipelines = false;

@@ -2,6 +2,7 @@
 #include "model/plan/pipeline.h"
 
 #include "model/core/shards.h"
+#include "model/ops/opdefinition.h"
 #include "model/plan/collectiveprice.h"
 #include "model/plan/largestshard.h"
 
@@ -134,6 +135,39 @@ void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& pla
     }
 }
 
+/// With DualPipe two devices have the weights of a stage and work on half of the micro-batches each: what each adds to a gradient
+/// goes to the other before the step (examples/example_dualpipe.py of deepseek-ai/DualPipe). Both ways are used at the same time.
+void addPairSums(const Graph& graph, CollectivePrices& prices, Plan& plan)
+{
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        PlannedSegment& segment = plan.segments[s];
+        if (segment.phase != Phase::Update)
+            continue;
+        for (PlannedOp& op : segment.ops)
+            if (definitionOf(graph.op(op.op).kind).moments > 0) {
+                OperandUse& use = op.operands[1]; // the gradient
+                const TensorSpec& spec = graph.tensor(use.tensor);
+                Collective sum;
+                sum.kind = CollectiveKind::AllReduce;
+                sum.axes = { plan.pipeline->axis };
+                sum.groupSize = 2;
+                sum.tensor = use.tensor;
+                sum.step = { CollectiveKind::AllReduce, sum.axes, use.layout, use.layout };
+                sum.bytes = bytesOf(largestShard(spec.shape, use.layout, plan.mesh), plan.held.reductions);
+                sum.count = op.count;
+                setPrice(sum, sum.bytes, prices);
+                sum.plannedSegment = PlannedSegmentId(s);
+                sum.op = op.op;
+                sum.operand = 1;
+                sum.id = segment.name + "/" + spec.name + "/with the opposite stage";
+                sum.cause = spec.name + " is added up with that of the opposite stage";
+                sum.reason = "with DualPipe two stages have these weights, and each works on half of the micro-batches";
+                use.collectives.push_back(nextId(plan.collectives));
+                plan.collectives.push_back(std::move(sum));
+            }
+    }
+}
+
 } // namespace
 
 SendPrice sendPrice(const Collective& send, CollectivePrices& prices)
@@ -252,17 +286,41 @@ double deviceShare(const Graph& graph, const Plan& plan, const Collective& colle
                                          : deviceShare(graph, plan, collective.plannedSegment);
 }
 
+double stageShare(const Graph& graph, const Plan& plan, PlannedSegmentId id, std::int64_t stage)
+{
+    if (!plan.pipeline || plan.pipeline->stages == 1)
+        return 1;
+    const PlannedPipeline& pipeline = *plan.pipeline;
+    const PlannedSegment& planned = plan.segment(id);
+    // With DualPipe two devices share the work of a stage, and each updates all of its weights.
+    const double part = pipeline.isDual() && planned.phase != Phase::Update ? 0.5 : 1;
+    if (graph.segment(planned.segment).isLayer) {
+        const Range own { planned.firstLayer, planned.firstLayer + planned.count };
+        return part * static_cast<double>(layersOfStage(pipeline, stage, own)) / static_cast<double>(planned.count);
+    }
+    const bool isLast = stage + 1 == pipeline.stages;
+    if (pipeline.isDual())
+        return stage == 0 || isLast ? part : 0;
+    return (endsOf(graph)[planned.segment] != 0 ? isLast : stage == 0) ? 1 : 0;
+}
+
+double stageShare(const Graph& graph, const Plan& plan, const Collective& collective, std::int64_t stage)
+{
+    if (!isStageSend(plan, collective))
+        return stageShare(graph, plan, collective.plannedSegment, stage);
+    const PlannedPipeline& pipeline = *plan.pipeline;
+    const PlannedSegment& planned = plan.segment(collective.plannedSegment);
+    if (!graph.segment(planned.segment).isLayer) // between the ends
+        return stage == 0 || stage + 1 == pipeline.stages ? 1 : 0;
+    const std::int64_t runs = pipeline.stages * pipeline.chunks;
+    const auto sends = [&](std::int64_t run) { return planned.phase == Phase::Forward ? run + 1 < runs : run > 0; };
+    const auto borders = std::ranges::count_if(runsOfStage(pipeline, stage), sends);
+    return static_cast<double>(borders) / static_cast<double>(runs - 1) / (pipeline.isDual() ? 2 : 1);
+}
+
 double busiestShare(const Graph& graph, const Plan& plan, PlannedSegmentId id)
 {
-    const PlannedSegment& planned = plan.segment(id);
-    const Segment& segment = graph.segment(planned.segment);
-    if (plan.pipeline && plan.pipeline->isDual() && !segment.isLayer && plan.pipeline->busiestStage != 0)
-        return 0; // the first and the last device have both ends
-    if (!plan.pipeline || plan.pipeline->stages == 1 || segment.isLayer || plan.pipeline->isDual())
-        return deviceShare(graph, plan, id);
-    if (planned.phase == Phase::Update)
-        return id == plan.pipeline->longerUpdate ? 1 : 0;
-    return (segment.of.valid() ? segment.of : planned.segment) == plan.pipeline->longerEnd ? 1 : 0;
+    return stageShare(graph, plan, id, plan.pipeline ? plan.pipeline->busiestStage : 0);
 }
 
 double busiestShare(const Graph& graph, const Plan& plan, const Collective& collective)
@@ -377,6 +435,11 @@ Status verifySchedule(const PlannedPipeline& pipeline, const Graph& graph, std::
                           "DualPipe starts half of the micro-batches at each end, and there are " + std::to_string(pipeline.stages)
                               + " stages and " + std::to_string(microBatches) + " micro-batches",
                           "use even numbers of both");
+    if (pipeline.isDual() && microBatches < 2 * pipeline.stages) // as its step() asserts
+        return inputError("pipeline",
+                          "DualPipe needs two micro-batches for each of its " + std::to_string(pipeline.stages)
+                              + " stages, and there are " + std::to_string(microBatches),
+                          "use --micro-batches " + std::to_string(2 * pipeline.stages));
     return done();
 }
 
@@ -406,7 +469,6 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
     if (!spec.even())
         if (auto status = cutByHand(spec, pipeline); !status.ok())
             return status.error();
-    pipeline.bubble = static_cast<double>(pipeline.stages - 1) / static_cast<double>(pipeline.chunks * microBatches);
     return pipeline;
 }
 
@@ -416,6 +478,8 @@ void addPipeline(const Graph& graph, CollectivePrices& prices, Plan& plan)
         return;
     addSends(graph, prices, plan);
     addSendsBetweenEnds(graph, prices, plan);
+    if (plan.pipeline->isDual())
+        addPairSums(graph, prices, plan);
 }
 
 } // namespace shardboard

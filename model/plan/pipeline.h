@@ -22,6 +22,10 @@ std::vector<std::int64_t> stagesOfLayer(const PlannedPipeline& pipeline, std::in
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage, const Range& layers);
 /// Share of all layers on which the busiest stage works.
 double stageShare(const PlannedPipeline& pipeline);
+/// What of a segment's seconds and bytes, or a collective's, which add up the stages of a pipeline, a device of one stage has; 1
+/// without a pipeline.
+double stageShare(const Graph& graph, const Plan& plan, PlannedSegmentId segment, std::int64_t stage);
+double stageShare(const Graph& graph, const Plan& plan, const Collective& collective, std::int64_t stage);
 
 /// Whether a collective takes a value from one stage of the plan's pipeline to another.
 bool isStageSend(const Plan& plan, const Collective& collective);
@@ -35,8 +39,7 @@ double deviceShare(const Graph& graph, const Plan& plan, const Collective& colle
 /// How the stages take turns: `1F1B`, `interleaved`, `zero-bubble (ZB-H1)`, `DualPipe`.
 std::string scheduleTitle(PipelineSchedule schedule, std::int64_t chunks);
 
-/// The same of the busiest stage's device, which Plan::device is: of embedding and head, which lie on different stages, 1 of the
-/// one that takes longer and 0 of the other. Shares of a step add up to that of one device.
+/// The share of the busiest stage, whose device Plan::device is; of a send between stages what they send on average.
 double busiestShare(const Graph& graph, const Plan& plan, PlannedSegmentId segment);
 double busiestShare(const Graph& graph, const Plan& plan, const Collective& collective);
 
@@ -44,9 +47,8 @@ double busiestShare(const Graph& graph, const Plan& plan, const Collective& coll
 std::int64_t collectiveBytesOfDevice(const Graph& graph, const Plan& plan);
 
 /// Adds the pipeline to a plan that was made as if the mesh axis of the stages had one device: the sends between stages; times are
-/// for setStepTimes to add. With p stages, v chunks and m micro-batches a stage waits for (p-1)/(vm) of the time in which it works.
-/// Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the stages do not divide; layers
-/// by hand that are not those of the model; a schedule that has no such runs or micro-batches.
+/// for setStepTimes to add. Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the
+/// stages do not divide; layers by hand that are not those of the model; a schedule that has no such runs or micro-batches.
 Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& graph, const Mesh& mesh, std::int64_t microBatches);
 void addPipeline(const Graph& graph, CollectivePrices& prices, Plan& plan);
 

@@ -117,22 +117,16 @@ struct PlannedPipeline {
     PipelineSchedule schedule = PipelineSchedule::OneForwardOneBackward;
     std::int64_t layers = 0; ///< of the model
     std::vector<std::int64_t> runEnds {}; ///< by run the layer behind its last; empty: runs are even, larger ones first
-    std::int64_t busiestStage = 0; ///< the one that the others wait for
-    double backwardShare = 0; ///< of the time of layers, forward and backward
-    double weightGradientShare = 0; ///< the part of it that only gradients of weights need
-    double bubble = 0; ///< time in which a stage waits for layers, by the time in which it works on them
-    double stageSeconds = 0; ///< in which the busiest stage works, forward and backward, of a step
-    double endSeconds =
-        0; ///< part of it on embedding or head, which only one stage has, so that none waits for all of them to do it
-    /// Embedding or head, whichever takes less, of one micro-batch: the first one passes both ends before the step is over.
-    double otherEndSeconds = 0;
+    std::int64_t busiestStage = 0; ///< the one that has the most to do
+    double bubble = 0; ///< time in which it waits for other stages, by the time in which it works on its layers
+    double stageSeconds = 0; ///< in which it works, forward and backward, of a step
+    double endSeconds = 0; ///< part of it on embedding or head, which only one stage has
     double updateSeconds = 0;
-    SegmentId longerEnd {}; ///< embedding or head, whichever takes longer: the one that endSeconds is of
-    PlannedSegmentId longerUpdate {}; ///< of their updates the one that takes longer: part of updateSeconds
     std::vector<MemoryByCause> memory {}; ///< the peak of every stage
     std::int64_t fullestStage = 0; ///< the one that needs the most; Plan::memory is its peak
     /// In which the busiest stage waits: filling and draining the pipeline.
-    double bubbleSeconds() const { return bubble * (stageSeconds - endSeconds) + otherEndSeconds; }
+    double bubbleSeconds() const { return bubble * (stageSeconds - endSeconds); }
+    void setBubble(double seconds) { bubble = stageSeconds > endSeconds ? seconds / (stageSeconds - endSeconds) : 0; }
     double seconds() const { return stageSeconds + bubbleSeconds() + updateSeconds; }
     bool isDual() const { return schedule == PipelineSchedule::DualPipe && stages > 1; }
 };
@@ -157,6 +151,7 @@ struct Plan {
     /// greedy, as if nothing were refused.
     std::vector<std::pair<OpId, Refusal>> refused {};
     Overlap overlap = Overlap::None; ///< which collectives run beside the computation
+    double kernelShare = 0; ///< of a device's computing that these take while they run (streamschedule.h)
     MemorySettings memorySettings {};
     HeldTypes held {}; ///< weights, gradients, and optimizer states
     bool keepsGathered = false; ///< weights of layers stay gathered until their gradients are there
@@ -171,7 +166,7 @@ struct Plan {
     Performance performance {}; ///< filled where a whole design is evaluated
     double computeSeconds = 0;
     double collectiveSeconds = 0;
-    double exposedSeconds = 0; ///< part of collectiveSeconds in which the devices do not compute (steptime.h)
+    double exposedSeconds = 0; ///< part of collectiveSeconds in which the devices do not compute, or by which they compute longer
     DeviceStep device {}; ///< what a share of the step is told of
     /// Of a step. The three sums above count the work of all stages of a pipeline.
     double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + exposedSeconds; }

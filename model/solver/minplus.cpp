@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/solver/minplus.h"
 
+#include "model/solver/narrowed.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -327,7 +329,9 @@ private:
 
 } // namespace
 
-LeastCost least(const CostNetwork& network, const LeastOptions& options)
+namespace {
+
+LeastCost eliminated(const CostNetwork& network, const LeastOptions& options)
 {
     LeastCost out;
     std::vector<Factor> factors;
@@ -349,6 +353,32 @@ LeastCost least(const CostNetwork& network, const LeastOptions& options)
     out.cost += constant;
     if (out.cost < kNever)
         out.values = std::move(values);
+    return out;
+}
+
+} // namespace
+
+LeastCost least(const CostNetwork& network, const LeastOptions& options)
+{
+    std::size_t size = 0;
+    for (const Factor& factor : network.factors)
+        size += factor.costs.size();
+    if (size < options.narrowFrom || std::ranges::any_of(network.sizes, [](int n) { return n == 0; }))
+        return eliminated(network, options);
+    const Narrowed few = narrowed(network, options);
+    if (std::ranges::any_of(few.kept, [](const std::vector<int>& kept) { return kept.empty(); })) {
+        LeastCost out;
+        out.bound = few.bound;
+        return out;
+    }
+    LeastOptions inner = options;
+    inner.upper = std::min(options.upper, few.cost); // elimination has to be better than what is known
+    LeastCost out = eliminated(few.of(network), inner);
+    const bool better = !out.values.empty();
+    out.bound = std::max(few.bound, better ? out.bound : std::min(out.bound, inner.upper));
+    out.values = better ? few.original(out.values) : few.cost < options.upper ? few.values : std::vector<int> {};
+    out.cost = out.values.empty() ? kNever : costOf(network, out.values);
+    out.bound = std::min(out.bound, out.cost);
     return out;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least sum of costs that each depend on a few nodes, exactly: nodes are eliminated one after the other by min-plus products,
-// the one with the smallest product first. Where the products would become too large, a node is tried value by value (branch and
-// bound). In floating point and without memory: for small, narrow networks, as the layers of a model are. solve.h has the large
-// ones.
+// The least sum of costs that each depend on a few nodes, exactly: values that cannot be part of it are dropped (narrowed.h), then
+// nodes are eliminated one after the other by min-plus products, the one with the smallest product first. Where the products would
+// become too large, a node is tried value by value (branch and bound). In floating point and without memory: for small, narrow
+// networks, as the layers of a model are. solve.h has the large ones.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,7 @@ struct CostNetwork {
 
 struct LeastOptions {
     std::size_t largestTable = std::size_t { 1 } << 25; ///< entries that a product may touch
+    std::size_t narrowFrom = std::size_t { 1 } << 13; ///< entries of all tables from which values are dropped first (narrowed.h)
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     const std::atomic<bool>* cancelled = nullptr;
     double upper = kNever; ///< what is not below this is of no interest

@@ -118,7 +118,7 @@ inline QPointF wandering(const QWidget* widget, int step)
     return { widget->width() * x, widget->height() * y };
 }
 
-constexpr double kFrame = 16; ///< milliseconds
+constexpr double kFrame = 8; ///< milliseconds
 
 /// Milliseconds of a fixed amount of plain work on one core, the least of several: what figures of different machines, and of busy
 /// and idle ones, are divided by to be compared.

@@ -27,10 +27,11 @@ OWN_ROWS = os.path.join(HERE, "published", "rows.json")
 
 # --- What rows used beside their settings, by words of their remarks ------------------------------------------------------------
 # (words, what says it): a list of options for `new`; a function of row and match that gives such a list; PARTS, where the preset's
-# parts or an option made from another key of the row say it; HARDWARE, where the hardware file that the row names says it; or None,
+# parts or an option made from another key of the row say it; HARDWARE or MODEL, where the file that the row names says it; or None,
 # where nothing says it yet. The first line that matches counts. New options get their line here.
 PARTS = "parts"
 HARDWARE = "hardware"
+MODEL = "model"  # its config.json says it
 
 
 def front_loaded(row, match):
@@ -48,7 +49,26 @@ def fp8(row, match):
     remark = match.string.lower()
     names = [("mxfp8", "mxfp8"), ("nvfp4", "nvfp4"), ("block", "blockwise"), ("rowwise", "rowwise"), ("delayed", "delayed")]
     gathers = re.search(r"gather", remark) is not None
-    return ["--fp8", next((name for word, name in names if word in remark), "tensorwise")] + (["--fp8-gather"] if gathers else [])
+    return ["--dtype", "f8e4m3", "--fp8", next((name for word, name in names if word in remark), "tensorwise")] + (["--fp8-gather"] if gathers else [])
+
+
+def recomputed(row, match):
+    """Parts that a remark names in its own words."""
+    remark = match.string.lower()
+    parts = [("norms", r"norm"), ("activations", r"swiglu|\bact|silu|gelu"), ("latent-up", r"mla|latent|up.?proj"),
+             ("attention", r"core.?att|attention|scores|softmax"), ("mlp", r"\bmlp\b"), ("experts", r"\bmoe\b|experts")]
+    named = [part for part, words in parts if re.search(words, remark)]
+    return ["--recompute", ",".join(named)] if named else None
+
+
+def held_in(row, match):
+    """The type of the optimizer's states, gradients or their reductions."""
+    remark = match.string.lower()
+    kinds = [("optimizer", r"moment|optimizer|states"), ("reductions", r"reduc"), ("gradients", r"gradients? (accumul|buffer|in)|main.?grad")]
+    names = {"bf16": "bf16", "bfloat16": "bf16", "fp16": "f16", "fp32": "f32", "f32": "f32", "float32": "f32"}
+    kind = next((kind for kind, words in kinds if re.search(words, remark)), None)
+    found = re.search(r"\b(bf16|bfloat16|fp16|fp32|f32|float32)\b", remark)
+    return ["--precision", f"{kind}={names[found.group(1)]}"] if kind and found else None
 
 
 def offload(row, match):
@@ -62,31 +82,42 @@ def offload(row, match):
 
 
 GAPS = [
-    (r"virtual stages", PARTS),
+    (r"virtual (stages|pipeline)|\bVPP?\b|interleaved", PARTS),
+    (r"\bH[SF]DP\b|hybrid shard", PARTS),
     (r"PP with .* preset", PARTS),
     (r"CP with SP", PARTS),
     (r"FSDP shards over dp x cp|fsdp over dp x cp", PARTS),
     (r"experts .*over (fsdp|dp)|EP with (TP|FSDP|ETP)|ETP", PARTS),
     (r"embedding and loss counted|account_for_(embedding|loss)", ["--count-as-layers", "embedding,loss"]),
     (r"layout of (\d+) layers by hand", front_loaded),
-    (r"zero.?bubble|ZB-?H1", ["--schedule", "zero-bubble"]),
+    (r"ZB-?V|ZB-?H?2|V-?schedule|DualPipe-?V", None),
+    (r"zero.?bubble|ZB-?H1|ZB1P", ["--schedule", "zero-bubble"]),
     (r"dual.?pipe", ["--schedule", "dualpipe"]),
     (r"\b(GB300|GB200|B300|TPU v\w+) preset|torus shapes|hardware file", HARDWARE),
-    (r"fp8 recipe|float8|MXFP8|NVFP4|fp8 (parameter|param|all-)", fp8),
+    (r"\bfp8\b|float8|MXFP8|NVFP4", fp8),
     (r"selective AC by op|every second matri", ["--recompute", "by-op"]),
     (r"full recompute of (\d+)", lambda row, match: ["--recompute", "full", "--recompute-layers", match.group(1)]),
     (r"(?:selective )?recompute of modules \(([^)]*)\)", lambda row, match: ["--recompute", re.sub(r"[\s;]+", "", match.group(1))]),
+    (r"(?:selective )?recompute of ", recomputed),
     (r"remat policy by name .*taken as full", ["--recompute", "full"]),
     (r"remat policy by name \((\w+)", lambda row, match: ["--recompute", match.group(1)] if row.get("recompute") == "selective" else []),
     (r"offload", offload),
     (r"reshard_after_forward ?= ?False", ["--reshard-after-forward", "never"]),
-    (r"overlap of (the )?expert|expert all-to-all", ["--overlap", "weights,experts"]),
+    (r"(8|4)-?bit|fp8 (attention|optimizer|moments)|delayed (weight|wgrad)|split.?wgrad|delay.?wgrad", None),
+    (r"(moments?|optimizer|states|gradients?|grads?|reduc\w*)\b.*\b(bf16|bfloat16|fp16|fp32|f32|float32)", held_in),
+    (r"\b(bf16|bfloat16|fp16|fp32|f32|float32)\b.*(moments?|optimizer|states|gradients?|grads?|reduc)", held_in),
+    (r"overlap of (the )?expert|expert all-to-all|(EP|MoE|A2A|all-to-all)\b.*overlap|overlap.*(\bEP\b|A2A|all-to-all|expert)",
+     ["--overlap", "weights,experts"]),
     (r"async TP|TP overlap|user buffers", ["--overlap", "weights,tensor"]),
     (r"CUDA graphs?", ["--graphs"]),
     (r"host-bound|small launches", None),
     (r"HybridEP|DeepEP|dispatcher", ["--dispatch", "per-node"]),
     (r"(?:(\d+) )?(?:multi-token|MTP)", lambda row, match: ["--mtp", match.group(1) or "1"]),
-    (r"load balance|SDPA in two parts", None),
+    (r"no load balanc|without load balanc|in order", ["--context-order", "in-order"]),
+    (r"zig.?zag|head.?tail|load.?balanc|SDPA in two parts", ["--context-order", "head-tail"]),
+    (r"(fused|chunked|cut|liger).*(cross.?entropy|loss)", ["--loss", "fused"]),
+    (r"loss parallel|vocab\w*.parallel", PARTS),
+    (r"parallel attention|multi-query|grouped.query|GQA|MQA|squared ReLU|ALiBi|sliding window|tied embedding", MODEL),
     (r"capacity factor (?:of )?([\d.]+)", lambda row, match: ["--capacity-factor", match.group(1)]),
     (r"dropless", []),
     (r"\b(Muon|SGD|Adam)W?\b", lambda row, match: ["--optimizer", match.group(1).lower()]),
@@ -104,7 +135,65 @@ FRAMEWORKS = [(r"titan", "torchtitan"), (r"megatron|nemo|bridge", "megatron"), (
 SETTINGS = [(r"bridge|nemo", r"deepseek|moonlight", ["--precision", "gradients=bf16,reductions=bf16,optimizer=bf16"]),
             (r"bridge|nemo", r"", ["--precision", "gradients=bf16,reductions=bf16"])]
 
+# --- What a row may be written like ------------------------------------------------------------------------------------------------
+NUMBERS = ("batch", "sequence", "micro_batches", "chunks", "measured_tok", "measured_tflops", "tflops_per_token", "measured_gib")
+WORDS = ("preset", "recompute", "overlap", "software", "dtype", "loss", "attention", "zero1", "mesh")
+SAME = {"dtype": {"fp8": "f8e4m3", "float8": "f8e4m3", "f8": "f8e4m3", "bfloat16": "bf16", "fp16": "f16", "float16": "f16", "fp32": "f32"},
+        "recompute": {"no": "none", "false": "none", "yes": "full"}, "preset": {"ddp": "dp", "zero3": "fsdp", "tp": "megatron-tp"}}
+
+
+def number(row, key):
+    """A number, also as text with commas; whole where it is one."""
+    value = row[key]
+    if isinstance(value, str):
+        value = value.replace(",", "").replace("_", "").strip() or None
+        try:
+            value = None if value is None else float(value)
+        except ValueError:
+            raise ValueError(f"{key} is '{row[key]}', which is no number") from None
+    if isinstance(value, bool) or not (value is None or isinstance(value, (int, float))):
+        raise ValueError(f"{key} is {json.dumps(row[key])}, which is no number")
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def plain_row(row):
+    """The row with its keys as they are usually written. Raises ValueError with what is wrong."""
+    if not isinstance(row, dict):
+        raise ValueError(f"a row is an object with keys, not {json.dumps(row)[:60]}")
+    out = dict(row)
+    if isinstance(out.get("mesh"), dict):
+        out["mesh"] = ",".join(f"{name}={size}" for name, size in out["mesh"].items())
+    if out.get("zero1") is True:
+        names = [part.split("=")[0].strip() for part in str(out.get("mesh")).split(",")]
+        out["zero1"] = ",".join(name for name in names if name in DATA)
+    for key in WORDS:
+        if isinstance(out.get(key), list):
+            out[key] = ",".join(str(part) for part in out[key])
+        if out.get(key) is False:
+            out[key] = None
+        if out.get(key) is not None:
+            out[key] = re.sub(r"\s+", "", str(out[key]))
+            out[key] = out[key] if key in ("mesh", "zero1") else out[key].lower()
+            out[key] = SAME.get(key, {}).get(out[key], out[key])
+    for key in NUMBERS:
+        if key in out:
+            out[key] = number(out, key)
+    for key in ("group", "title", "model", "hardware"):
+        if out.get(key) is not None:
+            out[key] = str(out[key])
+    gaps = out.get("gaps") or []
+    gaps = re.split(r"\s*;\s*", gaps) if isinstance(gaps, str) else gaps if isinstance(gaps, list) else [gaps]
+    out["gaps"] = [gap if isinstance(gap, str) else json.dumps(gap) for gap in gaps if gap not in (None, "")]
+    missing = [key for key in ("model", "mesh", "hardware", "batch", "sequence") if out.get(key) is None]
+    if missing:
+        raise ValueError("the row has no " + ", ".join(missing))
+    if not all(re.fullmatch(r"[^=]+=\d+", part) for part in out["mesh"].split(",")):
+        raise ValueError(f"mesh is '{out['mesh']}': it is written name=size,name=size")
+    return out
+
+
 # --- From a row to options ------------------------------------------------------------------------------------------------------
+DATA = {"data", "dp", "replica", "data_parallel", "dp_replicate"}
 STAGE = {"stage", "pp", "pipe", "pipeline", "stages"}
 FSDP = {"fsdp", "zero", "dp_shard", "fully_sharded"}
 TENSOR = {"model", "tp", "tensor", "mp", "tensor_parallel", "model_parallel"}
@@ -135,7 +224,9 @@ def preset_of(row):
     staged = chunks > 0 or any(part.startswith("pp") for part in parts)
     experts = "ep" in parts and has_axis(row, FSDP)
     more = row.get("sp_cp") or row.get("fsdp_cp") or (staged and not any(part.startswith("pp") for part in parts)) or experts
-    if not more:
+    if "hsdp" in parts and not has_axis(row, DATA):  # one axis has no copies
+        parts = ["fsdp" if part == "hsdp" else part for part in parts]
+    elif not more:
         return asked
     if staged and not any(part.startswith("pp") for part in parts):
         parts.insert(0, "pp")
@@ -172,14 +263,25 @@ def read_gaps(row):
     return options, not_expressed, not_understood
 
 
-def together(options):
-    """An option that is given twice counts as said last, such as by a remark; layers by hand leave nothing to count."""
+def together(options, remarks=()):
+    """An option that is given twice counts as said last, such as by a remark; what several remarks say of overlap or of types is
+    joined; layers by hand leave nothing to count."""
     given = {}
-    for word in options:
-        if word.startswith("--"):
-            option, given[word] = word, []
-        else:
-            given[option].append(word)
+    for words in (options, *remarks):
+        for word in words:
+            if word.startswith("--"):
+                option, before = word, given.get(word, [])
+                joins = option == "--precision" or (option == "--overlap" and any(option in other for other in remarks if other is not words))
+                given[option] = list(before) if words is not options and joins and before else []
+                if option == "--overlap" and joins and words is next(other for other in remarks if option in other):
+                    given[option] = []  # the first of the remarks replaces what the row says
+            else:
+                given[option].append(word)
+    for option in ("--overlap", "--precision"):
+        if len(given.get(option, [])) > 1:
+            parts = [part for value in given[option] for part in value.split(",")]
+            kept = {part.split("=")[0]: part for part in parts}
+            given[option] = [",".join(kept.values())]
     if "--stage-layers" in given:
         given.pop("--count-as-layers", None)
     return [word for option, values in given.items() for word in (option, *values)]
@@ -206,7 +308,7 @@ def beside(folder, name, kinds):
 def new_options(row, folder):
     value = {key: row[key] if row.get(key) is not None else usual for key, usual in USUAL.items()}
     options = ["--model", beside(folder, row["model"], ["models/{}/config.json"]), "--mesh", row["mesh"], "--preset", preset_of(row),
-               "--hardware", beside(folder, row["hardware"], ["hw/{}.json"]), "--workload", "train", "--batch", str(row["batch"]),
+               "--hardware", beside(folder, row["hardware"], ["hw/{}.json"]), "--workload", "train", "--mtp", "0", "--batch", str(row["batch"]),
                "--sequence", str(row["sequence"]), "--micro-batches", str(value["micro_batches"]), "--recompute", value["recompute"],
                "--overlap", value["overlap"], "--attention", value["attention"], "--software", value["software"], "--dtype",
                value["dtype"], "--loss", value["loss"]]
@@ -244,17 +346,16 @@ def memory_of(plan, kind):
 
 
 def measure(row, folder, program):
-    extra, not_expressed, not_understood = read_gaps(row)
-    out = {key: row.get(key) for key in ("id", "group", "title")}
-    out.update(not_expressed=not_expressed, not_understood=not_understood)
+    out = {key: row.get(key) if isinstance(row, dict) else None for key in ("id", "group", "title")}
+    out.update(not_expressed=[], not_understood=[])
     try:
-        missing = [key for key in ("model", "mesh", "hardware", "batch", "sequence") if row.get(key) is None]
-        if missing:
-            raise ValueError("the row has no " + ", ".join(missing))
+        row = plain_row(row)
+        extra, not_expressed, not_understood = read_gaps(row)
+        out.update(group=row.get("group"), title=row.get("title"), not_expressed=not_expressed, not_understood=not_understood)
         plain = new_options(row, folder)
         plan = None
         while plan is None:
-            out["options"] = together(plain + [word for words, _ in extra for word in words])
+            out["options"] = together(plain, [words for words, _ in extra])
             try:
                 plan = planned(program, out["options"])
             except RuntimeError as refusal:  # what a remark asks for may not go with this mesh: then it is told, not taken
@@ -262,13 +363,13 @@ def measure(row, folder, program):
                     raise
                 out["not_expressed"].append(f"{extra[-1][1]} ({refusal})")
                 extra = extra[:-1]
-    except (RuntimeError, OSError, ValueError) as failure:
+    except (RuntimeError, OSError, ValueError, KeyError) as failure:
         return {**out, "failed": str(failure)}
     totals = plan["totals"]
     tokens = totals["tokens_per_second_per_device"]
-    if row.get("measured_tok") is not None:
+    if row.get("measured_tok"):
         measured, predicted, unit = row["measured_tok"], tokens, "tokens/s/device"
-    elif row.get("measured_tflops") is not None and row.get("tflops_per_token"):
+    elif row.get("measured_tflops") and row.get("tflops_per_token"):
         measured, predicted, unit = row["measured_tflops"], tokens * row["tflops_per_token"], "TFLOP/s/device"
     else:
         measured, predicted, unit = None, tokens, "tokens/s/device"
@@ -283,12 +384,16 @@ def measure(row, folder, program):
     return out
 
 
+def first_word(row):
+    return (row["title"] or "").split(" ")[0]
+
+
 def pairs_in_order(rows):
     """Of pairs of rows of one model and group that differ by more than 5 %: how often the faster one is predicted to be faster."""
     kept = of = 0
     for index, one in enumerate(rows):
         for other in rows[:index]:
-            alike = all(one[key] == other[key] for key in ("unit", "group")) and one["title"].split()[0] == other["title"].split()[0]
+            alike = all(one[key] == other[key] for key in ("unit", "group")) and first_word(one) == first_word(other)
             if not alike or abs(one["measured"] / other["measured"] - 1) < 0.05:
                 continue
             of += 1
@@ -379,7 +484,11 @@ def main():
     arguments = parser.parse_args()
     try:
         with open(arguments.rows, encoding="utf-8") as file:
-            rows = [row for row in json.load(file) if arguments.group in (None, row.get("group"))]
+            rows = json.load(file)
+        rows = rows.get("rows", [rows]) if isinstance(rows, dict) else rows
+        if not isinstance(rows, list):
+            raise ValueError("the file has no list of rows")
+        rows = [row for row in rows if arguments.group is None or (isinstance(row, dict) and row.get("group") == arguments.group)]
     except (OSError, ValueError) as failure:
         print(f"published.py: {arguments.rows}: {failure}", file=sys.stderr)
         return 2

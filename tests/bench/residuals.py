@@ -5,7 +5,7 @@
 usage: residuals.py PUBLISHED.json [--write FILE]
 
 PUBLISHED.json is what `published.py --json` writes. Of each kind of run the least and the greatest of predicted / measured, of ten rows
-or more without the outermost tenth at either end, becomes a row of model/plan/time/residualtable.h; --write writes that file. A kind
+or more without the outermost tenth at either end, and at least as far as 1, becomes a row of model/plan/time/residualtable.h; --write writes that file. A kind
 with fewer than three rows takes those of the kind it is part of."""
 
 import argparse
@@ -37,7 +37,7 @@ def kind_of(row):
 def bounds(ratios):
     ratios = sorted(ratios)
     cut = len(ratios) // 10
-    return ratios[cut], ratios[-1 - cut]
+    return min(1, ratios[cut]), max(1, ratios[-1 - cut])
 
 
 def table(rows, key):

@@ -519,7 +519,8 @@ private Q_SLOTS:
         SAME(document["whole_model"]["exposed_collective_seconds"], document["whole_model"]["collective_seconds"]);
         QVERIFY(document["whole_model"]["pipeline"].is_null());
     }
-    /// As the cost model has it: by hand, segment by segment.
+    /// As the timeline of such a plan has it: a device computes or waits all the time, and no stream has more to do than the step
+    /// is long.
     void projectionHidesWhatTheCostModelHides()
     {
         Program program = programOf({});
@@ -531,8 +532,8 @@ private Q_SLOTS:
         for (RunOperation& operation : result.operations)
             operation.medianSeconds = 0.5;
         double all = 0;
-        double longer = 0;
-        double exposed = 0;
+        double computed = 0;
+        double moved = 0;
         for (std::size_t s = 0; s < program.plan.segments.size(); ++s) {
             double compute = 0;
             double moving = 0;
@@ -542,32 +543,29 @@ private Q_SLOTS:
                 if (static_cast<std::size_t>(collective.plannedSegment) == s)
                     moving += 0.75 * static_cast<double>(collective.count);
             all += compute + moving;
-            longer += std::max(compute, moving);
-            exposed += std::max(0.0, moving - compute);
+            computed += compute;
+            moved += moving;
         }
         QVERIFY(near(project(result, program.graph, program.plan, "x").wholeSeconds(), all));
         program.plan.overlap = Overlap::All;
         const Projection projection = project(result, program.graph, program.plan, "x");
-        QVERIFY(longer < all);
-        QVERIFY(near(projection.wholeSeconds(), longer));
-        QVERIFY(near(projection.exposedSeconds + 1, exposed + 1));
+        QVERIFY(projection.wholeSeconds() < all && projection.wholeSeconds() >= std::max(computed, moved) * (1 - 1e-9));
+        QVERIFY(near(projection.exposedSeconds + computed, projection.wholeSeconds()));
         const json document = toJson(projection);
         SAME(document["whole_model"]["overlap"], "all");
         QVERIFY(document["statement"].get<std::string>().find("all collectives hide") != std::string::npos);
         QVERIFY(near(projection.stepSeconds(), projection.computeSeconds + projection.collectiveSeconds)); // of what ran
 
-        // Two stages, four micro-batches: the busiest has half of the layers, and waits for a quarter of that.
+        // Two stages, four micro-batches: the busiest has half of the layers, and waits for the other's of one micro-batch.
         PlannedPipeline pipeline;
         pipeline.axis = 0;
         pipeline.stages = 2;
         pipeline.layers = 2;
-        pipeline.bubble = 1.0 / 4;
         program.plan.pipeline = pipeline;
         program.plan.microBatches = 4;
         const Projection staged = project(result, program.graph, program.plan, "x");
         QVERIFY(staged.pipeline && staged.pipeline->stageSeconds > 0);
-        QVERIFY(near(staged.pipeline->bubbleSeconds(),
-                     (staged.pipeline->stageSeconds - staged.pipeline->endSeconds) / 4 + staged.pipeline->otherEndSeconds));
+        QVERIFY(staged.pipeline->bubble > 0 && staged.pipeline->bubble < 1);
         QVERIFY(near(staged.wholeSeconds(), staged.pipeline->seconds()));
         QVERIFY(staged.wholeSeconds() < projection.wholeSeconds());
         QVERIFY(staged.statement().find("2 stages wait for each other") != std::string::npos);

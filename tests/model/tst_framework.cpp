@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What frameworks hold: bytes by hand from their sources (model/plan/framework.cpp names them).
+#include "model/io/checkpoint/openmodel.h"
 #include "model/plan/framework.h"
 #include "model/plan/memory/timeline.h"
 #include "tests/support/designs.h"
@@ -98,6 +99,108 @@ private Q_SLOTS:
         // Logits, their gradient, and 8 bytes of f32 beside: 12 for each of 2 x 8192 tokens.
         QCOMPARE(memory.logits, std::int64_t { 12 } * 2 * 8192 * 128'256);
         QVERIFY(memory.least < memory.peak && memory.peak < memory.most);
+    }
+
+    /// Head and final norm are used twice in a row; a tied table comes first, too. XLA finds these gathers equal, FSDP2 keeps the
+    /// root.
+    void endsThatAreGatheredOnce()
+    {
+        const Design tied = designOn("fsdp=8", sure(builtinModel("gemma-2b")),
+                                     { WorkloadKind::Train, 16, 2048, DType::BF16, 1, Recompute::Full }, "fsdp");
+        QCOMPARE(gathers(*evaluated(tied), "embed_tokens.weight"), 3);
+        for (const Framework framework : { Framework::TorchTitan, Framework::MaxText }) {
+            const auto once = by(framework, tied);
+            QCOMPARE(gathers(*once, "embed_tokens.weight"), 1);
+            QCOMPARE(gathers(*once, "model.norm.weight"), 1);
+        }
+    }
+
+    /// Gradients are reduced in f32 by FSDP2 and Megatron-LM, in the computing type by the two others.
+    void typesOfReductions()
+    {
+        for (const auto& [framework, bytes] : { std::pair { Framework::None, 2 },
+                                                { Framework::TorchTitan, 4 },
+                                                { Framework::Megatron, 4 },
+                                                { Framework::MaxText, 2 },
+                                                { Framework::DeepSpeed, 2 } }) {
+            const auto evaluation = by(framework, training("data=8", "replicate"));
+            std::int64_t reduced = 0;
+            for (const Collective& collective : evaluation->plan.collectives)
+                if (collective.kind == CollectiveKind::AllReduce
+                    && evaluation->graph.tensor(collective.tensor).name.find("q_proj.weight") != std::string::npos)
+                    reduced += collective.bytes;
+            QCOMPARE(reduced, bytes * std::int64_t { 4096 } * 4096);
+        }
+    }
+
+    /// Of a sequence-parallel layer going backward: two all-gathers and two reduce-scatters where products keep what was gathered,
+    /// else the inputs once more; what is kept is so much larger.
+    void gatheredInputsOfSequenceParallelism()
+    {
+        Design design = training("model=4", "tp-sp", Recompute::None);
+        const auto titan = by(Framework::TorchTitan, design);
+        const auto megatron = by(Framework::Megatron, design);
+        const auto backward = [](const Evaluation& evaluation, CollectiveKind kind) {
+            std::int64_t count = 0;
+            for (const Collective& collective : evaluation.plan.collectives) {
+                const PlannedSegment& planned = evaluation.plan.segment(collective.plannedSegment);
+                if (planned.phase == Phase::Backward && evaluation.graph.segment(planned.segment).isLayer
+                    && collective.kind == kind)
+                    count += collective.count;
+            }
+            return count;
+        };
+        QCOMPARE(backward(*titan, CollectiveKind::AllGather), 2 * 32);
+        QCOMPARE(backward(*titan, CollectiveKind::ReduceScatter), 2 * 32);
+        QCOMPARE(backward(*megatron, CollectiveKind::AllGather), 4 * 32);
+        QCOMPARE(backward(*megatron, CollectiveKind::ReduceScatter), 2 * 32);
+        const std::int64_t input = std::int64_t { 16 } * 8192 * 4096 * 2;
+        QCOMPARE(titan->plan.memory.kept - megatron->plan.memory.kept, 32 * 2 * (input - input / 4));
+    }
+
+    /// What other streams hold, beside the share: the buffers of the root and of a layer, and the reduced gradients of all weights,
+    /// which are in use when they have been made. They do not count where the allocator does well.
+    void streamsOfFsdp2()
+    {
+        const auto titan = by(Framework::TorchTitan, training("fsdp=8", "fsdp"));
+        const MemoryByCause& memory = titan->plan.memory;
+        const std::int64_t root = (2 * kTable + 4096) * 2;
+        const std::int64_t asked = memory.weights + memory.optimizer + memory.gradients + memory.activations + memory.logits
+            + memory.gathered + memory.reshard;
+        QCOMPARE(memory.gradients, 0); // at the loss
+        const std::int64_t share = static_cast<std::int64_t>(0.176 * static_cast<double>(asked));
+        QVERIFY(qAbs(memory.reserve - share - root - 2 * kLayer - kParameters / 8 * 4) < 4096);
+        QCOMPARE(memory.least, memory.peak - memory.reserve);
+        const MemoryTimeline timeline = memoryTimeline(titan->graph, titan->plan);
+        const MemoryBytes& last = timeline.moments.back().bytes;
+        QVERIFY(last.gradients >= kParameters / 8 * 4);
+        const std::int64_t asked2 = last.total() - last.runtime - last.reserve;
+        QVERIFY(qAbs(last.reserve - static_cast<std::int64_t>(0.176 * static_cast<double>(asked2)) - root - 2 * kLayer) < 4096);
+    }
+
+    /// A product in fp8 has casts of what it takes: of one activation forward, of two, and both ways round, for a weight's
+    /// gradient.
+    void castsOfProducts()
+    {
+        Design design = training("fsdp=8", "fsdp");
+        const auto wide = by(Framework::TorchTitan, design);
+        design.workload.dtype = DType::F8E4M3;
+        design.workload.fp8.recipe = Fp8Recipe::Tensorwise;
+        const auto narrow = by(Framework::TorchTitan, design);
+        const std::int64_t tokens = std::int64_t { 2 } * 8192;
+        const auto activations = [](const Evaluation& evaluation, const char* op) {
+            for (const MemoryMoment& moment : memoryTimeline(evaluation.graph, evaluation.plan).moments)
+                if (evaluation.graph.op(moment.op).name == op)
+                    return moment.bytes.activations;
+            return std::int64_t { -1 };
+        };
+        for (const auto& [op, casts] : { std::pair { "mlp.gate_proj", tokens * 4096 },
+                                         { "mlp.down_proj", tokens * 14336 },
+                                         { "mlp.gate_proj.grad_x", tokens * 14336 },
+                                         { "mlp.gate_proj.grad_w", tokens * 2 * (4096 + 14336) },
+                                         { "input_layernorm", std::int64_t { 0 } },
+                                         { "lm_head", std::int64_t { 0 } } })
+            QCOMPARE(activations(*narrow, op) - activations(*wide, op), casts);
     }
 
     /// What the layers keep by operation: input, q, v, attention and its log-sum-exp, gate.

@@ -266,8 +266,7 @@ private Q_SLOTS:
         QVERIFY(moved > 0);
         QVERIFY(weights->plan.exposedSeconds >= weights->plan.collectiveSeconds - moved - 1e-12);
         for (const SegmentTime& time : segmentTimes(all->graph, all->plan)) {
-            QVERIFY(time.exposed >= 0);
-            QVERIFY(time.seconds() >= std::max(time.compute, time.collectives) - 1e-12);
+            QVERIFY(time.exposed >= 0 && time.exposed <= time.collectives * (1 + 1e-12));
         }
     }
 
@@ -291,8 +290,8 @@ private Q_SLOTS:
             const double saved = none->plan.exposedSeconds - hidden->plan.exposedSeconds;
             QVERIFY2(saved > 0 && saved <= seconds * (1 + 1e-9), name.c_str());
             QVERIFY2(hidden->plan.seconds() < none->plan.seconds(), name.c_str());
-            if (kind == OverlapKind::Sends) // all but what fills and drains the pipeline
-                QVERIFY(std::abs(saved - seconds * (1 - none->plan.pipeline->bubble)) <= 1e-9 * seconds);
+            if (kind == OverlapKind::Sends) // stages wait for each other instead
+                QVERIFY(std::abs(saved - seconds) <= 1e-9 * seconds);
         }
         design.workload.overlap = Overlap::None.with(OverlapKind::Context);
         QCOMPARE(evaluate(design).value()->plan.seconds(), none->plan.seconds()); // the preset has none

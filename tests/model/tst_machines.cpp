@@ -138,6 +138,10 @@ private Q_SLOTS:
         QCOMPARE(idOf("NVIDIA L4", 22500), std::string("l4"));
         QCOMPARE(idOf("AMD Instinct MI300X", 196592), std::string("mi300x"));
         QCOMPARE(idOf("NVIDIA GeForce GTX 1080", 8000), std::string());
+        QCOMPARE(idOf("NVIDIA A10G", 23028), std::string()); // other rates than the A10
+        QCOMPARE(idOf("NVIDIA GeForce RTX 4090 Laptop GPU", 16376), std::string());
+        QCOMPARE(idOf("NVIDIA GH200 480GB", 97871), std::string()); // HBM3, not the 144 GB of HBM3e
+        QCOMPARE(idOf("NVIDIA H20-3e", 143771), std::string());
     }
 
     void thisMachine()

@@ -4,6 +4,9 @@
 #include "model/design/deviceweights.h"
 #include "model/plan/memory/stagelayers.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/compiledcost.h"
+#include "model/plan/time/pipelineschedule.h"
+#include "model/plan/time/reprice.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -48,6 +51,55 @@ QString refusal(const Design& design)
 {
     const auto evaluation = evaluate(design);
     return evaluation.ok() ? QString() : QString::fromStdString(evaluation.error().text());
+}
+
+/// When the last stage is done with m micro-batches in the order of ZB-H1.
+double zeroBubbleEnd(int stages, int m, double forward, double backward, double weights)
+{
+    struct Stage {
+        std::string order; // of passes: f, b, w
+        std::size_t next = 0;
+        double free = 0;
+        std::vector<double> f {}, b {};
+    };
+    std::vector<Stage> all(static_cast<std::size_t>(stages));
+    for (int s = 0; s < stages; ++s) {
+        std::string& order = all[static_cast<std::size_t>(s)].order;
+        const int ahead = std::min(stages - s - 1, m);
+        order.assign(static_cast<std::size_t>(ahead), 'f');
+        int made = 0;
+        for (int i = ahead; i < m; ++i) {
+            order += "fb";
+            if (i - ahead + 1 - made > s) {
+                order += 'w';
+                ++made;
+            }
+        }
+        for (int i = m - ahead; i < m; ++i, ++made)
+            order += "bw";
+        order.append(static_cast<std::size_t>(m - made), 'w');
+    }
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::size_t s = 0; s < all.size(); ++s)
+            for (Stage& at = all[s]; at.next < at.order.size(); moved = true, ++at.next) {
+                const char pass = at.order[at.next];
+                double start = at.free;
+                if (pass == 'f' && s > 0) {
+                    if (all[s - 1].f.size() <= at.f.size())
+                        break;
+                    start = std::max(start, all[s - 1].f[at.f.size()]);
+                } else if (pass == 'b' && s + 1 < all.size()) {
+                    if (all[s + 1].b.size() <= at.b.size())
+                        break;
+                    start = std::max(start, all[s + 1].b[at.b.size()]);
+                }
+                at.free = start + (pass == 'f' ? forward : pass == 'b' ? backward : weights);
+                if (pass != 'w')
+                    (pass == 'f' ? at.f : at.b).push_back(at.free);
+            }
+    }
+    return std::ranges::max(all, {}, &Stage::free).free;
 }
 
 } // namespace
@@ -109,15 +161,15 @@ private Q_SLOTS:
         const auto same = evaluated(staged(16, spec(1, { 4, 4, 4, 4 })))->plan;
         const auto& last = *same.pipeline; // whose head takes longer than the embedding of the first
         QCOMPARE(last.busiestStage, std::int64_t { 3 });
-        QCOMPARE(last.bubble, even.pipeline->bubble);
-        QVERIFY(qAbs(same.seconds() / even.seconds() - 1) < 0.001);
+        QCOMPARE(same.seconds(), even.seconds());
         const auto lighter = evaluated(staged(16, spec(1, { 4, 5, 4, 3 })))->plan;
         QCOMPARE(lighter.pipeline->busiestStage, std::int64_t { 1 });
-        QCOMPARE(lighter.pipeline->bubble, 11.0 / (5 * 8));
+        QVERIFY(lighter.pipeline->bubble > 0 && lighter.pipeline->bubble < 11.0 / (5 * 8) * 1.1); // some of it is hidden
         QCOMPARE(lighter.pipeline->endSeconds, 0.0);
-        // Runs without layers change nothing of when the others can begin.
+        // Runs without layers take no time, but the stages take turns in another order.
         const auto padded = evaluated(staged(16, spec(2, { 0, 0, 0, 0, 4, 4, 4, 4 })))->plan;
-        QCOMPARE(padded.pipeline->bubble, same.pipeline->bubble);
+        QVERIFY2(qAbs(padded.seconds() / same.seconds() - 1) < 0.25,
+                 qPrintable(QString::number(padded.seconds() / same.seconds())));
         for (const Plan* plan : { &same, &lighter })
             QVERIFY(qAbs(plan->device.seconds() / plan->seconds() - 1) < 1e-9); // parts of a device's step add up
     }
@@ -138,6 +190,56 @@ private Q_SLOTS:
         PipelineSpec interleaved = scheduled(PipelineSchedule::ZeroBubble);
         interleaved.chunks = 2;
         QVERIFY(refusal(staged(16, interleaved)).contains("has one run of layers on each stage, and 2 are asked for"));
+    }
+
+    /// Against the turns of its passes, one by one: each stage goes p - s - 1 micro-batches ahead, then takes one forward, one
+    /// backward, and, once s gradients of weights wait, one of these (Megatron's zb-h1 patch in sail-sg/zero-bubble).
+    void zeroBubbleByTurns()
+    {
+        const double forward = 1;
+        const double backward = 1.2;
+        const double weights = 0.7;
+        for (const int p : { 2, 4, 8 })
+            for (const int m : { 1, 2, 3, 4, 8, 12 }) {
+                PipelineTask task { PipelineSchedule::ZeroBubble, p, 1, m, true, {}, 0, 0, false };
+                for (int stage = 0; stage < p; ++stage)
+                    task.runs.push_back({ forward, backward + weights, weights, forward, backward + weights });
+                const double end = std::ranges::max(pipelineTurns(task).ends);
+                const double wanted = zeroBubbleEnd(p, m, forward, backward, weights);
+                QVERIFY2(qAbs(end - wanted) < 1e-9,
+                         qPrintable(QStringLiteral("p %1 m %2: %3, %4").arg(p).arg(m).arg(end).arg(wanted)));
+            }
+    }
+
+    /// What the two copies of a stage's weights add to gradients is summed over the pair: all of them once a step, in the type of
+    /// reductions, wherever it is priced.
+    void gradientsOfBothCopies()
+    {
+        Design design = staged(16, scheduled(PipelineSchedule::DualPipe), "stage=4,data=2");
+        const auto dual = evaluated(design);
+        std::int64_t bytes = 0;
+        double seconds = 0;
+        for (const Collective& collective : dual->plan.collectives)
+            if (collective.kind == CollectiveKind::AllReduce && collective.axes == std::vector<int> { 0 }) {
+                QCOMPARE(collective.groupSize, std::int64_t { 2 });
+                QVERIFY(dual->plan.segment(collective.plannedSegment).phase == Phase::Update);
+                bytes += collective.count * collective.bytes;
+                seconds += static_cast<double>(collective.count) * collective.seconds;
+            }
+        QCOMPARE(bytes, 2 * dual->parameters);
+        QVERIFY(seconds > static_cast<double>(bytes) / 450e9); // NVLink, each way
+        for (const char* id : { "dgx-h100", "dgx-a100" }) {
+            design.hardware = id;
+            const Hardware hardware = sure(findHardware(id));
+            const double there = evaluated(design)->plan.seconds();
+            Plan again = dual->plan;
+            reprice(dual->graph, again, hardware, DType::BF16);
+            QVERIFY(qAbs(again.seconds() / there - 1) < 1e-9);
+        }
+        CompiledCost compiled(dual->graph, dual->plan, DType::BF16);
+        const double there = compiled.on(sure(findHardware("dgx-h100"))).seconds;
+        QVERIFY(qAbs(there / dual->plan.seconds() - 1) < 1e-9);
+        QVERIFY(refusal(staged(16, scheduled(PipelineSchedule::DualPipe), "stage=4", 6)).contains("use --micro-batches 8"));
     }
 
     /// DualPipe: twice the weights, p + 1 micro-batches of a stage, (p/2 - 1)(F + B + B - 3W) of waiting, B with W (DeepSeek-V3,
@@ -181,7 +283,7 @@ private Q_SLOTS:
     {
         for (const std::int64_t chunks : { 2, 3, 4 }) {
             const auto plan = evaluated(staged(48, spec(chunks)))->plan;
-            QCOMPARE(plan.pipeline->bubble, 3.0 / static_cast<double>(chunks * 8));
+            QVERIFY(qAbs(plan.pipeline->bubble * static_cast<double>(chunks * 8) / 3 - 1) < 0.1);
             QCOMPARE(layersOfStages(plan), (std::vector<std::int64_t> { 12, 12, 12, 12 }));
         }
         QVERIFY(refusal(staged(48, spec(13))).contains("48 layers cannot be cut into 4 stages of 13 runs"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimizer's rule, what is offloaded to the host, modules that predict further tokens, and collectives that go in one call:
 // against formulas.
+#include "model/design/presets/presets.h"
 #include "model/hardware/hostlink.h"
 #include "model/ops/opdefinition.h"
 #include "model/plan/time/compiledcost.h"
@@ -195,6 +196,101 @@ private Q_SLOTS:
         QCOMPARE(cut.front(), std::string("P('model')"));
         design.workload.kind = WorkloadKind::Prefill; // where it waits
         QCOMPARE(evaluated(design)->parameters, before->parameters);
+    }
+
+    /// Presets lay out what the modules have beside a layer: norms and projection over fsdp, the projection over tensor axes, too.
+    /// A new layer's FLOPs, the projection's and the logits' are useful ones.
+    void weightsOfFurtherTokens()
+    {
+        const auto cutOf = [](const Evaluation& evaluation, const Mesh& mesh, const char* name) {
+            std::string out;
+            for (const WeightLayout& weight : evaluation.weights)
+                if (weight.spec.name.find(name) != std::string::npos)
+                    out += specText(weight.layout, mesh);
+            return out;
+        };
+        Design design = trained("fsdp=8", "fsdp");
+        const auto before = evaluated(design);
+        design.workload.predicted = 1;
+        const auto presetAgain = applyPreset(design, "fsdp");
+        QVERIFY(presetAgain.ok());
+        const auto fsdp = evaluated(design);
+        for (const char* name : { "eh_proj", "enorm", "hnorm", "shared_head.norm" })
+            QCOMPARE(cutOf(*fsdp, design.mesh, name), std::string("P('fsdp')"));
+        const double tokens = 16.0 * 2048;
+        const double further = 6.0 * (kLayer + 2 * kHidden * kHidden + kVocabulary * kHidden) + 12.0 * 2048 * kHidden;
+        const double more = (fsdp->plan.performance.modelFlops - before->plan.performance.modelFlops) / tokens;
+        QVERIFY2(std::abs(more / further - 1) < 0.001, std::to_string(more / further).c_str());
+        Design tensor = trained("model=4", "megatron-tp");
+        tensor.workload.predicted = 1;
+        QVERIFY(applyPreset(tensor, "megatron-tp").ok());
+        QCOMPARE(cutOf(*evaluated(tensor), tensor.mesh, "eh_proj"), std::string("P('model')"));
+    }
+
+    /// What the optimizer multiplies is done, and useful to no token.
+    void productsOfMuon()
+    {
+        Design design = trained("fsdp=8", "fsdp");
+        const Performance adam = evaluated(design)->plan.performance;
+        design.workload.rule = Optimizer::Muon;
+        const Performance muon = evaluated(design)->plan.performance;
+        QCOMPARE(muon.modelFlops, adam.modelFlops);
+        QCOMPARE(adam.hfu, adam.mfu);
+        QVERIFY(muon.hfu > 1.01 * muon.mfu);
+    }
+
+    /// A host of which nothing is known is slow; memory that is the host's own frees nothing; an axis cuts states once.
+    void hosts()
+    {
+        Design design = trained("fsdp=8", "fsdp");
+        for (const char* id : { "dgx-h100", "gb300-nvl72", "gh200", "dgx-v100", "l40s-server", "mi300x", "tpu-v5e-pod" }) {
+            design.hardware = id;
+            design.workload.offload = {};
+            const double before = evaluated(design)->plan.seconds();
+            design.workload.offload.what = OffloadSet().with(OffloadKind::Optimizer);
+            QVERIFY2(evaluated(design)->plan.seconds() > before, id);
+        }
+        design.hardware = "dgx-spark";
+        const Plan offloaded = evaluated(design)->plan;
+        design.workload.offload = {};
+        QVERIFY(offloaded.memory == evaluated(design)->plan.memory);
+        design.workload.optimizer.axes = { "fsdp", "fsdp" };
+        QVERIFY(!evaluate(design).ok());
+    }
+
+    /// In order, the last of n parts of a sequence has 2 - 1/n times the mean device's pairs of attention, in head and tail the
+    /// mean.
+    void orderOfContext()
+    {
+        Design design = trained("context=4", "cp-all-gather");
+        const auto attention = [](const Design& it) {
+            const auto evaluation = evaluated(it);
+            double flops = 0;
+            for (const PlannedSegment& segment : evaluation->plan.segments)
+                for (const PlannedOp& op : segment.ops)
+                    if (op.work.kernel == KernelClass::Attention)
+                        flops += static_cast<double>(op.count) * op.work.flops;
+            return std::pair { flops, evaluation->plan.seconds() };
+        };
+        const auto [balanced, soon] = attention(design);
+        design.workload.contextOrder = ContextOrder::InOrder;
+        const auto [last, late] = attention(design);
+        QVERIFY(balanced > 0 && std::abs(last / balanced - 1.75) < 1e-9);
+        QVERIFY(late > soon);
+        // Kernels of PyTorch, one for each part, and their sums.
+        design.workload.contextOrder = ContextOrder::HeadTail;
+        design.workload.software = Software::Compiled;
+        const double parts = attention(design).second;
+        design.workload.contextOrder = ContextOrder::InOrder;
+        QCOMPARE(attention(design).first, last);
+        QVERIFY(parts > 0);
+        // Ulysses has whole sequences in attention, and a single device, too.
+        for (const auto& [mesh, preset] : { std::pair { "context=4", "cp-ulysses" }, { "data=4", "replicate" } }) {
+            Design whole = trained(mesh, preset);
+            const auto even = attention(whole);
+            whole.workload.contextOrder = ContextOrder::InOrder;
+            QVERIFY(attention(whole) == even);
+        }
     }
 
     /// On the last stage of a pipeline.

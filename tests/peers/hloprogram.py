@@ -229,6 +229,34 @@ class Collective:
                     waiting.append(user)
         return False
 
+    def widened(self):
+        """Whether the program has it in bf16, and XLA's CPU backend sends f32: what it sums says so, or its operand or all its uses are
+        converted from or to bf16."""
+        if {dtype for dtype, _ in self.instruction.arrays()} != {"f32"}:
+            return False
+        if any(name.endswith("_promoted") for name in self.instruction.called):
+            return True
+
+        def narrow(value):
+            return value is not None and {dtype for dtype, _ in value.arrays()} == {"bf16"}
+        if any(one.kind == "convert" and any(narrow(self.program.computations[one.computation].get(name)) for name in one.operands)
+               for one in self.program.sources(self.instruction, SAME)):
+            return True
+        uses, seen, waiting = [], set(), [self.instruction]
+        while waiting:
+            value = waiting.pop()
+            if (value.computation, value.name) in seen:
+                continue
+            seen.add((value.computation, value.name))
+            for user, _ in self.program.uses(value):
+                if user.kind == "convert":
+                    uses.append(narrow(user))
+                elif user.kind in SAME | {"dynamic-slice", "slice"}:
+                    waiting.append(user)
+                else:
+                    return False
+        return bool(uses) and all(uses)
+
     def comes_from(self, kind, through=frozenset()):
         """Whether its operand is what an instruction of that kind makes."""
         return any(one.kind == kind for one in self.program.sources(self.instruction, SAME | set(through)))

@@ -27,7 +27,7 @@ try:
     from max.experimental import sharding as sh
     from max.experimental.sharding import placements as pl
     from max.experimental.sharding import rules
-    from max.experimental.sharding.cost import tensor_byte_count
+    from max.experimental.sharding.cost import tensor_byte_count, transition_cost
     from max.experimental.sharding.per_shard_dim import make_per_shard_dim
     from max.graph import Dim
 except ImportError as problem:
@@ -213,9 +213,13 @@ def ask_wheel(question):
             out = action.outputs[0].placements if action.outputs else None
     except (sh.ShardingError, ValueError, RuntimeError, IndexError, TypeError) as refusal:
         return {"error": type(refusal).__name__, "reason": str(refusal)[:200]}
+    sizes = [tensor_byte_count(each) for each in layouts]
+    cost = sum(transition_cost(placement(was), p, message_bytes=size, mesh=mesh, axis_index=axis)
+               for each, given, size in zip(places, question["inputs"], sizes)
+               for axis, (was, p) in enumerate(zip(given["placements"], each)))
     return {"inputs": [[code_of(p) for p in each] for each in places],
             "output": [code_of(p) for p in out] if out is not None else None,
-            "bytes": [tensor_byte_count(each) for each in layouts]}
+            "bytes": sizes, "cost": cost}
 
 
 SIZES = [1, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32, 48, 64, 96, 100, 128]
@@ -407,6 +411,9 @@ def agree(mine, real):
         return "error" in mine
     if "inputs" not in mine or mine["inputs"] != real["inputs"]:
         return False
+    cost = math.inf if mine["cost"] is None else mine["cost"]  # JSON has no word for it
+    if not math.isclose(cost, real["cost"], rel_tol=1e-9):
+        return False
     return real["output"] is None or mine.get("output") == real["output"]
 
 
@@ -439,7 +446,7 @@ def main():
                 shown += 1
                 print(json.dumps({k: question[k] for k in question if k not in ("expect", "source", "dispatch")}))
                 print("   wheel:", json.dumps(real))
-                print("   mine: ", json.dumps({k: mine.get(k) for k in ("inputs", "output", "error", "broken", "stderr") if k in mine}))
+                print("   mine: ", json.dumps({k: mine.get(k) for k in ("inputs", "output", "cost", "error", "broken", "stderr") if k in mine}))
     print(f"MAX {RELEASE}: {len(questions)} questions, {refused} refused by the wheel, {sum(different.values())} answers differ", dict(different))
     return 1 if different else 0
 

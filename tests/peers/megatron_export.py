@@ -72,11 +72,6 @@ print("BUILT " + json.dumps(out))
 """
 
 
-def exported(shardctl, folder, design):
-    out = os.path.join(folder, "out")
-    return out, samples.export(shardctl, design, "megatron", out)
-
-
 def of_llama(key, entries, kv, size, heads):
     """Names and ranges of the checkpoint of a Llama for what Megatron says of one of its weights."""
     group = (heads // kv + 2) * size  # rows of queries, keys, and values of a KV head
@@ -137,32 +132,15 @@ def built(folder, ranks):
 
 def main():
     options = samples.arguments(__doc__.splitlines()[0]).parse_args()
-    shardctl = options.shardctl
+    exports = samples.Exports(options.shardctl, "megatron", "export.py")
+    made, exported, refused = exports.made, exports.exported, exports.refused
     report = samples.Report("megatron", f"Megatron-Core {VERSION}", options)
 
-    def made(folder, model, mesh, preset, layers, *more, edit=None):
-        def edited(document):
-            document["model"]["num_hidden_layers"] = layers
-            if edit:
-                edit(document)
-        return samples.changed(samples.designed(shardctl, folder, model, mesh, preset, more), edited)
-
     def equal(folder, design, *parts, ranks=()):
-        out, why = exported(shardctl, folder, design)
-        assert why is None, why
-        with open(os.path.join(out, "export.py"), encoding="utf-8") as file:
-            text = file.read()
-        for part in parts:
-            assert part in text, f"{part} is not in {text}"
-        count = samples.own_check(out, "check.py")
+        count = exports.equal(folder, design, *parts)
         if ranks:
-            built(out, ranks)
+            built(os.path.join(folder, "out"), ranks)
         return count
-
-    def refused(folder, design, reason):
-        _, why = exported(shardctl, folder, design)
-        assert why and reason in why, why
-        return why
 
     for model in samples.MODELS:
         for preset, mesh in samples.LAYOUTS_OF_MODELS:
@@ -183,7 +161,7 @@ def main():
         folder, made(folder, "llama3-8b", "stage=3,model=2", "pp-1f1b", 5), '"pipeline_model_parallel_layout"', ranks=[0, 5]))
     report.sample("mixtral-8x7b whole experts", lambda folder: equal(folder, made(
         folder, "mixtral-8x7b", "model=4", "megatron-tp", 1,
-        edit=lambda document: document["strategies"].append({"match": "*.experts.*", "strategy": "spec", "spec": "P('model')"})),
+        edit=samples.give("*.experts.*", "P('model')")),
         '"expert_model_parallel_size": 4', '"expert_tensor_parallel_size": 1'))
     report.sample("mixtral-8x7b experts over all ranks", lambda folder: equal(
         folder, made(folder, "mixtral-8x7b", "expert=4", "ep", 1), '"expert_model_parallel_size": 4'))
@@ -195,14 +173,14 @@ def main():
         folder, made(folder, "llama3-8b", "model=4,data=2", "megatron-tp", 1), "numbers its ranks over data and model"))
     report.sample("llama3-8b one weight whole", lambda folder: refused(folder, made(
         folder, "llama3-8b", "model=4", "megatron-tp", 1,
-        edit=lambda document: document["strategies"].append({"match": "*.up_proj.weight", "strategy": "replicate"})),
+        edit=samples.one_whole),
         "is 0:14336, in Megatron 0:3584"))
     for name, spec in samples.LAYOUTS.items():
         report.sample(f"one tensor {name}", lambda folder: refused(
             folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "cannot be partial" if name == "L8" else "of this model that is not known"))
 
     def broken(folder):
-        out, why = exported(shardctl, folder, made(folder, "llama3-8b", "data=2,model=2", "megatron-tp", 1))
+        out, why = exported(folder, made(folder, "llama3-8b", "data=2,model=2", "megatron-tp", 1))
         assert why is None, why
         path = os.path.join(out, "export.py")
         with open(path, encoding="utf-8") as file:

@@ -138,6 +138,60 @@ def export(shardctl, design, target, folder):
     return made.stderr.strip()
 
 
+class Exports:
+    """Designs of models of a few layers, exported to one target that says sizes in a file `config` and has its check in check.py."""
+
+    def __init__(self, shardctl, target, config):
+        self.shardctl, self.target, self.config = shardctl, target, config
+
+    def made(self, folder, model, mesh, preset, layers, *more, edit=None):
+        def edited(document):
+            document["model"]["num_hidden_layers"] = layers
+            if edit:
+                edit(document)
+        return changed(designed(self.shardctl, folder, model, mesh, preset, more), edited)
+
+    def exported(self, folder, design):
+        """The folder with the export, and why it was refused."""
+        out = os.path.join(folder, "out")
+        return out, export(self.shardctl, design, self.target, out)
+
+    def equal(self, folder, design, *parts):
+        """Exports and checks a design whose config has these parts; how many tensors are equal."""
+        out, why = self.exported(folder, design)
+        assert why is None, why
+        with open(os.path.join(out, self.config), encoding="utf-8") as file:
+            text = file.read()
+        for part in parts:
+            assert part in text, f"{part} is not in {text}"
+        return own_check(out, "check.py")
+
+    def refused(self, folder, design, reason):
+        _, why = self.exported(folder, design)
+        assert why and reason in why, why
+        return why
+
+
+def give(match, spec):
+    """An edit of a document: the weights that match lie so."""
+    return lambda document: document["strategies"].append({"match": match, "strategy": "spec", "spec": spec})
+
+
+def share_heads(document):
+    """Two ranks share each KV head, on the mesh head=8,part=2."""
+    for names, spec in (("q gate up", "P(('head','part'))"), ("k v", "P('head')"), ("o down", "P(None,('head','part'))")):
+        for name in names.split():
+            give(f"*.{name}_proj.weight", spec)(document)
+    for name in ("*embed_tokens.weight", "lm_head.weight"):
+        give(name, "P(('head','part'))")(document)
+    document["strategies"].append({"match": "tokens", "strategy": "replicate"})
+
+
+def one_whole(document):
+    """An edit: one weight of each layer is whole on every rank."""
+    document["strategies"].append({"match": "*.up_proj.weight", "strategy": "replicate"})
+
+
 def shards(folder):
     with open(os.path.join(folder, "shards.json"), encoding="utf-8") as file:
         return json.load(file)

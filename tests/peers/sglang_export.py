@@ -82,54 +82,11 @@ print(equal // ranks)
 """
 
 
-def fewer_layers(document, layers):
-    document["model"]["num_hidden_layers"] = layers
-
-
-def share_heads(document):
-    """Two ranks share each KV head."""
-    for names, spec in (("q gate up", "P(('head','part'))"), ("k v", "P('head')"), ("o down", "P(None,('head','part'))")):
-        for name in names.split():
-            document["strategies"].append({"match": f"*.{name}_proj.weight", "strategy": "spec", "spec": spec})
-    for name in ("*embed_tokens.weight", "lm_head.weight"):
-        document["strategies"].append({"match": name, "strategy": "spec", "spec": "P(('head','part'))"})
-    document["strategies"].append({"match": "tokens", "strategy": "replicate"})
-
-
-def give(match, spec):
-    return lambda document: document["strategies"].append({"match": match, "strategy": "spec", "spec": spec})
-
-
-def exported(shardctl, folder, design):
-    out = os.path.join(folder, "out")
-    return out, samples.export(shardctl, design, "sglang", out)
-
-
 def main():
     options = samples.arguments(__doc__.splitlines()[0]).parse_args()
-    shardctl = options.shardctl
+    exports = samples.Exports(options.shardctl, "sglang", "sglang.yaml")
+    made, exported, equal, refused = exports.made, exports.exported, exports.equal, exports.refused
     report = samples.Report("sglang", f"SGLang {VERSION}", options)
-
-    def made(folder, model, mesh, preset, layers, *more, edit=None):
-        def edited(document):
-            fewer_layers(document, layers)
-            if edit:
-                edit(document)
-        return samples.changed(samples.designed(shardctl, folder, model, mesh, preset, more), edited)
-
-    def equal(folder, design, *parts):
-        out, why = exported(shardctl, folder, design)
-        assert why is None, why
-        with open(os.path.join(out, "sglang.yaml"), encoding="utf-8") as file:
-            text = file.read()
-        for part in parts:
-            assert part in text, f"{part} is not in {text}"
-        return samples.own_check(out, "check.py")
-
-    def refused(folder, design, reason):
-        _, why = exported(shardctl, folder, design)
-        assert why and reason in why, why
-        return why
 
     for model in samples.MODELS:
         for preset, mesh in samples.LAYOUTS_OF_MODELS:
@@ -140,7 +97,7 @@ def main():
             report.sample(f"{model} {preset} train", lambda folder: refused(
                 folder, made(folder, model, mesh, preset, 2, "--workload", "train"), "SGLang serves models"))
     report.sample("mixtral-8x7b whole experts", lambda folder: equal(
-        folder, made(folder, "mixtral-8x7b", "model=4", "megatron-tp", 1, edit=give("*.experts.*", "P('model')")), "ep-size: 4"))
+        folder, made(folder, "mixtral-8x7b", "model=4", "megatron-tp", 1, edit=samples.give("*.experts.*", "P('model')")), "ep-size: 4"))
     report.sample("qwen3-30b-a3b data-parallel attention", lambda folder: equal(
         folder, made(folder, "qwen3-30b-a3b", "data=2,expert=4", "ep", 1), "attn-dp-size: 4", "ep-size: 4"))
     report.sample("deepseek2-16b data-parallel attention", lambda folder: equal(
@@ -149,7 +106,7 @@ def main():
     report.sample("mixtral-8x7b data-parallel attention", lambda folder: refused(
         folder, made(folder, "mixtral-8x7b", "expert=4", "ep", 1), "SGLang has that not for mixtral"))
     report.sample("gpt-oss-20b", lambda folder: equal(
-        folder, made(folder, "gpt-oss-20b", "model=2", "megatron-tp", 1, edit=give("*.sinks", "P('model')"))))
+        folder, made(folder, "gpt-oss-20b", "model=2", "megatron-tp", 1, edit=samples.give("*.sinks", "P('model')"))))
     report.sample("gpt-oss-20b whole experts", lambda folder: refused(
         folder, made(folder, "gpt-oss-20b", "expert=2", "ep", 1), "SGLang loads the packed experts"))
     report.sample("qwen2.5-7b in three stages", lambda folder: equal(
@@ -159,25 +116,25 @@ def main():
     for model, reason in (("llama3-8b", "SGLang has it on every stage"), ("gemma2-9b", "SGLang has no stages")):
         report.sample(f"{model} in two stages", lambda folder: refused(folder, made(folder, model, "stage=2,model=2", "pp-1f1b", 2), reason))
     report.sample("gemma3-4b", lambda folder: equal(
-        folder, made(folder, "gemma3-4b", "model=4", "megatron-tp", 1, edit=give("*embed_tokens.weight", "P()"))))
+        folder, made(folder, "gemma3-4b", "model=4", "megatron-tp", 1, edit=samples.give("*embed_tokens.weight", "P()"))))
     report.sample("gemma3-4b vocabulary cut", lambda folder: refused(
         folder, made(folder, "gemma3-4b", "model=4", "megatron-tp", 1), "is 0:65552, in SGLang 0:262208"))
     report.sample("qwen2.5-7b heads that do not divide", lambda folder: refused(
         folder, made(folder, "qwen2.5-7b", "model=8", "megatron-tp", 1), "SGLang cannot cut 28 heads over 8 tensor ranks"))
     report.sample("llama3-8b with more ranks than KV heads", lambda folder: equal(folder, made(
-        folder, "llama3-8b", "head=8,part=2", "replicate", 1, edit=share_heads)))
+        folder, "llama3-8b", "head=8,part=2", "replicate", 1, edit=samples.share_heads)))
     report.sample("llama3-8b tensor axis first", lambda folder: refused(
         folder, made(folder, "llama3-8b", "model=4,data=2", "megatron-tp", 1), "numbers its ranks over data and model"))
     report.sample("llama3-8b one weight whole", lambda folder: refused(folder, made(
         folder, "llama3-8b", "model=4", "megatron-tp", 1,
-        edit=lambda document: document["strategies"].append({"match": "*.up_proj.weight", "strategy": "replicate"})),
+        edit=samples.one_whole),
         "is 0:14336, in SGLang 0:3584"))
     for name, spec in samples.LAYOUTS.items():
         report.sample(f"one tensor {name}", lambda folder: refused(
             folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "cannot be partial" if name == "L8" else "of this model that is not known"))
 
     def broken(folder):
-        out, why = exported(shardctl, folder, made(folder, "llama3-8b", "model=2", "megatron-tp", 1))
+        out, why = exported(folder, made(folder, "llama3-8b", "model=2", "megatron-tp", 1))
         assert why is None, why
         path = os.path.join(out, "sglang.yaml")
         with open(path, encoding="utf-8") as file:
@@ -194,7 +151,7 @@ def main():
     report.sample("configs that are broken", broken)
 
     def layers(folder, mesh, break_it=False):
-        out, why = exported(shardctl, folder, made(folder, "llama3-8b", mesh, "megatron-tp", 1,
+        out, why = exported(folder, made(folder, "llama3-8b", mesh, "megatron-tp", 1,
                                                    edit=lambda document: document["model"].update(SMALL)))
         assert why is None, why
         if break_it:

@@ -4,8 +4,8 @@
 them with what `shardctl plan` has for the design under the framework's name: kind, mesh axis, pass, count. Nothing is sent: the
 process group is a fake one.
 
-  --framework torchtitan   tensor and sequence parallel as an export lays them out, FSDP2 with and without gathering again
-  --framework megatron     GPTModel with tensor_model_parallel_size 4, with and without sequence_parallel
+  --only torchtitan   tensor and sequence parallel as an export lays them out, FSDP2 with and without gathering again
+  --only megatron     GPTModel with tensor_model_parallel_size 4, with and without sequence_parallel
 
 Ends with 0 when all counts are equal, 1 when not, 77 where Python has neither (SHARDBOARD_TORCH_PYTHON names another Python).
 """

@@ -33,50 +33,11 @@ print(divide(heads, tensor), 1 if tensor >= kv else divide(kv, tensor))
 """
 
 
-def fewer_layers(document, layers):
-    document["model"]["num_hidden_layers"] = layers
-
-
-def share_heads(document):
-    """Two ranks share each KV head."""
-    for names, spec in (("q gate up", "P(('head','part'))"), ("k v", "P('head')"), ("o down", "P(None,('head','part'))")):
-        for name in names.split():
-            document["strategies"].append({"match": f"*.{name}_proj.weight", "strategy": "spec", "spec": spec})
-    for name in ("*embed_tokens.weight", "lm_head.weight"):
-        document["strategies"].append({"match": name, "strategy": "spec", "spec": "P(('head','part'))"})
-    document["strategies"].append({"match": "tokens", "strategy": "replicate"})
-
-
-def exported(shardctl, folder, design):
-    out = os.path.join(folder, "out")
-    return out, samples.export(shardctl, design, "vllm", out)
-
-
 def main():
     options = samples.arguments(__doc__.splitlines()[0]).parse_args()
-    shardctl = options.shardctl
+    exports = samples.Exports(options.shardctl, "vllm", "vllm.yaml")
+    made, exported, equal, refused = exports.made, exports.exported, exports.equal, exports.refused
     report = samples.Report("vllm", f"vLLM {VERSION}", options)
-
-    def made(folder, model, mesh, preset, layers, *more, edit=None):
-        def edited(document):
-            fewer_layers(document, layers)
-            if edit:
-                edit(document)
-        return samples.changed(samples.designed(shardctl, folder, model, mesh, preset, more), edited)
-
-    def equal(folder, design, *parts):
-        out, why = exported(shardctl, folder, design)
-        assert why is None, why
-        with open(os.path.join(out, "vllm.yaml"), encoding="utf-8") as file:
-            text = file.read()
-        for part in parts:
-            assert part in text, f"{part} is not in {text}"
-        return samples.own_check(out, "check.py")
-
-    def refused(folder, design, reason):
-        _, why = exported(shardctl, folder, design)
-        assert why and reason in why, why
-        return why
 
     for model in samples.MODELS:
         for preset, mesh in samples.LAYOUTS_OF_MODELS:
@@ -88,7 +49,7 @@ def main():
                           lambda folder: refused(folder, made(folder, model, mesh, preset, 2, "--workload", "train"), "vLLM serves models"))
     report.sample("mixtral-8x7b whole experts", lambda folder: equal(folder, made(
         folder, "mixtral-8x7b", "model=4", "megatron-tp", 1,
-        edit=lambda document: document["strategies"].append({"match": "*.experts.*", "strategy": "spec", "spec": "P('model')"})),
+        edit=samples.give("*.experts.*", "P('model')")),
         "enable-expert-parallel: true"))
     report.sample("mixtral-8x7b experts over all ranks", lambda folder: equal(
         folder, made(folder, "mixtral-8x7b", "expert=4", "ep", 1), "data-parallel-size: 4", "enable-expert-parallel: true"))
@@ -97,19 +58,19 @@ def main():
     report.sample("qwen2.5-7b heads that do not divide", lambda folder: refused(
         folder, made(folder, "qwen2.5-7b", "model=8", "megatron-tp", 1), "vLLM cannot cut 28 heads over 8 tensor ranks"))
     report.sample("llama3-8b with more ranks than KV heads", lambda folder: equal(folder, made(
-        folder, "llama3-8b", "head=8,part=2", "replicate", 1, edit=share_heads)))
+        folder, "llama3-8b", "head=8,part=2", "replicate", 1, edit=samples.share_heads)))
     report.sample("llama3-8b tensor axis first", lambda folder: refused(
         folder, made(folder, "llama3-8b", "model=4,data=2", "megatron-tp", 1), "numbers its ranks over data and model"))
     report.sample("llama3-8b one weight whole", lambda folder: refused(folder, made(
         folder, "llama3-8b", "model=4", "megatron-tp", 1,
-        edit=lambda document: document["strategies"].append({"match": "*.up_proj.weight", "strategy": "replicate"})),
+        edit=samples.one_whole),
         "is 0:14336, in vLLM 0:3584"))
     for name, spec in samples.LAYOUTS.items():
         report.sample(f"one tensor {name}", lambda folder: refused(
             folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "cannot be partial" if name == "L8" else "of this model that is not known"))
 
     def broken(folder):
-        out, why = exported(shardctl, folder, made(folder, "llama3-8b", "model=2", "megatron-tp", 1))
+        out, why = exported(folder, made(folder, "llama3-8b", "model=2", "megatron-tp", 1))
         assert why is None, why
         path = os.path.join(out, "vllm.yaml")
         with open(path, encoding="utf-8") as file:
@@ -123,7 +84,7 @@ def main():
     report.sample("configs that are broken", broken)
 
     def sizes(folder):
-        out, why = exported(shardctl, folder, made(folder, "llama3-8b", "model=4", "megatron-tp", 1))
+        out, why = exported(folder, made(folder, "llama3-8b", "model=4", "megatron-tp", 1))
         assert why is None, why
         answer = subprocess.run([sys.executable, "-c", SIZES, "32", "8", "4"], capture_output=True, text=True, check=True).stdout.split()
         tensors = {tensor["name"]: tensor for tensor in samples.shards(out)["tensors"]}

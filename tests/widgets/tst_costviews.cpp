@@ -418,7 +418,7 @@ void TestCostViews::summaryTellsTheRate()
     const auto bar = shownView<SummaryBar>(document, { 1500, 48 });
     const Performance& performance = document.evaluation()->plan.performance;
     QCOMPARE(bar->findChild<QLabel*>(QStringLiteral("summaryRate"))->text(),
-             countText(qRound64(performance.tokensPerSecondPerDevice)) + QStringLiteral(" tok/s/device"));
+             digitsText(performance.tokensPerSecondPerDevice) + QStringLiteral(" tok/s/device"));
     QCOMPARE(bar->findChild<QLabel*>(QStringLiteral("summaryRateTitle"))->text(),
              QStringLiteral("MFU %1 %").arg(digitsText(100 * performance.mfu)));
 }

@@ -5,10 +5,14 @@
 #include "tests/widgets/editor_support.h"
 #include "tests/widgets/inspectortexts.h"
 
+#include "model/design/compare.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/findings/findings.h"
 #include "model/hardware/hardware.h"
+#include "model/plan/hostcopies.h"
 #include "model/plan/memory/timeline.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/cost/costview.h"
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/explain/rowsmodel.h"
@@ -59,6 +63,7 @@ private Q_SLOTS:
     void memoryRisesAndFallsLayerByLayer();
     void memoryHasAxes();
     void logitsAreAChoice();
+    void hostCopiesAreNoCollectives();
 };
 
 void TestFigures::devicesHaveWhatTheDriverReports()
@@ -309,6 +314,46 @@ void TestFigures::logitsAreAChoice()
     document.undoStack()->undo();
     QVERIFY(document.design() == design);
     QVERIFY(!logits.whyNot(trainingDesign()).isEmpty());
+}
+
+/// Copies to and from the host are counted once, and not among the collectives, wherever both are told.
+void TestFigures::hostCopiesAreNoCollectives()
+{
+    Design design = trainingDesign();
+    design.workload.offload.what = offloadFromName("optimizer,weights,activations").value();
+    Document document;
+    QVERIFY(document.setDesign(design).ok());
+    const Plan& plan = document.evaluation()->plan;
+    QVERIFY(!plan.pipeline);
+    double host = 0;
+    for (const PlannedSegment& segment : plan.segments)
+        host += segment.host.seconds;
+    double collectives = 0;
+    for (const Collective& collective : plan.collectives)
+        collectives += collective.seconds * static_cast<double>(collective.count);
+    QVERIFY(host > 0 && collectives > 0);
+    const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(a, b); };
+    QVERIFY(near(collectives, collectiveSecondsAlone(document.evaluation()->graph, plan)));
+    std::map<std::string, double> costs;
+    double step = 0; // what stands below it as its parts
+    for (const CostLine& line : compareDesigns(design, *document.evaluation(), design, *document.evaluation()).costs) {
+        costs[line.key] = line.after;
+        if (line.key == "compute_seconds" || line.key == "exposed_seconds" || line.key == "bubble_seconds")
+            step += line.after;
+        else // no other time is told as a part of the step
+            QVERIFY2(!line.part || line.unit != CostLine::Unit::Seconds || costs.contains("collective_seconds"), line.key.c_str());
+    }
+    QVERIFY(near(step, costs.at("step_seconds")));
+    QVERIFY(near(collectives, costs.at("collective_seconds")));
+    QVERIFY(near(host, costs.at("host_seconds")));
+    const auto bar = shownView<SummaryBar>(document, { 1900, 60 });
+    const QString tip = bar->findChild<QLabel*>(QStringLiteral("summaryStep"))->toolTip();
+    QVERIFY2(tip.contains(secondsText(collectives) + QStringLiteral(" in collectives"))
+                 && tip.contains(secondsText(host) + QStringLiteral(" to and from the host")),
+             qPrintable(tip));
+    const auto cost = shownView<CostView>(document, { 900, 400 });
+    const QString total = cost->findChild<ElidedLabel*>(QStringLiteral("costTotal"))->text();
+    QVERIFY2(total.contains(QStringLiteral("exposed collectives and host copies")), qPrintable(total));
 }
 
 SHARDBOARD_TEST(TestFigures)

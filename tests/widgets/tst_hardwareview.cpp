@@ -14,6 +14,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QUndoStack>
@@ -75,6 +76,7 @@ private Q_SLOTS:
     void linksByPresetAndName();
     void presetsAndBack();
     void files();
+    void nothingIsScrolledSideways();
     void axesOverLevels();
     void trafficIsTold();
     void chipsSelectTheirAxis();
@@ -372,6 +374,18 @@ void TestHardwareView::files()
     QSignalSpy wanted(shown.view.get(), &HardwareView::openWanted);
     shown.click("hardwareOpen");
     QCOMPARE(wanted.count(), 1);
+}
+
+/// In the narrowest column that a window has for it.
+void TestHardwareView::nothingIsScrolledSideways()
+{
+    Design design = knownDesign();
+    for (const Hardware& preset : hardwarePresets()) {
+        setHardware(design, preset);
+        const ShownView<HardwareView> shown(design, { 280, 700 });
+        const auto* scroll = shown.view->findChild<QScrollArea*>();
+        QVERIFY2(scroll->horizontalScrollBar()->maximum() == 0, preset.id.c_str());
+    }
 }
 
 void TestHardwareView::axesOverLevels()

@@ -17,6 +17,7 @@ class TestStrategyList : public QObject {
 private Q_SLOTS:
     void keysDeleteOneAfterTheOther();
     void narrowRowsHaveTwoLines();
+    void titleKeepsItsMargins();
 };
 
 /// In a narrow panel a row says in two lines what it names and what it does, dim and axes too, instead of two cut texts.
@@ -76,6 +77,21 @@ void TestStrategyList::keysDeleteOneAfterTheOther()
     QTest::keyClick(list, Qt::Key_Delete);
     QCOMPARE(list->topLevelItemCount(), 0);
     QCOMPARE(shown.document.undoStack()->count(), count);
+}
+
+/// Also when another style comes while the list has no room, as in a drawer that was never open: a frame works its margins out of
+/// its size then.
+void TestStrategyList::titleKeepsItsMargins()
+{
+    ShownView<StrategyList> shown(knownDesign(), { 340, 400 });
+    auto* title = shown.child<QLabel>("strategyListTitle");
+    title->resize(0, 0);
+    QEvent another(QEvent::StyleChange);
+    QCoreApplication::sendEvent(title, &another);
+    shown.view->resize(340, 401);
+    QCoreApplication::processEvents();
+    const int before = title->mapTo(shown.view.get(), title->contentsRect().topLeft()).x();
+    QCOMPARE(before, kPanelMargin);
 }
 
 SHARDBOARD_TEST(TestStrategyList)

@@ -237,7 +237,7 @@ void VariantsView::addRow(int variant, const QString& name, const Design& design
         item->setFont(column, monoFont(this, -0.5));
     };
     number(StepColumn, graph ? secondsText(plan.seconds()) : QStringLiteral("–"), plan.seconds());
-    number(RateColumn, rate <= 0 ? QStringLiteral("–") : rate < 10 ? digitsText(rate) : countText(qRound64(rate)), rate);
+    number(RateColumn, rate <= 0 ? QStringLiteral("–") : digitsText(rate), rate);
     number(MemoryColumn, bytesText(plan.memory.peak), static_cast<double>(plan.memory.peak));
     const std::int64_t moved = collectiveBytesOfDevice(evaluation.graph, plan);
     number(MovedColumn, bytesText(moved), static_cast<double>(moved));

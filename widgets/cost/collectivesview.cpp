@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/cost/collectivesview.h"
 
+#include "model/plan/hostcopies.h"
 #include "model/plan/pipeline.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/elidedlabel.h"
@@ -187,6 +188,8 @@ void CollectivesView::refresh()
     if (sizeFor != m_sizedFor && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
         fitColumns();
         m_sizedFor = sizeFor;
+    } else if (!m_narrowed.empty()) {
+        showGroups(); // to numbers that were others
     }
     m_table->horizontalHeader()->setFont(uiFont(this, -1));
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
@@ -335,17 +338,22 @@ void CollectivesView::showState()
     const int shown = m_filter->rowCount();
     if (const auto evaluation = document()->evaluation()) {
         const Plan& plan = evaluation->plan;
-        const QString time = secondsText(plan.device.collectives);
+        const double host = hostCopySeconds(evaluation->graph, plan);
+        const QString time = secondsText(collectiveSecondsAlone(evaluation->graph, plan));
         const QString exposed = secondsText(plan.device.exposed);
         // Where there is little room the end is left out: the count stands in the tab, too.
-        m_total->setText(tr("%1 exposed · %2 · %3")
-                             .arg(time == exposed ? time : tr("%1, %2").arg(time, exposed),
+        m_total->setText(tr("%1 · %2 · %3")
+                             .arg(host > 0              ? time // what is exposed is told with the copies to the host
+                                      : time == exposed ? tr("%1 exposed").arg(time)
+                                                        : tr("%1, %2 exposed").arg(time, exposed),
                                   bytesText(collectiveBytesOfDevice(evaluation->graph, plan)),
                                   counted(plan.movingCollectives(), tr("collective"), tr("collectives"))));
         const std::int64_t slices = static_cast<std::int64_t>(plan.collectives.size()) - plan.movingCollectives();
         QString tip = tr("Of a step: bytes of all collectives on one device, predicted time in them, and the part of it in which "
                          "the device does not compute; a step takes %1")
                           .arg(secondsText(plan.seconds()));
+        if (host > 0)
+            tip += tr("\nWith %1 to and from the host, which are no collectives, %2 are exposed").arg(secondsText(host), exposed);
         if (slices > 0)
             tip += tr("\n%1 not counted: nothing moves").arg(counted(slices, tr("local slice is"), tr("local slices are")));
         if (plan.pipeline)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/cost/costview.h"
 
+#include "model/plan/hostcopies.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/format.h"
@@ -126,9 +127,13 @@ CostView::CostView(Document* document, QWidget* parent)
         { ShareColumn, tr("Share of the step. Filled: computing. Hatched: in collectives while nothing is computed") },
         { TimeColumn, tr("Of a step on one device, all its layers and micro-batches: compute and exposed collectives") },
         { CollectivesColumn, tr("Time in collectives, hidden or not") },
-        { ExposedColumn, tr("Time in collectives in which the devices do not compute (Design ▸ Workload ▸ Overlap)") },
+        { ExposedColumn,
+          tr("Time in collectives, and in copies to and from the host, in which the devices do not compute (Design ▸ Workload ▸ "
+             "Overlap)") },
         { MovedColumn, tr("Bytes of its collectives (their larger side) on one device in a step") },
-        { KeptColumn, tr("Activations that its layers save for the backward pass, for one micro-batch") }
+        { KeptColumn,
+          tr("Activations that its layers save for the backward pass, for one micro-batch; those that are offloaded lie in the "
+             "host") }
     };
     for (const auto& [column, tip] : tips)
         m_tree->headerItem()->setToolTip(column, tip);
@@ -158,15 +163,15 @@ CostView::CostView(Document* document, QWidget* parent)
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->addWidget(m_total, 1);
     m_legend->setObjectName(QStringLiteral("costLegend"));
-    m_legend->setEntries(
-        { { QStringLiteral("computes"), tr("computes"), tr("Share of the step in which the devices compute"),
-            [](QPainter& painter, const QRectF& rect, const QWidget* widget) {
-                painter.fillRect(rect, Theme::of(widget).accent);
-            } },
-          { QStringLiteral("waits"), tr("waits for collectives, nothing is computed"),
-            tr("Hatched: collectives that nothing hides"), [](QPainter& painter, const QRectF& rect, const QWidget* widget) {
-                paintWaiting(painter, rect, Theme::of(widget));
-            } } });
+    m_legend->setEntries({ { QStringLiteral("computes"), tr("computes"), tr("Share of the step in which the devices compute"),
+                             [](QPainter& painter, const QRectF& rect, const QWidget* widget) {
+                                 painter.fillRect(rect, Theme::of(widget).accent);
+                             } },
+                           { QStringLiteral("waits"), tr("waits for collectives or the host, nothing is computed"),
+                             tr("Hatched: collectives, and copies to and from the host, that nothing hides"),
+                             [](QPainter& painter, const QRectF& rect, const QWidget* widget) {
+                                 paintWaiting(painter, rect, Theme::of(widget));
+                             } } });
     connect(m_legend, &Legend::chosenChanged, this, [this](const QString& key) {
         m_shown = key;
         m_tree->viewport()->update();
@@ -229,9 +234,11 @@ void CostView::showTotal()
     const Performance& performance = plan.performance;
     QStringList parts { tr("step %1").arg(secondsText(plan.seconds())) };
     const DeviceStep& device = plan.device;
-    QString sum = tr("compute %1 + exposed collectives %2").arg(secondsText(device.compute), secondsText(device.exposed));
+    const bool host = hostCopySeconds(evaluation->graph, plan) > 0;
+    QString sum = (host ? tr("compute %1 + exposed collectives and host copies %2") : tr("compute %1 + exposed collectives %2"))
+                      .arg(secondsText(device.compute), secondsText(device.exposed));
     if (plan.pipeline)
-        sum += tr(" + bubble %1 (%2)")
+        sum += tr(" + bubble %1 (%2 of the step)")
                    .arg(secondsText(device.bubble), percentText(plan.seconds() > 0 ? device.bubble / plan.seconds() : 0));
     parts << sum;
     if (performance.tokensPerSecondPerDevice > 0)
@@ -268,11 +275,12 @@ void CostView::addPart(const PartCost& part, double step)
     item->setData(ShareColumn, Qt::AccessibleTextRole, percentText(part.seconds() * share));
     item->setToolTip(
         ShareColumn,
-        tr("%1 of the step: %2 computing, %3 waiting for collectives")
+        tr("%1 of the step: %2 computing, %3 waiting for collectives or the host")
             .arg(percentText(part.seconds() * share), percentText(part.compute * share), percentText(part.exposed * share)));
     item->setText(TimeColumn, orDash(part.seconds() * device));
     item->setText(ComputeColumn, orDash(part.compute * device));
-    item->setText(CollectivesColumn, orDash(part.collectives * device));
+    const double host = part.plannedSegment.valid() ? document()->evaluation()->plan.segment(part.plannedSegment).host.seconds : 0;
+    item->setText(CollectivesColumn, orDash((part.collectives - host) * device));
     item->setText(ExposedColumn, orDash(part.exposed * device));
     item->setText(MovedColumn, bytesOrDash(bytesOnDevice(part.moved)));
     item->setText(KeptColumn, bytesOrDash(bytesOnDevice(part.kept)));

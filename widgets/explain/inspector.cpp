@@ -17,7 +17,9 @@
 
 #include "model/design/deviceweights.h"
 #include "model/hardware/footprint.h"
+#include "model/plan/hostcopies.h"
 #include "model/plan/pipeline.h"
+#include "model/plan/time/residuals.h"
 #include "model/plan/time/steptime.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
@@ -106,14 +108,13 @@ void InspectorPanel::later() { m_timer->start(); }
 
 void InspectorPanel::buildNow() { build(true); }
 
-/// The page for something of this kind, to be described from its top: the one that is shown, unless it is of another kind or look.
-InspectorPage* InspectorPanel::pageOf(PageKind kind)
+/// A page to be described from its top: the one that is shown, unless it is of another look.
+InspectorPage* InspectorPanel::pageToDescribe()
 {
-    if (m_page && m_kind == kind && m_palette == palette() && m_font == font()) {
+    if (m_page && m_palette == palette() && m_font == font()) {
         m_page->restart();
         return m_page;
     }
-    m_kind = kind;
     m_palette = palette();
     m_font = font();
     return new InspectorPage(m_scroll->viewport()); // where it ends up: a change of parents would style all of it once more
@@ -154,23 +155,18 @@ void InspectorPanel::build(bool wait)
     m_timer->stop();
     const QString before = m_header->title();
     m_waiting.clear();
-    InspectorPage* page = nullptr;
+    InspectorPage* page = pageToDescribe();
     if (!document()->hasDesign()) {
         m_header->setTitle(tr("Inspector"));
         m_header->setDetail(QString());
-        page = pageOf(PageKind::Nothing);
         page->sentence(tr("Open or make a design to see what it does and why."));
     } else if (const Collective* collective = selectedCollective(*document())) {
-        page = pageOf(PageKind::Collective);
         collectivePage(*page, *collective, wait);
     } else if (const auto target = selectedTarget(*document()); target && target->kind == ExplainTarget::Kind::Operation) {
-        page = pageOf(PageKind::Operation);
         operationPage(*page, document()->evaluation()->plan.segment(target->segment).ops[target->op], wait);
     } else if (const WeightLayout* weight = selectedWeight(*document())) {
-        page = pageOf(PageKind::Weight);
         weightPage(*page, *weight, wait);
     } else {
-        page = pageOf(PageKind::Design);
         designPage(*page, wait);
     }
     if (!m_refusal.isEmpty())
@@ -196,8 +192,20 @@ void InspectorPanel::designPage(InspectorPage& page, bool wait)
     page.fact(tr("weights on a device"), bytesText(plan.memory.weights), exactBytesText(plan.memory.weights));
     if (design.model.hasGraph()) {
         page.fact(tr("step"), secondsText(plan.seconds()));
-        page.fact(tr("in collectives"), secondsText(plan.device.collectives));
-        page.fact(tr("of the step exposed"), secondsText(plan.device.exposed));
+        if (const auto hardware = hardwareOf(design); hardware.ok()) {
+            if (const auto range = stepRange(evaluation->graph, plan, hardware.value()))
+                page.fact(tr("step likely"), tr("%1 to %2").arg(secondsText(range->least), secondsText(range->most)),
+                          tr("as %1 lay from what is predicted of them").arg(qstr(range->from)));
+            if (const auto range = memoryRange(evaluation->graph, plan, hardware.value()))
+                page.fact(tr("memory likely"),
+                          tr("%1 to %2").arg(bytesText(qRound64(range->least)), bytesText(qRound64(range->most))),
+                          tr("as %1 lay from what is predicted of them").arg(qstr(range->from)));
+        }
+        page.fact(tr("in collectives"), secondsText(collectiveSecondsAlone(evaluation->graph, plan)));
+        const double host = hostCopySeconds(evaluation->graph, plan);
+        if (host > 0)
+            page.fact(tr("to and from host"), secondsText(host));
+        page.fact(host > 0 ? tr("of both exposed") : tr("of the step exposed"), secondsText(plan.device.exposed));
         const std::int64_t moved = collectiveBytesOfDevice(evaluation->graph, plan);
         page.fact(tr("bytes moved"), bytesText(moved), exactBytesText(moved));
         if (plan.pipeline) {

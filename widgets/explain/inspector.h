@@ -53,11 +53,8 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
-    /// What a page is about. One of the same kind takes the widgets of the one before.
-    enum class PageKind { None, Nothing, Collective, Operation, Weight, Design };
-
     void later();
-    InspectorPage* pageOf(PageKind kind);
+    InspectorPage* pageToDescribe();
     void layOut();
     void showPage(InspectorPage* page, bool otherThing);
     void build(bool wait);
@@ -87,7 +84,6 @@ private:
     QScrollArea* m_scroll;
     QTimer* m_timer;
     InspectorPage* m_page = nullptr; ///< in the scroll area
-    PageKind m_kind = PageKind::None;
     QPalette m_palette; ///< with which it was made
     QFont m_font;
     LatestJob* m_evaluating; ///< what else the weight could be

@@ -138,8 +138,8 @@ void HardwareView::addRow(QGridLayout* grid, const HardwareSection& section, con
 {
     const int at = grid->rowCount();
     QWidget* box = grid->parentWidget();
-    auto* label = new QLabel(field.label, box);
-    label->setWordWrap(field.kind != HardwareField::Kind::Text); // before a field or its unit is cut off
+    // It is wrapped before a field or its unit is cut off.
+    QLabel* label = field.kind == HardwareField::Kind::Text ? new QLabel(field.label, box) : new WrappedLabel(field.label, box);
     Row row { field, nullptr, nullptr, {}, newError(box) };
     if (field.kind != HardwareField::Kind::Text)
         grid->addWidget(label, at, 0);
@@ -214,14 +214,19 @@ void HardwareView::addFlags(QGridLayout* grid, int at, Row& row)
 {
     const std::size_t index = m_rows.size();
     auto* box = new QWidget(grid->parentWidget());
-    auto* line = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 8, box);
+    auto* lines = new QGridLayout(box);
+    lines->setContentsMargins(0, 0, 0, 0);
+    lines->setHorizontalSpacing(8);
+    lines->setVerticalSpacing(2);
+    lines->setColumnStretch(0, 1);
+    constexpr int kInALine = 2; // three are wider than the panel
     for (const HardwareField::Option& option : row.field.options) {
+        const int place = static_cast<int>(row.flags.size());
         row.flags.push_back(new QCheckBox(option.text, box));
-        line->addWidget(row.flags.back());
+        lines->addWidget(row.flags.back(), place / kInALine, 1 + place % kInALine);
         connect(row.flags.back(), &QCheckBox::toggled, this, [this, index] { commit(index); });
     }
-    line->insertStretch(0, 1);
-    grid->addWidget(box, at + 1, 0, 1, 3); // beneath its label: three of them need the width of the panel
+    grid->addWidget(box, at + 1, 0, 1, 3); // beneath its label
 }
 
 void HardwareView::addAdder()

@@ -157,7 +157,8 @@ QLineEdit { background: @field; color: @text; border: 1px solid @line;
     border-radius: 6px; padding: 4px 8px; selection-background-color: @accent; selection-color: @onAccent; }
 QLineEdit:focus { border: 1px solid @accent; }
 QLineEdit[refused="true"] { border: 1px solid @error; }
-QPushButton { background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px; }
+QPushButton { background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px;
+    outline: none; }
 QPushButton:hover { background: @selection; }
 QPushButton:focus { border: 1px solid @accent; }
 QPushButton:disabled { color: @disabled; }
@@ -176,6 +177,7 @@ QPushButton[badge]:focus { border: 2px solid @accent; padding: 3px 9px; }
 QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px 6px; }
 QToolButton[outlined="true"] { background: @panel; border: 1px solid @line; padding: 4px 8px; }
 QToolButton[heading="true"] { color: @quiet; padding: 2px 4px 2px 0px; }
+QToolButton#closeTab { padding: 0px; color: @quiet; }
 QToolButton[segment="true"] { padding: 5px 0px; color: @quiet; }
 QToolButton[segment="true"]:checked { color: @text; }
 QToolButton:hover { background: @selection; }
@@ -201,6 +203,7 @@ QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:focus { color: @accent; background: @selection; border-radius: 4px; }
 QPlainTextEdit { border: 1px solid @line; }
 QPlainTextEdit:focus { border: 1px solid @accent; }
+#dropDown { background: @panel; border: 1px solid @line; border-radius: 6px; }
 QScrollArea { border: 1px solid transparent; background: transparent; }
 QScrollArea:focus { border: 1px solid @accent; }
 QScrollBar { background: transparent; border: none; }

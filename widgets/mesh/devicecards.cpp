@@ -15,6 +15,7 @@ namespace shardboard {
 
 namespace {
 
+constexpr double kSmallest = 0.75; ///< of the size of text: memory that has no room at this is left to the tool tip
 constexpr double kNarrow = 60; ///< cards below it have less space around their box, and a smaller id
 
 double padOf(const QRectF& card) { return card.width() < kNarrow ? 4 : 7; }
@@ -108,14 +109,15 @@ void DeviceCards::paintShared(QPainter& painter, const QRectF& card, const PartC
         painter.drawRoundedRect(QRectF(track.topLeft(), QSizeF(std::max(3.0, track.width() * std::min(1.0, fill)), 4)), 2, 2);
     }
     painter.setPen(fill > 1 ? theme.error : theme.quiet);
-    painter.setFont(m_small);
     const QRectF label(card.left(), track.bottom() + 1, card.width(), m_textHeight + 2);
-    QString text = peak > 0 ? bytesText(peak) : QStringLiteral("–");
-    const QFontMetricsF metrics(m_small);
-    if (metrics.horizontalAdvance(text) > card.width() - 2 && text.endsWith(QLatin1String("iB")))
-        text.chop(2); // `38.8 G`
-    if (metrics.horizontalAdvance(text) <= card.width() - 2)
-        painter.drawText(label, Qt::AlignCenter, text);
+    const QString text = peak > 0 ? bytesText(peak) : QStringLiteral("–");
+    const double share = (card.width() - 2) / QFontMetricsF(m_small).horizontalAdvance(text);
+    if (share < kSmallest)
+        return;
+    QFont font = m_small;
+    font.setPointSizeF(font.pointSizeF() * std::min(1.0, share)); // a number keeps its unit
+    painter.setFont(font);
+    painter.drawText(label, Qt::AlignCenter, text);
 }
 
 } // namespace shardboard

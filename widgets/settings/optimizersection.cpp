@@ -17,9 +17,9 @@ struct OffloadText {
     const char* what;
 };
 constexpr OffloadText kOffloadTexts[] {
-    { OffloadKind::Optimizer, "Optimizer on host", "Moments and the optimizer's copy of the weights; the host makes the step" },
-    { OffloadKind::Weights, "Weights on host", "A layer's are copied to the device before each use of them" },
-    { OffloadKind::Activations, "Kept on host", "What a layer keeps for its backward pass goes out and comes back" },
+    { OffloadKind::Optimizer, "Optimizer states lie", "Moments and the optimizer's copy of the weights; the host makes the step" },
+    { OffloadKind::Weights, "Weights lie", "A layer's are copied to the device before each use of them" },
+    { OffloadKind::Activations, "Kept activations lie", "What a layer keeps for its backward pass goes out and comes back" },
 };
 
 Setting ruleField()

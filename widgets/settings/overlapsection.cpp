@@ -42,6 +42,8 @@ SettingGroup overlapSection(const Design& design)
                                   { "waited", "waited for", "The device waits until they are done" },
                                   { "beside", "overlaps", "They run beside the computation of their layer, as far as it lasts" },
                                   out.settings.front(), overlapOf, text.kind);
+        if (text.kind == OverlapKind::GradientScatters)
+            field = onlyInTraining(std::move(field), QObject::tr("Only training has gradients."));
         if (text.kind == OverlapKind::Experts)
             field.whyNot = [](const Design& d) {
                 return d.model.moe.present() ? QString() : QObject::tr("The model has no experts.");

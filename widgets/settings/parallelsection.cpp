@@ -133,6 +133,16 @@ Setting gradientsToo()
     return out;
 }
 
+Setting contextOrderField()
+{
+    return namedField(
+        fieldText("workload.contextOrder", "Tokens of context", "Which tokens of a sequence a device has, where sequences are cut"),
+        choices({ { "head-tail", "head and tail",
+                    "A part of its front and one of its end, so that all devices attend to as many tokens" },
+                  { "in-order", "in order", "One part; the device with the last one attends to all tokens before it" } }),
+        [](Design& design) -> ContextOrder& { return design.workload.contextOrder; }, contextOrderName, contextOrderFromName);
+}
+
 Setting dispatchField()
 {
     Setting out = namedField(
@@ -166,6 +176,7 @@ SettingGroup parallelSection(const Design& design)
     for (int i = 0; i < design.mesh.axisCount(); ++i)
         out.settings.push_back(statesOver(design.mesh.axis(i).name));
     out.settings.push_back(gradientsToo());
+    out.settings.push_back(contextOrderField());
     out.settings.push_back(dispatchField());
     out.settings.push_back(capacityField());
     return out;

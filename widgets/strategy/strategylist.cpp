@@ -34,7 +34,6 @@ StrategyList::StrategyList(Document* document, QWidget* parent)
     nameView("strategyListView", tr("Strategies"));
     nameWidget(m_list, "strategyList", tr("Strategies, the one that counts first"));
     m_title->setObjectName(QStringLiteral("strategyListTitle"));
-    m_title->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     m_list->setRootIsDecorated(false);
     m_list->setHeader(new ElidingHeader(Qt::Horizontal, m_list));
     m_list->header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
@@ -52,7 +51,9 @@ StrategyList::StrategyList(Document* document, QWidget* parent)
     auto* list = boxLayout<QHBoxLayout>({ 8, 0, 8, 0 }, 0);
     list->addWidget(m_list);
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 6 }, 0, this);
-    column->addWidget(m_title);
+    auto* title = boxLayout<QHBoxLayout>({ kPanelMargin, 6, kPanelMargin, 6 }, 0); // a label forgets margins of its own
+    title->addWidget(m_title);
+    column->addLayout(title);
     column->addLayout(list, 1);
     connect(m_list, &QTreeWidget::itemClicked, this,
             [this](const QTreeWidgetItem* item) { select(item->data(NumberColumn, Qt::UserRole).toInt()); });
@@ -79,8 +80,7 @@ void StrategyList::refresh()
     for (const WeightLayout& weight : evaluation->weights)
         if (weight.entry >= 0 && weight.entry < static_cast<int>(entries.size()))
             ++decided[static_cast<std::size_t>(weight.entry)];
-    m_title->setFullText(entries.empty() ? tr("No strategy: rules, or nothing, decide.")
-                                         : tr("Strategies · the first match decides"));
+    m_title->setFullText(entries.empty() ? tr("No strategy: rules, or nothing, decide.") : tr("Strategies · later ones win"));
     const int numberWidth = QFontMetrics(uiFont(this)).horizontalAdvance(countText(static_cast<std::int64_t>(entries.size()))) + 24;
     for (std::size_t i = entries.size(); i-- > 0;) {
         auto* item = new QTreeWidgetItem(m_list);

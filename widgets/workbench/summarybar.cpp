@@ -10,6 +10,7 @@
 #include "widgets/workbench/modebar.h"
 
 #include "model/hardware/hardware.h"
+#include "model/plan/hostcopies.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 
@@ -23,6 +24,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace shardboard {
@@ -132,14 +134,18 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     row->addWidget(m_find);
     auto* step = new QVBoxLayout;
     step->setSpacing(0);
+    step->addStretch(1); // headings and numbers of all stand on two lines, whatever is beside them
     step->addWidget(m_stepTitle);
     step->addWidget(m_step);
+    step->addStretch(1);
     row->addLayout(step);
     row->addSpacing(8);
     auto* rate = new QVBoxLayout;
     rate->setSpacing(0);
+    rate->addStretch(1);
     rate->addWidget(m_rateTitle);
     rate->addWidget(m_rate);
+    rate->addStretch(1);
     row->addLayout(rate);
     row->addSpacing(8);
     auto* memory = new QVBoxLayout;
@@ -148,8 +154,10 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     line->setSpacing(8);
     line->addWidget(m_memoryTitle);
     line->addWidget(m_memoryBar, 1);
+    memory->addStretch(1);
     memory->addLayout(line);
     memory->addWidget(m_memory);
+    memory->addStretch(1);
     row->addLayout(memory);
     row->addSpacing(4);
     row->addWidget(m_badge);
@@ -182,6 +190,27 @@ void SummaryBar::showStop(bool stop)
     m_actButton->style()->unpolish(m_actButton);
     m_actButton->style()->polish(m_actButton);
     followAct();
+}
+
+void SummaryBar::setActs(const QStringList& texts)
+{
+    m_acts = texts;
+    m_acts << m_stop->iconText();
+    fitAct();
+}
+
+/// The button has its font, which is bold where it is filled, when the style sheet has reached it.
+void SummaryBar::fitAct()
+{
+    m_actFont = m_actButton->font();
+    int widest = m_actButton->minimumWidth();
+    for (const QString& text : std::as_const(m_acts)) {
+        m_actButton->setText(text);
+        widest = std::max(widest, m_actButton->sizeHint().width());
+    }
+    m_actButton->setMinimumWidth(widest);
+    if (m_act != nullptr)
+        followAct();
 }
 
 void SummaryBar::followAct()
@@ -219,6 +248,8 @@ void SummaryBar::style()
     const int upper = std::max(m_name->sizeHint().height(), m_step->sizeHint().height());
     setMinimumHeight(std::max(kLeastHeight, upper + m_workload->sizeHint().height() + 8)); // whatever gives way
     m_findIcon = findIcon(this);
+    m_actButton->setMinimumWidth(0);
+    fitAct();
     m_hints.clear();
 }
 
@@ -258,9 +289,11 @@ void SummaryBar::refresh()
     m_name->setToolTip(name + QLatin1Char('\n') + m_workloadText);
     const Plan& plan = evaluation->plan;
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
-    QString tip =
-        tr("predicted: %1 computing, %2 in collectives, %3 of them exposed")
-            .arg(secondsText(plan.device.compute), secondsText(plan.device.collectives), secondsText(plan.device.exposed));
+    const double host = hostCopySeconds(evaluation->graph, plan);
+    QString tip = tr("predicted: %1 computing, %2 in collectives, ")
+                      .arg(secondsText(plan.device.compute), secondsText(collectiveSecondsAlone(evaluation->graph, plan)));
+    tip += host > 0 ? tr("%1 to and from the host, %2 of both exposed").arg(secondsText(host), secondsText(plan.device.exposed))
+                    : tr("%1 of them exposed").arg(secondsText(plan.device.exposed));
     if (plan.pipeline)
         tip += tr(", %1 waiting for other stages").arg(secondsText(plan.device.bubble));
     m_step->setToolTip(tip);
@@ -295,7 +328,7 @@ void SummaryBar::showRate(const Performance& performance)
     const double rate = performance.tokensPerSecondPerDevice;
     const QString utilization = percentText(performance.mfu);
     m_rateTitle->setText(performance.mfu > 0 ? tr("MFU %1").arg(utilization) : tr("Tokens"));
-    m_rate->setText(tr("%1 tok/s/device").arg(rate < 10 ? digitsText(rate) : countText(qRound64(rate))));
+    m_rate->setText(tr("%1 tok/s/device").arg(digitsText(rate)));
     QString tip = tr("%1 tokens a second on each device, %2 together")
                       .arg(digitsText(rate), digitsText(rate * static_cast<double>(document()->design().mesh.deviceCount())));
     if (performance.mfu > 0)
@@ -322,13 +355,16 @@ void SummaryBar::giveWay()
     if (m_fitting)
         return;
     const QScopedValueRollback fitting(m_fitting, true);
+    if (m_actFont != m_actButton->font())
+        fitAct();
     const bool open = document()->hasDesign();
     const bool rate = open && document()->evaluation()->plan.performance.tokensPerSecondPerDevice > 0;
     const bool find = m_finder != nullptr;
     std::vector<int> hints { width(), open ? 1 : 0, rate ? 1 : 0, find ? 1 : 0, m_chips->wholeWidth(), workloadWidth() };
-    for (const QWidget* one : std::initializer_list<QWidget*> { m_name, m_modes, m_stepTitle, m_step, m_rateTitle, m_rate, m_memory,
-                                                                m_badge, m_actButton })
-        hints.push_back(one->isHidden() && one == m_actButton ? 0 : one->sizeHint().width());
+    for (const QWidget* one :
+         std::initializer_list<QWidget*> { m_name, m_modes, m_stepTitle, m_step, m_rateTitle, m_rate, m_memory, m_badge })
+        hints.push_back(one->sizeHint().width());
+    hints.push_back(m_actButton->isHidden() ? 0 : m_actButton->minimumWidth());
     if (hints == m_hints)
         return; // nothing is wider or narrower than it was
     m_hints = hints;
@@ -352,15 +388,19 @@ void SummaryBar::giveWay()
                            { hide({ m_chips }), open },
                            { hide({ m_memory }), open },
                            { hide({ m_step }), open } };
+    const auto arrange = [this] {
+        m_chips->updateGeometry(); // which chips are shown reaches this layout later, and then nobody asks again
+        layout()->activate();
+    };
     m_workload->setMinimumWidth(workloadWidth());
     for (const Part& part : parts)
         part.give(!part.has);
-    layout()->activate();
+    arrange();
     for (const Part& part : parts) {
         if (layout()->minimumSize().width() <= width())
             break;
         part.give(true);
-        layout()->activate();
+        arrange();
     }
 }
 

@@ -4,7 +4,9 @@
 
 #include "widgets/document/documentview.h"
 
+#include <QFont>
 #include <QIcon>
+#include <QStringList>
 
 #include <vector>
 
@@ -44,6 +46,8 @@ public:
     /// The button at the right: the act of the mode. It is filled unless it stops what runs.
     void setAct(QAction* act, QAction* stop);
     void showStop(bool stop);
+    /// What the button says in one mode or another: it has room for each, so that nothing beside it moves from mode to mode.
+    void setActs(const QStringList& texts);
     MeshChips* chips() const { return m_chips; }
     ModeBar* modes() const { return m_modes; }
     FindingsBadge* badge() const { return m_badge; }
@@ -69,6 +73,7 @@ private:
     void showFinder(bool field);
     int workloadWidth() const;
     void followAct();
+    void fitAct();
 
     QLabel* m_name;
     ModeBar* m_modes;
@@ -87,6 +92,8 @@ private:
     QPushButton* m_actButton;
     QAction* m_act = nullptr;
     QAction* m_stop = nullptr;
+    QStringList m_acts;
+    QFont m_actFont; ///< for which the button has room
     bool m_showsStop = false;
     QString m_workloadText;
     QIcon m_findIcon;

@@ -88,7 +88,8 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     workload.rule = *rule;
     if (auto status = chooseOffload(arguments, workload.offload); !status.ok())
         return status.error();
-    const auto predicted = arguments.integer("--mtp", 0, 0, kMostPredicted);
+    const std::int64_t further = *kind == WorkloadKind::Train ? std::min(model.furtherLayers, kMostPredicted) : 0;
+    const auto predicted = arguments.integer("--mtp", further, 0, kMostPredicted);
     if (!predicted.ok())
         return predicted.error();
     workload.predicted = predicted.value();
@@ -125,6 +126,11 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
             return usageError("--capacity-factor", "it is of models with experts", model.name + " has none");
         workload.capacityFactor = factor.value();
     }
+    const auto order = contextOrderFromName(arguments.text("--context-order", "head-tail"));
+    if (!order)
+        return usageError("--context-order", "tokens cannot be ordered '" + arguments.text("--context-order") + "'",
+                          "use head-tail or in-order");
+    workload.contextOrder = *order;
     workload.graphs = arguments.has("--graphs");
     if (arguments.has("--logits") && *kind != WorkloadKind::Prefill)
         return usageError("--logits", "it is of prefill", "decoding and training have the logits of all tokens");

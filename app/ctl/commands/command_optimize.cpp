@@ -156,7 +156,7 @@ int reportShort(const OptimizedDesign& answer, const std::string& path, bool jso
         std::cout << jsonText(optimizedJson(answer, objective), 1) << "\n";
     const MemoryByCause& memory = answer.evaluation->plan.memory;
     return report(inputError(path,
-                             "no layouts that were tried fit: the least memory is " + bytesText(memory.peak) + " at "
+                             "no layouts that were tried fit: the least memory is " + bytesText(memory.least) + " at "
                                  + memory.peakAt + ", " + bytesText(static_cast<std::int64_t>(answer.missingBytes))
                                  + " more than the limit of " + bytesText(static_cast<std::int64_t>(answer.limit)),
                              "recompute, use more micro-batches or more devices, or raise --memory"));

@@ -11,7 +11,9 @@
 #include "model/families/window.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/documents/comparejson.h"
+#include "model/io/file/textfile.h"
 #include "model/io/json/jsonwriter.h"
+#include "model/io/measured/predictedtrace.h"
 #include "model/io/wire/planjson.h"
 #include "model/picker/profilemode.h"
 #include "model/plan/pipeline.h"
@@ -432,6 +434,15 @@ int planCommand(const Arguments& arguments)
         causes = whyTime(evaluation.graph, evaluation.plan, hardware.value());
         ranges = rangesText(evaluation, hardware.value());
     }
+    std::optional<StepTimeline> timeline;
+    if (arguments.has("--timeline")) {
+        if (!design.model.hasGraph())
+            return report(inputError("--timeline", "this model has no operations to show", "use a model with a graph"));
+        timeline.emplace(evaluation.graph, evaluation.plan, evaluation.plan.kernelShare);
+        const std::string text = jsonText(predictedTrace(evaluation.graph, evaluation.plan, *timeline)) + "\n";
+        if (const auto written = writeFileAtomically(arguments.text("--timeline"), text); !written.ok())
+            return report(written.error());
+    }
     if (arguments.has("--json")) {
         for (const DesignFinding& finding : evaluation.findings)
             if (finding.kind == "reshard") // else all findings are told at the end
@@ -446,6 +457,8 @@ int planCommand(const Arguments& arguments)
             document["memory"]["range_bytes"] = rangeJson(memoryRange(evaluation.graph, evaluation.plan, hardware.value()));
         }
         document["why_time"] = whyTimeJson(causes, evaluation.plan.seconds());
+        if (timeline)
+            document["timeline"] = timelineJson(evaluation.plan, *timeline);
         if (const auto advice = fitAdvice(design); advice.ok())
             document["memory"]["fit"] = fitJson(advice.value());
         std::cout << jsonText(document, 1) << "\n";

@@ -66,7 +66,8 @@ ordered_json pointJson(const SweepPoint& point)
                  { "tokens_per_second_per_device", point.tokensPerSecondPerDevice },
                  { "mfu", point.mfu },
                  { "peak_bytes_per_device", point.peakBytes },
-                 { "fits", point.fits } });
+                 { "fits", point.fit != Fit::DoesNotFit },
+                 { "verdict", fitName(point.fit) } });
     return out;
 }
 
@@ -110,7 +111,7 @@ int sweepCommand(const Arguments& arguments)
         if (point.refused.empty())
             row.insert(row.end(),
                        { secondsText(point.seconds), figures::digits(point.tokensPerSecondPerDevice), figures::percent(point.mfu),
-                         bytesText(point.peakBytes), point.fits ? std::string() : std::string("does not fit") });
+                         bytesText(point.peakBytes), point.fit == Fit::Fits ? std::string() : std::string(fitName(point.fit)) });
         else
             row.insert(row.end(), { "-", "-", "-", "-", point.refused });
         table.add(std::move(row));

@@ -60,6 +60,17 @@ ordered_json designJson(const SearchedDesign& found, const std::string& file)
     return out;
 }
 
+/// A front is read by its files, so that those of another one may not lie between them.
+Status canTakeFront(const std::string& folder)
+{
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (entry.path().extension() == ".shardboard")
+            return inputError(folder, "it has designs already: " + entry.path().filename().string(),
+                              "choose an empty folder, or delete them");
+    return done();
+}
+
 /// Every design of the front as a file, and what they are.
 Result<std::vector<std::string>> writeFront(const std::string& folder, const SearchResult& result)
 {
@@ -94,6 +105,8 @@ ordered_json resultJson(const SearchResult& result, const std::vector<std::strin
         out["front"].push_back(designJson(result.front[i], i < files.size() ? files[i] : std::string()));
     if (result.best)
         out["best"] = *result.best;
+    if (result.before)
+        out["before"] = designJson(*result.before, {});
     if (result.nearest)
         out["nearest"] = designJson(*result.nearest, {});
     return out;
@@ -114,22 +127,37 @@ void printResult(const SearchResult& result)
               << counted(static_cast<std::int64_t>(result.meshes), "mesh order")
               << formatted(" in %.2f s, the first that fits after %.2f s", result.seconds, result.firstSeconds)
               << (result.complete ? "" : "; the time was over before all were looked at") << "\n";
+    if (result.before)
+        std::cout << "before: " << secondsText(result.before->seconds) << ", "
+                  << bytesText(static_cast<std::int64_t>(result.before->peakBytes)) << (result.before->fits ? "" : ", over a limit")
+                  << "\n";
 }
 
-int reportNone(const Arguments& arguments, const SearchResult& result, const std::optional<double>& memoryBytes)
+int reportNone(const Arguments& arguments, const SearchResult& result, const SearchOptions& options)
 {
     if (arguments.has("--json"))
         std::cout << jsonText(resultJson(result, {}), 1) << "\n";
     if (!result.nearest)
-        return report(inputError("--search", "no design could be planned", "search more, or take another number of devices"));
-    const double missing = result.nearest->peakBytes - memoryBytes.value_or(result.nearest->peakBytes);
-    return report(
-        inputError("--search",
-                   "no design fits: the nearest, " + result.nearest->design.mesh.text() + " with " + result.nearest->preset
-                       + " and " + settingsText(*result.nearest) + ", takes " + secondsText(result.nearest->seconds) + " and "
-                       + bytesText(static_cast<std::int64_t>(result.nearest->peakBytes))
-                       + (missing > 0 ? ", " + bytesText(static_cast<std::int64_t>(missing)) + " too much" : std::string()),
-                   "take more devices, search more, or raise the limit"));
+        return report(result.complete
+                          ? inputError("--search", "no design could be planned", "search more, or take another number of devices")
+                          : inputError("--search", "the time was over before a design was planned", "give it more --time"));
+    const SearchedDesign& nearest = *result.nearest;
+    std::string over;
+    std::string fix = "take more devices, or search more";
+    if (options.memoryBytes && nearest.leastBytes > *options.memoryBytes) {
+        over += ", " + bytesText(static_cast<std::int64_t>(nearest.leastBytes - *options.memoryBytes)) + " too much";
+        fix += ", or raise --memory";
+    }
+    if (options.mostSeconds && nearest.seconds > *options.mostSeconds) {
+        over += ", " + secondsText(nearest.seconds - *options.mostSeconds) + " too long";
+        fix += ", or raise --within";
+    }
+    return report(inputError(
+        "--search",
+        std::string(result.complete ? "no design fits" : "none of the designs that were looked at in time fits") + ": the nearest, "
+            + nearest.design.mesh.text() + " with " + nearest.preset + " and " + settingsText(nearest) + ", takes "
+            + secondsText(nearest.seconds) + " and " + bytesText(static_cast<std::int64_t>(nearest.leastBytes)) + over,
+        fix));
 }
 
 } // namespace
@@ -166,13 +194,16 @@ int searchAndReport(const Arguments& arguments, Design design, const std::option
     options.deadline = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time.value()));
     options.memoryBytes = memoryBytes;
     options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    if (arguments.has("--front"))
+        if (const auto status = canTakeFront(arguments.text("--front")); !status.ok())
+            return report(status.error());
     const InterruptGuard interrupts;
     options.cancelled = &InterruptGuard::flag();
     const auto result = searchDesigns(design, options);
     if (!result.ok())
         return report(result.error());
     if (!result.value().best)
-        return reportNone(arguments, result.value(), memoryBytes);
+        return reportNone(arguments, result.value(), options);
     std::vector<std::string> files;
     if (arguments.has("--front")) {
         auto written = writeFront(arguments.text("--front"), result.value());

@@ -4,10 +4,14 @@
 #include "app/desktop/panels/panel.h"
 #include "app/desktop/panels/paneltabs.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/naming.h"
 #include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
-#include <QAbstractButton>
+#include <QPainter>
 #include <QStackedWidget>
+#include <QStyle>
+#include <QToolButton>
 
 #include <algorithm>
 
@@ -21,7 +25,6 @@ PanelGroup::PanelGroup(const QString& name, const QString& title, QWidget* paren
     setObjectName(name);
     m_tabs->setObjectName(name + QStringLiteral("Tabs"));
     m_tabs->setAccessibleName(title);
-    m_tabs->setTabsClosable(true);
     m_tabs->hide();
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_tabs);
@@ -36,10 +39,6 @@ PanelGroup::PanelGroup(const QString& name, const QString& title, QWidget* paren
     connect(m_tabs, &QTabBar::tabBarDoubleClicked, this, [this](int tab) {
         if (Panel* panel = panelAt(tab))
             Q_EMIT titleDoubleClicked(panel);
-    });
-    connect(m_tabs, &QTabBar::tabCloseRequested, this, [this](int tab) {
-        if (Panel* panel = panelAt(tab))
-            Q_EMIT closeRequested(panel);
     });
 }
 
@@ -61,18 +60,21 @@ void PanelGroup::add(Panel* panel, int at)
     m_panels.insert(m_panels.begin() + place, panel);
     m_stack->insertWidget(place, panel); // before its tab, which may become the current one
     m_tabs->insertTab(place, menuText(panel->windowTitle()));
-    if (!panel->isOptional())
-        m_tabs->setTabButton(place, QTabBar::RightSide, nullptr);
-    else if (QWidget* close = m_tabs->tabButton(place, QTabBar::RightSide)) {
-        close->setToolTip(tr("Close %1").arg(panel->windowTitle()));
-        close->setAccessibleName(close->toolTip());
+    if (panel->isOptional()) {
+        auto* close = new QToolButton(m_tabs); // the tab bar's own is as red as an error
+        nameWidget(close, "closeTab", tr("Close %1").arg(panel->windowTitle()), tr("Close %1").arg(panel->windowTitle()));
+        close->setText(QStringLiteral("×"));
+        close->setFixedWidth(close->style()->pixelMetric(QStyle::PM_TabCloseIndicatorWidth, nullptr, m_tabs));
+        close->setFocusPolicy(Qt::NoFocus);
+        connect(close, &QToolButton::clicked, this, [this, panel] { Q_EMIT closeRequested(panel); });
+        m_tabs->setTabButton(place, QTabBar::RightSide, close);
     }
     connect(panel, &QWidget::windowTitleChanged, this, [this, panel](const QString& title) {
         if (const auto it = std::find(m_panels.begin(), m_panels.end(), panel); it != m_panels.end())
             m_tabs->setTabText(static_cast<int>(it - m_panels.begin()), menuText(title));
     });
     connect(panel, &Panel::headingDoubleClicked, this, [this, panel] { Q_EMIT titleDoubleClicked(panel); });
-    update();
+    showTabs();
 }
 
 void PanelGroup::remove(Panel* panel)
@@ -89,7 +91,19 @@ void PanelGroup::remove(Panel* panel)
     m_tabs->removeTab(place);
     if (Panel* next = panelAt(m_tabs->currentIndex()))
         m_stack->setCurrentWidget(next);
-    update();
+    showTabs();
+}
+
+void PanelGroup::setEdge(bool edge)
+{
+    m_edge = edge;
+    layout()->setContentsMargins(edge ? 1 : 0, 0, 0, 0);
+}
+
+void PanelGroup::paintEvent(QPaintEvent*)
+{
+    if (m_edge)
+        QPainter(this).fillRect(0, 0, 1, height(), Theme::of(this).line);
 }
 
 Panel* PanelGroup::current() const { return panelAt(m_tabs->currentIndex()); }
@@ -100,7 +114,7 @@ void PanelGroup::setCurrent(Panel* panel)
         m_tabs->setCurrentIndex(static_cast<int>(it - m_panels.begin()));
 }
 
-void PanelGroup::update()
+void PanelGroup::showTabs()
 {
     m_tabs->setVisible(m_panels.size() > 1 || (m_panels.size() == 1 && !m_panels.front()->hasHeading()));
     setVisible(!m_panels.empty());

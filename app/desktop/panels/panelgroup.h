@@ -28,18 +28,24 @@ public:
     Panel* current() const;
     void setCurrent(Panel* panel);
     QTabBar* tabs() const { return m_tabs; }
+    /// A line at its left, where it lies over others.
+    void setEdge(bool edge);
 
 Q_SIGNALS:
     void titleDoubleClicked(Panel* panel);
     void closeRequested(Panel* panel);
     void currentChanged(Panel* panel);
 
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
 private:
-    void update();
+    void showTabs();
     Panel* panelAt(int tab) const;
 
     QTabBar* m_tabs;
     QStackedWidget* m_stack;
+    bool m_edge = false;
     std::vector<Panel*> m_panels; ///< in the order of the tabs
 };
 

@@ -51,7 +51,8 @@ public:
     void close(Panel* panel);
 
     WorkMode mode() const { return m_mode; }
-    ModePage* page() const { return m_pages.at(m_mode); }
+    ModePage* page() const { return page(m_mode); }
+    ModePage* page(WorkMode mode) const { return m_pages.at(mode); }
     void setMode(WorkMode mode);
 
     /// Alone in the workbench; once more brings the others back.

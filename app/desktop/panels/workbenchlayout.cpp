@@ -210,6 +210,7 @@ void Workbench::fit()
     if (drawer != m_drawer) {
         m_drawer = drawer;
         m_drawerOpen = false;
+        m_right->setEdge(drawer);
         if (drawer) {
             m_right->setParent(this);
             m_right->setAutoFillBackground(true); // it lies over others

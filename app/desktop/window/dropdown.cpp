@@ -20,10 +20,7 @@ DropDown::DropDown(shardboard::Panel* panel, QWidget* anchor, QWidget* window)
     , m_window(window)
 {
     setObjectName(QStringLiteral("dropDown"));
-    setFrameShape(QFrame::Box);
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
-    boxLayout<QVBoxLayout>({ 1, 1, 1, 1 }, 0, this)->addWidget(panel);
+    boxLayout<QVBoxLayout>({ 4, 4, 4, 4 }, 0, this)->addWidget(panel);
     hide();
     panel->show(); // with this frame
     window->installEventFilter(this);

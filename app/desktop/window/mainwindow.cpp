@@ -214,6 +214,12 @@ void MainWindow::createBar()
     m_summary = new SummaryBar(m_document);
     m_summary->setFinder(m_actions->get(QStringLiteral("edit.palette")));
     m_summary->setAct(m_actions->get(QStringLiteral("mode.act")), m_actions->get(QStringLiteral("mode.stop")));
+    QStringList acts;
+    for (const WorkMode mode : kWorkModes) {
+        const ModePage::Act act = m_workbench->page(mode)->act();
+        acts << act.sign + act.text;
+    }
+    m_summary->setActs(acts);
     auto* frame = new StillFrame(m_summary, m_bar);
     frame->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed); // else a tool bar gives it no more than it wishes
     m_bar->addWidget(frame);

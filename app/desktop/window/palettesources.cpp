@@ -4,6 +4,7 @@
 #include "app/desktop/base/actions.h"
 #include "app/desktop/window/helpwindow.h"
 #include "model/design/explain/explain.h"
+#include "model/plan/hostcopies.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/look/errortext.h"
@@ -150,8 +151,12 @@ std::vector<PaletteEntry> numberEntries(const Document* document, const std::fun
     if (document->design().model.hasGraph()) {
         add(QObject::tr("Step time"), secondsText(plan.seconds()), "cost");
         add(QObject::tr("Computing time of a step"), secondsText(plan.device.compute), "cost");
-        add(QObject::tr("Collectives of a step"), secondsText(plan.device.collectives), "collectives");
-        add(QObject::tr("Exposed collectives of a step"), secondsText(plan.device.exposed), "collectives");
+        add(QObject::tr("Collectives of a step"), secondsText(collectiveSecondsAlone(evaluation->graph, plan)), "collectives");
+        const double host = hostCopySeconds(evaluation->graph, plan);
+        if (host > 0)
+            add(QObject::tr("Copies to and from the host in a step"), secondsText(host), "cost");
+        add(host > 0 ? QObject::tr("Exposed collectives and host copies of a step") : QObject::tr("Exposed collectives of a step"),
+            secondsText(plan.device.exposed), "collectives");
     }
     if (performance.mfu > 0)
         add(QObject::tr("MFU, model FLOPs utilization"), percentText(performance.mfu), "cost");

@@ -4,6 +4,7 @@
 #include "engine/machine/failure.h"
 #include "engine/values/rounding.h"
 #include "model/ops/opdefinition.h"
+#include "model/text/figures.h"
 
 #include <algorithm>
 #include <set>
@@ -24,8 +25,8 @@ public:
     void check()
     {
         if (m_plan.mesh.deviceCount() > kMostDevices)
-            failPlan("the engine runs at most " + std::to_string(kMostDevices) + " logical devices, the mesh has "
-                         + std::to_string(m_plan.mesh.deviceCount()),
+            failPlan("the engine runs at most " + figures::count(kMostDevices) + " logical devices, the mesh has "
+                         + figures::count(m_plan.mesh.deviceCount()),
                      "mesh");
         for (const GraphTensor& tensor : m_graph.tensors)
             checkTensor(tensor.spec);

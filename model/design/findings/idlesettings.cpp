@@ -36,6 +36,8 @@ public:
         recompute();
         fp8();
         note(m_workload.precision.cache.has_value(), "precision cache", "training keeps no KV cache");
+        note(m_workload.offload.any() && hasHostMemory(m_input.hardware.device), "offload",
+             "the host's memory is the device's own");
         const int stages = stageAxis(m_input.design);
         for (const std::string& axis : m_workload.optimizer.axes)
             note(stages >= 0 && m_input.mesh().axis(stages).name == axis, "optimizer states cut over '" + axis + "'",

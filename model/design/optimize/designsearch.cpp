@@ -6,6 +6,7 @@
 #include "model/design/presets/presetparts.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/time/traffic.h"
+#include "model/text/contains.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -73,16 +74,28 @@ struct Settings {
     std::int64_t microBatches = 1;
     std::int64_t chunks = 1;
     Recompute recompute = Recompute::None;
-    int zero = 0;
+    int zero = 0; ///< stage
     bool fp8 = false;
+    friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 /// A mesh with a preset, from which designs are made by settings.
 struct Group {
     Design design;
     std::string preset;
-    std::vector<Settings> settings; ///< the one with the least memory first
+    std::vector<Settings> settings; ///< those that differ in recompute alone together, the one with the least memory first
 };
+
+/// The stage of ZeRO that a design has over the axes that hold copies.
+int zeroOf(const Design& design)
+{
+    const OptimizerSharding& optimizer = design.workload.optimizer;
+    const std::vector<int> copies = axisRoles(design.mesh).data;
+    const bool all = !copies.empty() && std::ranges::all_of(copies, [&](int axis) {
+        return std::ranges::find(optimizer.axes, design.mesh.axis(axis).name) != optimizer.axes.end();
+    });
+    return !all ? 0 : optimizer.gradients ? 2 : 1;
+}
 
 class DesignSearch {
 public:
@@ -96,8 +109,9 @@ public:
 
     SearchResult run()
     {
-        makeGroups();
-        m_out.groups = m_groups.size();
+        if (!m_options.parts.mesh || m_options.devices == m_design.mesh.deviceCount())
+            m_out.before = planned(m_design, "the design itself");
+        m_meshes = m_options.parts.mesh ? searchedMeshes(m_design, m_options.devices) : std::vector<Mesh> { m_design.mesh };
         std::vector<std::thread> helpers;
         for (int i = 1; i < std::min(m_options.threads, 16); ++i)
             helpers.emplace_back([this] { work(); });
@@ -115,37 +129,42 @@ private:
             || (m_options.deadline != Clock::time_point::max() && Clock::now() >= m_options.deadline);
     }
 
-    void makeGroups()
+    /// The groups of a mesh, one after the other; meshes are many, and each has many.
+    void searchMesh(const Mesh& unordered)
     {
-        std::vector<Mesh> meshes { m_design.mesh };
-        if (m_options.parts.mesh)
-            meshes = searchedMeshes(m_design, m_options.devices, m_options.parts.order);
-        else if (m_options.parts.order)
-            meshes = ordersOf(m_design.mesh);
-        m_out.meshes = meshes.size();
-        for (const Mesh& mesh : meshes) {
+        for (const Mesh& mesh : m_options.parts.order ? ordersOf(unordered) : std::vector<Mesh> { unordered }) {
+            count(&SearchResult::meshes);
+            Group group { m_design, "as it is", {} };
+            group.design.mesh = mesh;
             if (!m_options.parts.mesh) {
-                Group group { m_design, "as it is", {} };
-                group.design.mesh = mesh;
-                addSettings(group);
-                m_groups.push_back(std::move(group));
-                continue;
-            }
-            for (const std::string& name : presetsUsing(mesh, m_design.model)) {
-                Group group { m_design, name, {} };
-                group.design.mesh = mesh;
+                searchGroup(group);
+            } else {
                 group.design.strategies.clear();
                 group.design.pins.clear();
                 group.design.workload.optimizer = {};
-                if (!applyPreset(group.design, name).ok()) {
-                    ++m_out.refused;
-                    continue;
+                for (const std::string& name : presetsUsing(mesh, m_design.model)) {
+                    if (stopped())
+                        break;
+                    Group laidOut = group;
+                    laidOut.preset = name;
+                    if (applyPreset(laidOut.design, name).ok())
+                        searchGroup(laidOut);
+                    else
+                        count(&SearchResult::refused);
                 }
-                addSettings(group);
-                if (!group.settings.empty())
-                    m_groups.push_back(std::move(group));
+            }
+            if (stopped()) {
+                const std::lock_guard lock(m_mutex);
+                m_out.complete = false;
+                return;
             }
         }
+    }
+
+    void count(std::size_t SearchResult::*what, std::size_t by = 1)
+    {
+        const std::lock_guard lock(m_mutex);
+        m_out.*what += by;
     }
 
 public:
@@ -188,10 +207,8 @@ private:
         if (trains && m_options.parts.microBatches) {
             batches.clear();
             for (const std::int64_t count : divisorsOf(workload.batch, kMostMicroBatches))
-                if (workload.batch / count >= copies && (count & (count - 1)) == 0)
+                if (workload.batch / count >= copies)
                     batches.push_back(count);
-            if (batches.empty() && workload.batch >= copies)
-                batches.push_back(1);
             std::ranges::reverse(batches);
         }
         std::vector<std::int64_t> chunks { group.design.pipeline.chunks };
@@ -201,19 +218,22 @@ private:
                 chunks.push_back(count);
         }
         std::vector<Recompute> recomputes { workload.recompute };
-        if (trains && m_options.parts.recompute)
+        if (trains && m_options.parts.recompute) {
             recomputes = { Recompute::Full, Recompute::Selective, Recompute::None };
-        std::vector<int> zeros { 0 };
+            if (!contains(recomputes, workload.recompute))
+                recomputes.push_back(workload.recompute);
+        }
+        std::vector<int> zeros { zeroOf(m_design) };
         if (trains && m_options.parts.zero && group.design.mesh.groupSize(roles.data) > 1)
             zeros = { 2, 1, 0 };
-        std::vector<bool> types { false };
+        std::vector<bool> types { workload.dtype == DType::F8E4M3 };
         if (trains && m_options.parts.precision && m_hardware.device.peak.fp8 && workload.dtype != DType::F8E4M3)
             types.push_back(true);
         for (const std::int64_t count : batches)
-            for (const Recompute recompute : recomputes)
-                for (const int zero : zeros)
-                    for (const std::int64_t runs : chunks)
-                        for (const bool fp8 : types)
+            for (const int zero : zeros)
+                for (const std::int64_t runs : chunks)
+                    for (const bool fp8 : types)
+                        for (const Recompute recompute : recomputes)
                             group.settings.push_back({ count, runs, recompute, zero, fp8 });
     }
 
@@ -224,11 +244,13 @@ private:
         out.workload.recompute = settings.recompute;
         if (out.pipeline.present())
             out.pipeline.chunks = settings.chunks;
-        if (settings.zero > 0) {
-            for (const int axis : axisRoles(out.mesh).data)
-                out.workload.optimizer.axes.push_back(out.mesh.axis(axis).name);
-            out.workload.optimizer.gradients = settings.zero > 1;
+        OptimizerSharding& optimizer = out.workload.optimizer;
+        for (const int axis : axisRoles(out.mesh).data) {
+            std::erase(optimizer.axes, out.mesh.axis(axis).name);
+            if (settings.zero > 0)
+                optimizer.axes.push_back(out.mesh.axis(axis).name);
         }
+        optimizer.gradients = optimizer.present() && (settings.zero > 0 ? settings.zero > 1 : optimizer.gradients);
         if (settings.fp8)
             out.workload.dtype = DType::F8E4M3;
         return out;
@@ -253,74 +275,84 @@ private:
             std::size_t index = 0;
             {
                 const std::lock_guard lock(m_mutex);
-                if (m_next == m_groups.size())
+                if (m_next == m_meshes.size())
                     return;
                 index = m_next++;
             }
-            const Group& group = m_groups[index];
-            bool first = true;
-            for (std::size_t i = 0; i < group.settings.size(); ++i) {
-                const Settings& settings = group.settings[i];
-                if (stopped()) {
-                    const std::lock_guard lock(m_mutex);
-                    m_out.complete = false;
-                    return;
-                }
-                if (!first && isRuledOut(leastSeconds(group, settings)))
-                    continue;
-                const bool fits = plan(group, settings);
-                if (first && !fits && m_options.parts.recompute && m_options.parts.microBatches) {
-                    // Everything else on this mesh needs more.
-                    const std::lock_guard lock(m_mutex);
-                    m_out.ruledOut += group.settings.size() - 1;
-                    break;
-                }
-                first = false;
-            }
+            searchMesh(m_meshes[index]);
         }
     }
 
-    /// Something that was planned is as fast as this can be, and needs less memory and traffic than anything can.
-    bool isRuledOut(double least)
+    void searchGroup(Group& group)
     {
-        const std::lock_guard lock(m_mutex);
-        const bool tooLong = m_options.mostSeconds && least > *m_options.mostSeconds;
-        const bool known = std::ranges::any_of(m_out.front, [&](const SearchedDesign& other) {
-            return other.seconds <= least && other.peakBytes <= m_leastBytes && other.slowBytes <= 0;
-        });
-        m_out.ruledOut += tooLong || known;
-        return tooLong || known;
+        addSettings(group);
+        if (group.settings.empty())
+            return;
+        count(&SearchResult::groups);
+        const Settings* tooMuch = nullptr; // with everything computed again
+        for (const Settings& settings : group.settings) {
+            if (stopped())
+                return;
+            const bool rest = tooMuch != nullptr && sameButRecompute(*tooMuch, settings);
+            if (rest || (m_options.mostSeconds && leastSeconds(group, settings) > *m_options.mostSeconds))
+                count(&SearchResult::ruledOut);
+            else if (!plan(group, settings) && settings.recompute == Recompute::Full)
+                tooMuch = &settings;
+        }
     }
 
+    static bool sameButRecompute(Settings a, const Settings& b)
+    {
+        a.recompute = b.recompute;
+        return a == b;
+    }
+
+    /// Whether it may fit into the memory.
     bool plan(const Group& group, const Settings& settings)
     {
+        const auto found = planned(designWith(group, settings), group.preset);
+        return !found || isSmall(*found);
+    }
+
+    bool isSmall(const SearchedDesign& found) const { return !m_options.memoryBytes || found.leastBytes <= *m_options.memoryBytes; }
+
+    std::optional<SearchedDesign> planned(Design design, const std::string& preset)
+    {
         SearchedDesign found;
-        found.design = designWith(group, settings);
-        found.preset = group.preset;
+        found.design = std::move(design);
+        found.preset = preset;
         const auto evaluation = planOnly(found.design);
         const std::lock_guard lock(m_mutex);
         if (!evaluation.ok()) {
             ++m_out.refused;
-            return true; // says nothing of the others
+            return std::nullopt;
         }
         ++m_out.planned;
         const Plan& plan = evaluation.value()->plan;
         found.seconds = plan.seconds();
         found.tokensPerSecondPerDevice = plan.performance.tokensPerSecondPerDevice;
         found.peakBytes = static_cast<double>(plan.memory.peak);
+        found.leastBytes = static_cast<double>(plan.memory.least);
         found.slowBytes = trafficOf(evaluation.value()->graph, plan, m_hardware).back().bytes;
-        const bool small = !m_options.memoryBytes || found.peakBytes <= *m_options.memoryBytes;
-        found.fits = small && (!m_options.mostSeconds || found.seconds <= *m_options.mostSeconds);
+        found.fits = isSmall(found) && (!m_options.mostSeconds || found.seconds <= *m_options.mostSeconds);
         if (m_usefulFlops <= 0)
             m_usefulFlops = plan.performance.modelFlops;
-        offer(std::move(found));
-        return small;
+        offer(found);
+        return found;
+    }
+
+    /// How many times over a limit.
+    double excess(const SearchedDesign& found) const
+    {
+        const double memory = m_options.memoryBytes ? found.leastBytes / *m_options.memoryBytes : 0;
+        const double time = m_options.mostSeconds ? found.seconds / *m_options.mostSeconds : 0;
+        return std::max(memory, time);
     }
 
     void offer(SearchedDesign found)
     {
         if (!found.fits) {
-            if (!m_out.nearest || found.peakBytes < m_out.nearest->peakBytes)
+            if (!m_out.nearest || excess(found) < excess(*m_out.nearest))
                 m_out.nearest = std::move(found);
             return;
         }
@@ -338,7 +370,7 @@ private:
         double best = std::numeric_limits<double>::infinity();
         for (const SearchedDesign& design : m_out.front)
             best = std::min(best, design.value(m_options.objective));
-        m_options.progress({ secondsFrom(m_begin), m_out.planned, m_groups.size() - m_next, best });
+        m_options.progress({ secondsFrom(m_begin), m_out.planned, m_meshes.size() - m_next, best });
     }
 
     void finish()
@@ -354,8 +386,7 @@ private:
     const SearchOptions& m_options;
     const Hardware m_hardware;
     const Clock::time_point m_begin;
-    const double m_leastBytes = 0;
-    std::vector<Group> m_groups;
+    std::vector<Mesh> m_meshes; ///< each in one order of its axes
     std::mutex m_mutex;
     std::atomic<double> m_usefulFlops { 0 };
     std::size_t m_next = 0;
@@ -413,7 +444,7 @@ double SearchedDesign::value(SearchObjective objective) const
     return seconds;
 }
 
-std::vector<Mesh> searchedMeshes(const Design& design, std::int64_t devices, bool orders)
+std::vector<Mesh> searchedMeshes(const Design& design, std::int64_t devices)
 {
     std::vector<Mesh> out;
     const ModelSpec& model = design.model;
@@ -441,14 +472,8 @@ std::vector<Mesh> searchedMeshes(const Design& design, std::int64_t devices, boo
                         if (axes.empty())
                             axes.push_back({ "data", 1 });
                         auto mesh = Mesh::make(std::move(axes));
-                        if (!mesh.ok())
-                            continue;
-                        if (!orders) {
+                        if (mesh.ok())
                             out.push_back(std::move(mesh).value());
-                            continue;
-                        }
-                        for (Mesh& order : DesignSearch::ordersOf(mesh.value()))
-                            out.push_back(std::move(order));
                     }
                 }
             }

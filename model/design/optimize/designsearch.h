@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Around the layouts: given a number of devices, which mesh, in which order on the hardware, and which settings of the step. Every
-// combination is planned as a preset lays it out, unless it is known before that it cannot be on the front.
+// combination is planned as a preset lays it out, unless it is known before that it is over a limit. What is not searched stays as
+// it is in the design.
 #pragma once
 
 #include "model/design/design.h"
@@ -42,6 +43,7 @@ struct SearchedDesign {
     double seconds = 0; ///< of a step
     double tokensPerSecondPerDevice = 0;
     double peakBytes = 0;
+    double leastBytes = 0; ///< with the allocator at its best: what has to fit
     double slowBytes = 0; ///< that a device sends over the outermost level
     bool fits = true;
     double value(SearchObjective objective) const;
@@ -50,7 +52,7 @@ struct SearchedDesign {
 struct SearchProgress {
     double seconds = 0;
     std::size_t planned = 0;
-    std::size_t left = 0; ///< groups of settings on one mesh with one preset
+    std::size_t left = 0; ///< meshes, each in all its orders
     double best = 0;
 };
 
@@ -70,20 +72,21 @@ struct SearchResult {
     std::vector<SearchedDesign>
         front; ///< by rising seconds: nothing that fits is better in seconds, memory, and bytes over the slowest link
     std::optional<std::size_t> best; ///< of the front, by the objective
-    std::optional<SearchedDesign> nearest; ///< where nothing fits, the one that needs the least memory
+    std::optional<SearchedDesign> nearest; ///< where nothing fits, the one that is the fewest times over a limit
+    std::optional<SearchedDesign> before; ///< the design itself, if it can be planned on so many devices; it takes part
     bool complete = true; ///< everything was planned or ruled out
     std::size_t meshes = 0;
     std::size_t groups = 0; ///< a mesh, an order of its axes, and a preset
     std::size_t planned = 0;
-    std::size_t ruledOut = 0; ///< by memory, or because something known is better in everything
+    std::size_t ruledOut = 0; ///< by memory, or by the time that a step may take
     std::size_t refused = 0; ///< a preset or a plan that makes no sense there
     double firstSeconds = 0; ///< until something fitted
     double seconds = 0;
 };
 
-/// All meshes of so many devices that a model has a use for: how many devices are stages, copies, shards of weights, parts of the
-/// sequence, of experts, and of heads.
-std::vector<Mesh> searchedMeshes(const Design& design, std::int64_t devices, bool orders);
+/// All meshes of so many devices that a model has a use for, in one order of their axes each: how many devices are stages, copies,
+/// shards of weights, parts of the sequence, of experts, and of heads.
+std::vector<Mesh> searchedMeshes(const Design& design, std::int64_t devices);
 
 Result<SearchResult> searchDesigns(const Design& design, const SearchOptions& options);
 

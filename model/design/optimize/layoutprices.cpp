@@ -133,8 +133,68 @@ double LayoutPrices::way(TensorId tensor, DType dtype, int from, int to)
         end.partial.clear();
         smaller = true;
     }
-    const bool simple = smaller && !group.toExperts;
-    return place->second = simple ? wayOf(part, start, end, false) : wayOf(group.tensor, before, after, group.toExperts);
+    if (group.toExperts)
+        return place->second = wayOf(group.tensor, before, after, true);
+    if (const auto what = shapeless(part, start, end)) {
+        const auto [price, isFirst] = m_shapeless.try_emplace(*what);
+        if (isFirst)
+            price->second = wayOf(part, start, end, false);
+        return place->second = price->second;
+    }
+    return place->second = smaller ? wayOf(part, start, end, false) : wayOf(group.tensor, before, after, false);
+}
+
+/// What a way costs does not depend on which dim is which where all dims divide by everything that moves; of dims that nothing cuts
+/// before or after, two are as good as more.
+std::optional<std::string> LayoutPrices::shapeless(const ReshardedTensor& tensor, const Layout& from, const Layout& to) const
+{
+    std::int64_t devices = 1; // of what moves
+    for (int axis = 0; axis < static_cast<int>(m_mesh.axes().size()); ++axis) {
+        const auto has = [&](const Layout& layout) {
+            return contains(layout.partial, AxisRef { axis })
+                || std::ranges::any_of(layout.dims, [&](const auto& dim) { return contains(dim, AxisRef { axis }); });
+        };
+        if (has(from) || has(to))
+            devices *= m_mesh.axis(axis).size;
+    }
+    std::int64_t elements = 1;
+    std::vector<std::string> dims;
+    std::size_t idle = 0;
+    for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
+        elements *= tensor.shape[dim];
+        if (from.cuttingOf(dim) != Cutting {} || to.cuttingOf(dim) != Cutting {})
+            return std::nullopt;
+        const bool isIdle = from.dims[dim].empty() && to.dims[dim].empty();
+        if (tensor.shape[dim] % devices != 0) {
+            if (isIdle && tensor.shape[dim] == 1)
+                continue; // nothing can be cut there
+            return std::nullopt;
+        }
+        if (isIdle) {
+            ++idle;
+            continue;
+        }
+        std::string text;
+        for (const auto* layout : { &from, &to }) {
+            for (const AxisRef& ref : layout->dims[dim])
+                text += static_cast<char>('a' + ref.axis);
+            text += '>';
+        }
+        dims.push_back(std::move(text));
+    }
+    std::ranges::sort(dims);
+    std::string out = std::to_string(elements) + ' ' + std::to_string(static_cast<int>(tensor.dtype)) + ' '
+        + std::to_string(tensor.density) + ' ' + std::to_string(std::min<std::size_t>(idle, 2)) + ' ';
+    for (const std::string& dim : dims)
+        out += dim + ' ';
+    for (const auto* layout : { &from, &to }) {
+        std::string sums;
+        for (const AxisRef& ref : layout->partial)
+            sums += static_cast<char>('a' + ref.axis);
+        std::ranges::sort(sums);
+        out += sums + '>' + static_cast<char>('0' + static_cast<int>(layout->op));
+    }
+    return out;
 }
 
 /// Of the parts of tensors that are left, many are the same.

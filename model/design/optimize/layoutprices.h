@@ -7,6 +7,7 @@
 #include "model/plan/reshard/reshard.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,6 +56,7 @@ private:
     bool isLeftOut(TensorId tensor, int from, int to) const;
     double wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts);
     Like& like(TensorId tensor, DType dtype);
+    std::optional<std::string> shapeless(const ReshardedTensor& tensor, const Layout& from, const Layout& to) const;
 
     const Graph& m_graph;
     const Mesh& m_mesh;
@@ -65,6 +67,7 @@ private:
     int m_axes = 0; ///< of several devices
     std::vector<Like> m_likes;
     std::unordered_map<std::uint64_t, std::size_t> m_likeOf; ///< by tensor and type
+    std::unordered_map<std::string, double> m_shapeless; ///< seconds
 };
 
 } // namespace shardboard

@@ -84,9 +84,10 @@ private:
         return m_options.objective == LayoutObjective::Memory ? static_cast<double>(evaluation.plan.memory.peak)
                                                               : evaluation.plan.seconds();
     }
+    /// As the plan says it: with the allocator at its best.
     bool fits(const Evaluation& evaluation) const
     {
-        return !m_options.memoryBytes || static_cast<double>(evaluation.plan.memory.peak) <= *m_options.memoryBytes;
+        return !m_options.memoryBytes || static_cast<double>(evaluation.plan.memory.least) <= *m_options.memoryBytes;
     }
     bool stopped() const
     {
@@ -105,9 +106,9 @@ private:
     /// Takes a design that is better than the best so far. What fits is better than what does not.
     bool offer(const Design& design, const std::shared_ptr<const Evaluation>& evaluation, const std::string& what)
     {
-        const double peak = static_cast<double>(evaluation->plan.memory.peak);
-        if (peak < m_leastPeak) {
-            m_leastPeak = peak;
+        const auto needed = static_cast<double>(evaluation->plan.memory.least);
+        if (needed < m_leastPeak) {
+            m_leastPeak = needed;
             m_leastDesign = design;
             m_leastEvaluation = evaluation;
         }
@@ -168,7 +169,7 @@ private:
             return space.error();
         m_whole = std::move(space).value();
         m_prices = std::make_unique<LayoutPrices>(m_base->graph, m_design.mesh, m_hardware, m_design.workload.dispatch, m_layouts);
-        StepRates rates = ratesAt(m_base->graph, start().plan);
+        StepRates rates = ratesAt(m_base->graph, start().plan, m_hardware.levels.size());
         for (int round = 0; round < kRounds && !stopped(); ++round) {
             build(rates);
             if (!m_network.complete) {
@@ -179,7 +180,7 @@ private:
             if (!evaluation || !isUneven())
                 break;
             const double before = m_bestObjective;
-            rates = mixed(rates, ratesAt(m_base->graph, evaluation->plan), 1.0 / (round + 2));
+            rates = mixed(rates, ratesAt(m_base->graph, evaluation->plan, m_hardware.levels.size()), 1.0 / (round + 2));
             if (round > 2 && m_bestObjective - m_out.certificate.lowerBound < 1e-9 * before)
                 break;
         }
@@ -263,7 +264,7 @@ private:
         const double modelled = m_network.seconds(out.least.values);
         if (offer(design, out.evaluation, "layouts") && m_options.objective == LayoutObjective::StepTime)
             m_out.certificate.modelled = modelled;
-        if (out.bytes > static_cast<double>(out.evaluation->plan.memory.peak) * (1 + 1e-9))
+        if (out.bytes > static_cast<double>(out.evaluation->plan.memory.least) * (1 + 1e-9))
             m_overcounted = true;
         return out;
     }
@@ -333,8 +334,9 @@ private:
             m_out.feasible = false;
             m_out.design = m_leastEvaluation ? m_leastDesign : m_design;
             m_out.evaluation = m_leastEvaluation ? m_leastEvaluation : m_base;
-            m_out.missingBytes = std::max(0.0, static_cast<double>(m_out.evaluation->plan.memory.peak) - m_out.limit);
+            m_out.missingBytes = std::max(0.0, static_cast<double>(m_out.evaluation->plan.memory.least) - m_out.limit);
             certificate.winner = "none";
+            certificate.lowerBound = 0; // of what? nothing fits
             m_bestObjective = objectiveOf(*m_out.evaluation);
         }
         certificate.objective = m_bestObjective;
@@ -370,6 +372,10 @@ private:
             certificate.notExact.push_back("some of the mesh axes always cut alike, so that there is no lower bound");
         if (isUneven())
             certificate.notExact.push_back("collectives that overlap, and stages, are counted by their share in the step's time");
+        if (m_design.workload.rule == Optimizer::Muon)
+            certificate.notExact.push_back("Muon's products and what it gathers are only in the evaluation");
+        if (m_design.workload.offload.any())
+            certificate.notExact.push_back("copies to the host and the optimizer's step there are only in the evaluation");
         if (m_options.memoryBytes)
             certificate.notExact.push_back(
                 m_overcounted ? "memory: weights and what is kept, which some plan has less of, so that the bound is none"

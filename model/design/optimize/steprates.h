@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much longer a step takes for each second that an operation or a collective takes: the one place where the search for layouts
-// knows how a step's time is put together. The time of a step grows with all its parts, is convex in them, and doubles when all of
-// them do; so the rates at any plan, summed over the parts of any other, never give more than that one takes.
+// How much more a step takes at least for each second that an operation or a collective takes. The bound that they are rates of
+// (stepbound.h) grows with all parts of a step, is convex in them, and doubles when all of them do; so the rates at any plan,
+// summed over the parts of any other, never give more than that one takes.
 #pragma once
 
 #include "model/ops/overlap.h"
@@ -21,8 +21,8 @@ struct StepRates {
     const Part& of(SegmentId segment) const { return parts[segment]; }
 };
 
-/// At an evaluated plan.
-StepRates ratesAt(const Graph& graph, const Plan& plan);
+/// At an evaluated plan, for links of so many levels.
+StepRates ratesAt(const Graph& graph, const Plan& plan, std::size_t levels);
 /// Between two.
 StepRates mixed(const StepRates& a, const StepRates& b, double ofB);
 

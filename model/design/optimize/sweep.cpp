@@ -58,7 +58,7 @@ void planPoint(const Design& design, double memory, SweepPoint& point)
     point.tokensPerSecondPerDevice = plan.performance.tokensPerSecondPerDevice;
     point.mfu = plan.performance.mfu;
     point.peakBytes = plan.memory.peak;
-    point.fits = static_cast<double>(plan.memory.peak) <= memory;
+    point.fit = fitOf(plan.memory, static_cast<std::int64_t>(memory));
 }
 
 } // namespace
@@ -88,7 +88,7 @@ Result<std::vector<SweepPoint>> sweep(const Design& design, const SweepRequest& 
         for (const std::int64_t sequence : sequences)
             for (const std::int64_t parts : microBatches)
                 for (const std::int64_t number : devices)
-                    out.push_back({ batch, sequence, parts, number, {}, 0, 0, 0, 0, false });
+                    out.push_back({ batch, sequence, parts, number, {}, 0, 0, 0, 0, Fit::DoesNotFit });
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
         for (std::size_t i = next++; i < out.size(); i = next++) {

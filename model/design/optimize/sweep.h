@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/design/design.h"
+#include "model/plan/memorybytes.h"
 
 #include <atomic>
 #include <cstdint>
@@ -33,7 +34,7 @@ struct SweepPoint {
     double tokensPerSecondPerDevice = 0;
     double mfu = 0;
     std::int64_t peakBytes = 0;
-    bool fits = false;
+    Fit fit = Fit::DoesNotFit; ///< into what the device has
 };
 
 inline constexpr std::size_t kMostSweepPoints = 1'000'000;

@@ -133,6 +133,8 @@ Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const Model
         cut("*.mlp.up_proj.*", StrategyKind::Rowwise);
         cut("*.mlp.down_proj.weight", StrategyKind::Columnwise);
     }
+    if (effective(workload).predicted > 0 && model.hiddenSize % size == 0)
+        cut("*.eh_proj.weight", StrategyKind::Rowwise); // as PresetBuilder::furtherTokens
     cut("*embed_tokens.weight", StrategyKind::Rowwise);
     cut("*lm_head.weight", StrategyKind::Rowwise);
     return entries;
@@ -178,7 +180,8 @@ Result<std::vector<std::string>> tensorNames(const ModelSpec& model, const Workl
     if (!model.hasGraph())
         return names;
     Workload forward = workload; // the backward pass has no weights of its own
-    forward.kind = WorkloadKind::Prefill;
+    if (effective(workload).predicted == 0)
+        forward.kind = WorkloadKind::Prefill;
     forward.microBatches = 1;
     const auto graph = buildGraph(model, forward);
     if (!graph.ok())

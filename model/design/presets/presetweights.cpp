@@ -58,6 +58,8 @@ public:
         for (const GraphTensor& tensor : m_graph.tensors)
             if (tensor.spec.role == TensorRole::Weight && seen.insert(tensor.spec.name).second)
                 weight(tensor.spec);
+        if (auto status = furtherTokens(seen); !status.ok())
+            return status.error();
         pins();
         const RecurrentSpec& recurrent = m_model.recurrent;
         const bool joined = m_model.block.joinedQkv || m_model.block.joinedGateUp || (recurrent.present() && !recurrent.grouped);
@@ -71,6 +73,31 @@ public:
     }
 
 private:
+    /// Modules that predict further tokens, which training alone has: what they have beside the weights of a layer. Their
+    /// projection is cut by what it gives (Megatron-Core, multi_token_prediction.py: a ColumnParallelLinear whose result is
+    /// gathered).
+    Status furtherTokens(std::set<std::string>& seen)
+    {
+        if (effective(m_workload).predicted == 0)
+            return done();
+        auto graph = buildGraph(m_model, m_workload);
+        if (!graph.ok())
+            return graph.error();
+        for (const GraphTensor& tensor : graph.value().tensors) {
+            if (tensor.spec.role != TensorRole::Weight)
+                continue;
+            TensorSpec spec = tensor.spec;
+            for (std::int64_t i = 0; i < m_workload.predicted; ++i) {
+                const std::string own = ".layers." + std::to_string(m_model.layers + i) + ".";
+                if (const auto at = spec.name.find(own); at != std::string::npos)
+                    spec.name.replace(at, own.size(), ".layers.*.");
+            }
+            if (seen.insert(spec.name).second)
+                weight(spec);
+        }
+        return done();
+    }
+
     const std::string& nameOf(int axis) const { return m_mesh.axis(axis).name; }
 
     std::vector<std::string> namesOf(const std::vector<int>& axes) const
@@ -324,6 +351,8 @@ private:
                 cut(tensor, dims, dim);
             m_expertsCut = m_expertsCut || (isExpert && logical != "exp" && !dims[dim].empty());
         }
+        if (tensor.name.ends_with("eh_proj.weight") && !m_tensor.empty() && tensor.shape[0] % m_mesh.groupSize(m_tensor) == 0)
+            dims[0] = m_tensor;
         // The router chooses on every device, so that every device needs all of it.
         const bool isRouter = tensor.name.find("router") != std::string::npos || tensor.name.ends_with("mlp.gate.weight")
             || tensor.name.ends_with("block_sparse_moe.gate.weight") || tensor.name.ends_with("e_score_correction_bias");

@@ -35,6 +35,7 @@ inline auto jsonWords(Optimizer) { return JsonWords { optimizerName, optimizerFr
 inline auto jsonWords(OffloadSet) { return JsonWords { offloadName, offloadFromName, kOffloadWords }; }
 inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromName, "fused, compiled or eager" }; }
 inline auto jsonWords(Dispatch) { return JsonWords { dispatchName, dispatchFromName, "per-expert or per-node" }; }
+inline auto jsonWords(ContextOrder) { return JsonWords { contextOrderName, contextOrderFromName, "head-tail or in-order" }; }
 inline auto jsonWords(Logits) { return JsonWords { logitsName, logitsFromName, "all or last" }; }
 inline auto jsonWords(PipelineSchedule) { return JsonWords { scheduleName, scheduleFromName, "1f1b, zero-bubble or dualpipe" }; }
 inline auto jsonWords(PickerProfile) { return JsonWords { profileName, profileFromName, kProfileList }; }
@@ -144,6 +145,7 @@ void jsonMembers(Each& each, Work& workload)
     each.unless("graphs", workload.graphs, false);
     each.unless("capacity_factor", workload.capacityFactor, 0, { 0, 1000 });
     each.unless("dispatch", workload.dispatch, Dispatch::PerExpert);
+    each.unless("context_order", workload.contextOrder, ContextOrder::HeadTail);
     each.unless("logits", workload.logits, Logits::All);
     each.value("batch", workload.batch, { 1, kLargestInDesign });
     each.value("sequence", workload.sequence, { 1, kLargestInDesign });

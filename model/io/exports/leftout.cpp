@@ -63,6 +63,7 @@ std::vector<SettingText> settingTexts(const Design& design)
     };
     add(workload.overlap != Overlap::None, "overlap " + overlapName(workload.overlap), "when collectives run");
     add(workload.graphs, "CUDA graphs", "how kernels are launched");
+    add(workload.contextOrder != ContextOrder::HeadTail, "context in order", "which tokens of a sequence a device has");
     add(workload.precision != Precision {}, "precision " + precisionText(workload.precision), "in which types values are held");
     if (design.model.moe.present()) {
         add(workload.capacityFactor > 0, "capacity factor " + decimalDigits(workload.capacityFactor),

@@ -45,6 +45,7 @@ void visit(Visitor&& each, Model& model)
     each.value("sliding_window", model.slidingWindow);
     each.value("full_attention_every", model.windowPeriod, -1);
     each.value("rotary_dim", model.rotaryDim);
+    each.value("num_nextn_predict_layers", model.furtherLayers);
     each.value("wide_qk_norm", model.wideQkNorm);
     each.value("head_bias", model.headBias);
 

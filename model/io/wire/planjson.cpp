@@ -3,6 +3,7 @@
 
 #include "model/io/json/meshjson.h"
 #include "model/io/wire/planmembers.h"
+#include "model/plan/hostcopies.h"
 #include "model/plan/pipeline.h"
 #include "model/text/names.h"
 
@@ -118,7 +119,7 @@ json planToJson(const Graph& graph, const Plan& plan)
                         { "collective_bytes", plan.collectiveBytes() },
                         { "device",
                           { { "compute_seconds", plan.device.compute },
-                            { "collective_seconds", plan.device.collectives },
+                            { "collective_seconds", collectiveSecondsAlone(graph, plan) },
                             { "exposed_collective_seconds", plan.device.exposed },
                             { "bubble_seconds", plan.device.bubble },
                             { "collective_bytes", collectiveBytesOfDevice(graph, plan) } } },
@@ -127,6 +128,8 @@ json planToJson(const Graph& graph, const Plan& plan)
                         { "tokens_per_second_per_device", plan.performance.tokensPerSecondPerDevice },
                         { "mfu", plan.performance.mfu },
                         { "hfu", plan.performance.hfu } } } };
+    if (const double host = hostCopySeconds(graph, plan); host > 0)
+        document["totals"]["device"]["host_seconds"] = host;
     JsonMembersWriter each(document);
     each.list("layers", plan.segments, [&](JsonMembersWriter& inner, const PlannedSegment& segment) {
         members.plannedSegment(inner, segment);

@@ -79,14 +79,11 @@ public:
         each.value("layers", pipeline.layers, { 1, kMostInPlan });
         each.unless("run_ends", pipeline.runEnds, {}, { 0, kMostInPlan });
         each.unless("busiest_stage", pipeline.busiestStage, 0, { 0, kMostInPlan });
-        each.unless("backward_share", pipeline.backwardShare, 0, { 0, 1 });
-        each.unless("weight_gradient_share", pipeline.weightGradientShare, 0, { 0, 1 });
         each.value("bubble", pipeline.bubble);
         // totals.seconds = stage_seconds + bubble_seconds + update_seconds; bubble_seconds = bubble x (stage_seconds -
-        // end_seconds) + other_end_seconds
+        // end_seconds)
         each.value("stage_seconds", pipeline.stageSeconds);
         each.usual("end_seconds", pipeline.endSeconds);
-        each.usual("other_end_seconds", pipeline.otherEndSeconds);
         each.value("update_seconds", pipeline.updateSeconds);
     }
 

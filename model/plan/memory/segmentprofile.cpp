@@ -98,8 +98,10 @@ private:
         const PlannedOp& planned = m_planned.ops[index];
         const Op& op = m_graph.op(planned.op);
         std::int64_t copies = 0;
+        const std::int64_t casts = castOperands(planned, op);
         for (const OperandUse& use : planned.operands)
             copies += m_planned.phase == Phase::Update ? whileUpdated(use) : enter(use);
+        m_live[Activations] += casts;
         if (op.kind == OpKind::MuonStep)
             copies += iterationBytes(m_graph.tensor(op.result).shape);
         loss(op, planned);
@@ -119,11 +121,36 @@ private:
         }
         m_out.moments.push_back(
             { planned.op, m_live[Activations], m_live[Logits] + m_lossCopies, m_live[Waiting], m_reduced, copies });
+        m_live[Activations] -= casts;
         for (const OperandUse& use : planned.operands)
             releaseAfter(index, use.tensor);
         releaseAfter(index, op.result);
         if (op.kind == OpKind::LogitGrad)
             m_lossCopies = 0;
+    }
+
+    /// What a product in fp8 takes is cast for it. cuBLAS reads rows of the one operand and columns of the other along what is
+    /// summed, so that for a weight's gradient both are there turned, too (torchao float8_ops.py, preprocess_addmm; columnwise data
+    /// of Transformer Engine); Blackwell reads either order. What was kept as a cast is not cast again.
+    std::int64_t castOperands(const PlannedOp& planned, const Op& op) const
+    {
+        if (definitionOf(op.kind).gemm == nullptr || m_plan.fp8Weights.empty())
+            return 0;
+        const GraphTensor& result = m_graph.entry(op.result);
+        const TensorId of = result.gradientOf != kNoTensor ? result.gradientOf : result.addendOf;
+        const bool ofWeight = m_plan.fp8Weights.contains(of);
+        const auto isWeight = [&](const OperandUse& use) { return m_plan.fp8Weights.contains(use.tensor); };
+        if (!ofWeight && std::ranges::none_of(planned.operands, isWeight))
+            return 0;
+        const bool kept = ofWeight && factsOf(m_plan.memorySettings.framework).savesInFp8;
+        std::int64_t bytes = 0;
+        for (const OperandUse& use : planned.operands)
+            if (!isWeight(use) && !(kept && m_kept.contains(m_names.of(use.tensor))))
+                bytes += (ofWeight && !m_plan.fp8AnyOrder ? 2 : 1)
+                    * castBytes(m_plan.fp8.recipe,
+                                scaledBytes(largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh),
+                                            m_graph.entry(use.tensor).density));
+        return bytes;
     }
 
     /// One matrix at a time in 16 bits: it and the next one, and two products of it with itself.
@@ -203,6 +230,8 @@ private:
                 auto& size = m_gathered[use.tensor];
                 const bool fp8 = m_plan.fp8.gather && m_plan.fp8Weights.contains(use.tensor);
                 const std::int64_t elements = largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh);
+                if (moves(use))
+                    m_out.moved.insert(use.tensor);
                 size = std::max(size, fp8 ? castBytes(m_plan.fp8.recipe, elements) : bytesOf(elements, m_plan.held.gathered));
             }
             return 0;

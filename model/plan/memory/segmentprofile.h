@@ -5,6 +5,7 @@
 #include "model/plan/plan.h"
 
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct SegmentProfile {
     std::int64_t reducedWhole = 0; ///< the same before they are reduced
     std::vector<std::pair<TensorId, std::int64_t>> gatheredOf; ///< by weight
     std::int64_t gathered = 0; ///< weights of a layer that are gathered for their use, all at once as FSDP2 does
+    std::set<TensorId> moved; ///< of these weights, those that collectives bring
     PlannedSegmentId keptFor {}; ///< of a backward segment: the planned segment whose kept activations it reads
 };
 

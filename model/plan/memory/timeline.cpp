@@ -76,6 +76,8 @@ public:
             addStageBuffers(stage);
             m_steady.gradients += bytesOf(m_facts.bucketElements, plan.held.reductions);
         }
+        if (m_trains && m_facts.blocksByStream)
+            addStreams();
         // Micro-batches in flight beside the one that is worked on.
         const double others = std::max(0.0, microBatchesHeld(plan, stage) - 1);
         for (const StagePart& part : m_parts)
@@ -151,6 +153,26 @@ private:
             }
     }
 
+    /// What the streams of gathers and reductions hold.
+    void addStreams()
+    {
+        std::int64_t layer = 0; // of the largest one
+        std::set<TensorId> atEnds;
+        for (const StagePart& part : m_parts) {
+            const SegmentProfile& what = profile(part);
+            if (planned(part).phase == Phase::Forward) {
+                std::int64_t moved = 0;
+                for (const auto& [weight, bytes] : what.gatheredOf)
+                    if (what.moved.contains(weight) && (segment(part).isLayer || atEnds.insert(weight).second))
+                        (segment(part).isLayer ? moved : m_gathers) += bytes;
+                layer = std::max(layer, moved);
+            } else if (planned(part).phase == Phase::Backward && (m_plan.microBatches == 1 || m_plan.wholeGradients)) {
+                m_reductions += part.layers * what.reduced;
+            }
+        }
+        m_gathers += layer;
+    }
+
     bool staysGathered(const StagePart& part) const
     {
         return m_plan.keepsGathered || (m_trains && m_facts.onlyOnce && !segment(part).isLayer);
@@ -207,8 +229,20 @@ private:
             bytes.gradients += m_reduced + (phase == Phase::Backward ? done * profile(part).reduced + moment.reduced : 0);
         bytes.gathered += gathers(part) + ahead(index, done);
         bytes.reshard = moment.reshard;
-        bytes.reserve = static_cast<std::int64_t>(m_plan.memorySettings.reserveShare * allocated(m_facts.allocator, bytes));
+        bytes.reserve = static_cast<std::int64_t>(m_plan.memorySettings.reserveShare * allocated(m_facts.allocator, bytes))
+            + inStreams(index, done, moment);
         return bytes;
+    }
+
+    /// Of what other streams hold, what nobody uses at the moment.
+    std::int64_t inStreams(std::size_t index, std::int64_t done, const SegmentProfile::Moment& moment) const
+    {
+        if (m_plan.microBatches > 1 || m_reductions == 0)
+            return m_gathers + m_reductions;
+        const StagePart& part = m_parts[index];
+        const bool down = planned(part).phase == Phase::Backward;
+        const std::int64_t used = m_reduced + (down ? done * profile(part).reduced + moment.reduced : 0);
+        return m_gathers + m_reductions - used;
     }
 
     /// Weights that an operation of the layer finds gathered beside those that stay so, and those that came from the host for it.
@@ -256,6 +290,8 @@ private:
     std::int64_t m_keptActivations = 0;
     std::int64_t m_keptLogits = 0;
     std::int64_t m_reduced = 0; ///< gradients of the layers that are done
+    std::int64_t m_gathers = 0; ///< buffers in the stream of gathers
+    std::int64_t m_reductions = 0; ///< reduced gradients in the stream of reductions
 };
 
 } // namespace
@@ -321,8 +357,9 @@ std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
                 const AllocatorShare& allocator = factsOf(plan.memorySettings.framework).allocator;
                 const double base = allocated(allocator, bytes);
                 const double share = plan.memorySettings.reserveShare;
+                // Blocks of other streams are given back before the allocator gives up.
                 peak.least = total - bytes.reserve + static_cast<std::int64_t>(std::min(share, allocator.least) * base);
-                peak.most = total - bytes.reserve + static_cast<std::int64_t>(std::max(share, allocator.most) * base);
+                peak.most = total + static_cast<std::int64_t>((std::max(share, allocator.most) - share) * base);
                 segment = &plan.segment(part.plannedSegment);
                 op = segment->ops[index].op;
             });

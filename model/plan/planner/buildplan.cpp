@@ -82,7 +82,7 @@ public:
         m_plan.memorySettings = request.memory;
         if (!m_trains) // what trains holds nothing while a model serves
             m_plan.memorySettings.choose(Framework::None);
-        m_offload = effective(request.workload).offload;
+        m_offload = hasHostMemory(request.hardware.device) ? Offload {} : effective(request.workload).offload;
         m_groups = m_trains && request.memory.groupCollectives.value_or(m_framework.groupsBlocks);
         m_plan.overlap = request.workload.overlap;
         m_producer.resize(m_graph.tensors.size());
@@ -120,6 +120,7 @@ public:
             addPipeline(m_graph, m_resharding.prices(), m_plan);
         fillHostTransfers(m_graph, m_plan, m_hardware);
         waitForHost(m_plan, m_hardware);
+        m_plan.kernelShare = kernelShareOf(m_hardware.device);
         setStepTimes(m_graph, m_plan);
         m_plan.reservedBytes = static_cast<std::int64_t>(m_hardware.reservedBytes());
         fillMemory(m_graph, m_plan);

@@ -20,6 +20,7 @@ inline KernelSettings kernelSettings(const Workload& workload, const FrameworkFa
     KernelSettings out;
     out.held = heldTypes(effective(workload), framework.types);
     out.software = workload.software;
+    out.contextOrder = workload.contextOrder;
     out.inGraph = workload.graphs;
     out.fp8Products = storageType(workload) != workload.dtype && hardware.device.peak.fp8.has_value();
     out.fp8 = out.fp8Products ? effective(workload).fp8 : Fp8Settings {};

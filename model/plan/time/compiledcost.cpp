@@ -2,6 +2,7 @@
 #include "model/plan/time/compiledcost.h"
 
 #include "model/cost/kerneltime.h"
+#include "model/cost/leveltraffic.h"
 #include "model/plan/collectiveprice.h"
 #include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
@@ -9,16 +10,14 @@
 #include "model/plan/time/reprice.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace shardboard {
 
 CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
-    : m_times(plan.segments.size())
+    : m_schedule(graph, plan)
     , m_dtype(dtype)
 {
-    m_frame.segments = graph.segments;
-    for (Segment& segment : m_frame.segments)
-        segment.ops.clear();
     m_plan.mesh = plan.mesh;
     m_mesh = std::make_shared<const Mesh>(plan.mesh);
     m_plan.pipeline = plan.pipeline;
@@ -27,52 +26,93 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     m_plan.performance = plan.performance;
     m_plan.memory = plan.memory;
     m_plan.reservedBytes = plan.reservedBytes;
-    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
-        PlannedSegment segment = plan.segments[s];
-        segment.ops.clear();
-        segment.kept.clear();
+    for (const PlannedSegment& planned : plan.segments) {
+        PlannedSegment segment;
+        segment.segment = planned.segment;
+        segment.phase = planned.phase;
+        segment.host = planned.host;
         m_plan.segments.push_back(std::move(segment));
-        const std::size_t first = m_kernels.size();
-        for (const PlannedOp& op : plan.segments[s].ops) {
-            if (op.work.kernel == KernelClass::None)
-                continue;
-            const auto from = m_kernels.begin() + static_cast<std::ptrdiff_t>(first);
-            const auto alike = std::find_if(from, m_kernels.end(), [&](const Kernel& k) { return k.work == op.work; });
-            if (alike != m_kernels.end())
-                alike->count += static_cast<double>(op.count);
-            else
-                m_kernels.push_back({ op.work, static_cast<double>(op.count), s });
-        }
     }
-    for (const Collective& collective : plan.collectives) {
-        if (collective.kind == CollectiveKind::LocalSlice)
-            continue;
+    compile(graph, plan);
+    m_answers.resize(m_questions.size());
+    m_seconds.resize(m_kernels.size());
+    m_host.resize(m_kernels.size());
+    m_byPart.resize(plan.segments.size());
+    m_hostByPart.resize(plan.segments.size());
+}
+
+void CompiledCost::compile(const Graph& graph, const Plan& plan)
+{
+    const StepTasks tasks = m_schedule.tasks();
+    std::vector<std::uint32_t> placeOf(tasks.count);
+    std::iota(placeOf.begin(), placeOf.end(), 0);
+    if (m_schedule.isSerial())
+        m_schedule.tasks() = merged(tasks, placeOf);
+    const auto& parts = m_schedule.tasks().parts;
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        for (std::size_t i = 0; i < parts[part].tasks.size(); ++i)
+            m_places.push_back({ part, i, m_schedule.timesOf(part, parts[part].tasks[i]) });
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        for (const StepTask& task : tasks.parts[part].tasks) {
+            if (task.mode == TaskMode::Compute)
+                addOperations(graph, plan, part, task, placeOf[task.number]);
+            else if (task.collective.valid())
+                addCollective(plan, task, placeOf[task.number]);
+        }
+    for (const Collective& collective : plan.collectives)
         if (isStageSend(plan, collective)) {
             Collective send;
             send.axes = collective.axes;
             send.bytes = collective.bytes;
             send.step = collective.step;
-            m_sends.emplace_back(std::move(send), static_cast<double>(collective.count));
-            continue;
+            m_sends.emplace_back(std::move(send), sendPlace(graph, plan, collective));
+            m_sendCounts.push_back(static_cast<double>(collective.count));
         }
-        const std::int64_t hops = hopsOf(plan, collective);
-        const std::int64_t called = collective.groupBytes > 0 ? collective.groupBytes : collective.bytes;
-        const Price price { collective.kind, collective.axes, called / hops, collective.copies };
-        const auto priced = std::ranges::find(m_questions, price);
-        const auto place = static_cast<std::size_t>(priced - m_questions.begin());
-        if (priced == m_questions.end())
-            m_questions.push_back(price);
-        const Transfer transfer { place, static_cast<double>(collective.count * hops) * shareOfCall(collective),
-                                  collective.plannedSegment, overlapKindOf(graph, plan, collective) };
-        const auto alike = std::ranges::find_if(m_transfers, [&](const Transfer& t) {
-            return t.price == transfer.price && t.segment == transfer.segment && t.kind == transfer.kind;
-        });
-        if (alike != m_transfers.end())
-            alike->count += transfer.count;
-        else
-            m_transfers.push_back(transfer);
+}
+
+/// Those that are alike are of the same part, and not far.
+void CompiledCost::add(std::vector<Share>& to, const Share& share)
+{
+    constexpr std::ptrdiff_t kFar = 256;
+    const auto from = to.end() - std::min(kFar, std::ssize(to));
+    const auto alike = std::find_if(from, to.end(), [&](const Share& it) { return it.of == share.of && it.task == share.task; });
+    if (alike != to.end())
+        alike->times += share.times;
+    else
+        to.push_back(share);
+}
+
+void CompiledCost::addOperations(const Graph& graph, const Plan& plan, std::size_t part, const StepTask& task, std::size_t place)
+{
+    // The order of all other schedules does not depend on gradients of weights.
+    const bool putOff = plan.pipeline && plan.pipeline->schedule != PipelineSchedule::OneForwardOneBackward;
+    for (std::size_t i = task.firstOp; i < task.endOp; ++i) {
+        const PlannedOp& op = plan.segments[part].ops[i];
+        if (op.work.kernel == KernelClass::None)
+            continue;
+        const auto known = std::ranges::find(m_kernels, op.work);
+        const auto kernel = static_cast<std::size_t>(known - m_kernels.begin());
+        if (known == m_kernels.end())
+            m_kernels.push_back(op.work);
+        const double times = static_cast<double>(op.count) / m_places[place].times;
+        add(m_computing, { kernel, place, times });
+        if (putOff && plan.segments[part].phase == Phase::Backward && makesWeightGradient(graph, op))
+            add(m_gradients, { kernel, part, times });
     }
-    m_answers.resize(m_questions.size());
+}
+
+void CompiledCost::addCollective(const Plan& plan, const StepTask& task, std::size_t place)
+{
+    const Collective& collective = plan.collective(task.collective);
+    const std::int64_t hops = hopsOf(plan, collective);
+    const std::int64_t called = collective.groupBytes > 0 ? collective.groupBytes : collective.bytes;
+    const Price price { pricedAs(collective, plan.mesh), collective.axes, called / hops, collective.copies };
+    const auto priced = std::ranges::find(m_questions, price);
+    add(m_moving,
+        { static_cast<std::size_t>(priced - m_questions.begin()), place,
+          task.occurrences * static_cast<double>(hops) * shareOfCall(collective) });
+    if (priced == m_questions.end())
+        m_questions.push_back(price);
 }
 
 void CompiledCost::askPrices()
@@ -84,20 +124,73 @@ void CompiledCost::askPrices()
             ? seconds(price.bytes)
             : oncePerNode(price.bytes, price.copies, m_prices->footprint(price.axes), m_prices->hardware(), seconds);
     }
+    if (!m_schedule.isSerial())
+        findStreams();
     m_asked = m_prices->edition();
-    m_sendSeconds = 0;
-    for (const auto& [send, count] : m_sends)
-        m_sendSeconds += count * sendPrice(send, *m_prices).seconds;
+    m_sendSeconds = {};
+    m_allSends = 0;
+    for (std::size_t i = 0; i < m_sends.size(); ++i) {
+        const auto& [send, place] = m_sends[i];
+        const double seconds = sendPrice(send, *m_prices).seconds;
+        m_sendSeconds.*place.first += place.second * seconds;
+        m_allSends += m_sendCounts[i] * seconds;
+    }
+}
+
+/// Of other hardware collectives can reach other links.
+void CompiledCost::findStreams()
+{
+    StepTasks& tasks = m_schedule.tasks();
+    tasks.streams.resize(1);
+    for (const Share& share : m_moving) {
+        const std::size_t level = widestLevel(m_prices->footprint(m_questions[share.of].axes));
+        task(m_places[share.task]).stream = tasks.streamOf(m_prices->hardware().levels[level].link.id);
+    }
+    for (const Place& place : m_places)
+        if (StepTask& copies = task(place); copies.mode != TaskMode::Compute && !copies.collective.valid())
+            copies.stream = tasks.streamOf("host");
 }
 
 /// As model/plan/time/hosttime.h has it.
 void CompiledCost::waitForHost(const KernelConstants& kernels)
 {
-    std::vector<double> host(m_times.size(), 0);
-    for (const Kernel& kernel : m_kernels)
-        host[kernel.segment] += kernel.count * hostSeconds(kernel.work, kernels);
-    for (std::size_t i = 0; i < host.size(); ++i)
-        m_times[i].compute = std::max(m_times[i].compute, host[i]);
+    for (std::size_t i = 0; i < m_kernels.size(); ++i)
+        m_host[i] = hostSeconds(m_kernels[i], kernels);
+    std::ranges::fill(m_hostByPart, 0);
+    for (const Share& share : m_computing) {
+        const Place& place = m_places[share.task];
+        m_hostByPart[place.part] += share.times * place.times * m_host[share.of];
+    }
+    const auto waiting = [&](std::size_t part) {
+        return m_hostByPart[part] > m_byPart[part] ? (m_hostByPart[part] - m_byPart[part]) / m_hostByPart[part] : 0;
+    };
+    for (const Share& share : m_computing)
+        task(m_places[share.task]).seconds += waiting(m_places[share.task].part) * share.times * m_host[share.of];
+    for (const Share& share : m_gradients)
+        m_schedule.tasks().parts[share.task].weightGradients += waiting(share.task) * share.times * m_host[share.of];
+    for (std::size_t part = 0; part < m_byPart.size(); ++part)
+        m_byPart[part] = std::max(m_byPart[part], m_hostByPart[part]);
+}
+
+void CompiledCost::priceKernels(const Hardware& hardware)
+{
+    for (std::size_t i = 0; i < m_kernels.size(); ++i)
+        m_seconds[i] = kernelSeconds(m_kernels[i], hardware);
+    for (const Place& place : m_places)
+        task(place).seconds = 0;
+    std::ranges::fill(m_byPart, 0);
+    for (const Share& share : m_computing) {
+        const double seconds = share.times * m_seconds[share.of];
+        const Place& place = m_places[share.task];
+        task(place).seconds += seconds;
+        m_byPart[place.part] += seconds * place.times;
+    }
+    for (const Share& share : m_gradients)
+        m_schedule.tasks().parts[share.task].weightGradients = 0;
+    for (const Share& share : m_gradients)
+        m_schedule.tasks().parts[share.task].weightGradients += share.times * m_seconds[share.of];
+    if (startsFromHost(m_plan, hardware))
+        waitForHost(hardware.device.kernels);
 }
 
 StepCost CompiledCost::on(const Hardware& hardware)
@@ -107,21 +200,30 @@ StepCost CompiledCost::on(const Hardware& hardware)
     m_prices->setHardware(hardware);
     if (m_asked != m_prices->edition()) // a copy of this may have asked for other hardware
         askPrices();
-    std::ranges::fill(m_times, SegmentTime {});
-    for (const Kernel& kernel : m_kernels)
-        m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
-    if (startsFromHost(m_plan, hardware))
-        waitForHost(hardware.device.kernels);
-    for (const Transfer& transfer : m_transfers)
-        m_times[transfer.segment].add(transfer.kind, transfer.count * m_answers[transfer.price]);
-    for (std::size_t s = 0; s < m_times.size(); ++s)
-        m_times[s].add(OverlapKind::Host, hostSeconds(m_plan.segments[s].host, hardware.device));
-    for (SegmentTime& time : m_times)
-        time.hide(m_plan.overlap);
-    setStepTimes(m_frame, m_times, m_sendSeconds, m_plan);
+    priceKernels(hardware);
+    StepCost out;
+    for (const double seconds : m_byPart)
+        out.computeSeconds += seconds;
+    for (const Share& share : m_moving)
+        task(m_places[share.task]).seconds += share.times * m_answers[share.of];
+    out.collectiveSeconds = m_allSends;
+    for (const Place& place : m_places) {
+        StepTask& moved = task(place);
+        if (moved.mode == TaskMode::Compute)
+            continue;
+        if (!moved.collective.valid())
+            moved.seconds = moved.occurrences * hostSeconds(m_plan.segments[place.part].host, hardware.device);
+        out.collectiveSeconds += moved.seconds * place.times;
+    }
+    m_schedule.run(m_plan, m_sendSeconds, kernelShareOf(hardware.device));
+    out.seconds = m_schedule.seconds();
+    out.exposedSeconds = m_schedule.exposedSends();
+    for (const double seconds : m_schedule.exposed())
+        out.exposedSeconds += seconds;
     setReserved(m_plan, hardware);
-    StepCost out { m_plan.seconds(),   m_plan.computeSeconds, m_plan.collectiveSeconds, m_plan.exposedSeconds,
-                   m_plan.performance, m_plan.memory,         m_plan.memory.total(),    true };
+    out.performance = m_plan.performance;
+    out.memory = m_plan.memory;
+    out.peakBytes = m_plan.memory.total();
     out.fits = static_cast<double>(out.peakBytes) <= hardware.memoryBytes();
     out.performance.rate(out.seconds, static_cast<double>(m_plan.mesh.deviceCount()), hardware.peakFlops(m_dtype));
     return out;

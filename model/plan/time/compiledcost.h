@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan boiled down to what its price depends on, so that a change of the hardware is priced in microseconds: alike kernels
-// and alike collectives of a part of the step are counted together, names and layouts are left behind.
+// A plan boiled down to what its price depends on, so that a change of the hardware is priced in microseconds: alike kernels and
+// alike collectives are asked about once, and go into the tasks of its schedule; names and layouts are left behind.
 #pragma once
 
 #include "model/cost/collectiveprices.h"
@@ -35,14 +35,9 @@ public:
     StepCost on(const Hardware& hardware);
 
     std::size_t kernels() const { return m_kernels.size(); } ///< that are priced
-    std::size_t collectives() const { return m_transfers.size() + m_sends.size(); }
+    std::size_t collectives() const { return m_questions.size() + m_sends.size(); }
 
 private:
-    struct Kernel {
-        KernelWork work;
-        double count = 0;
-        std::size_t segment = 0;
-    };
     /// What is asked of the prices; the same for many collectives.
     struct Price {
         CollectiveKind kind = CollectiveKind::AllReduce;
@@ -51,28 +46,47 @@ private:
         std::int64_t copies = 0;
         friend bool operator==(const Price&, const Price&) = default;
     };
-    struct Transfer {
-        std::size_t price = 0; ///< index into m_questions
-        double count = 0;
-        std::size_t segment = 0;
-        OverlapKind kind = OverlapKind::Tensor;
+    struct Share { ///< of a task's seconds, of one layer and micro-batch
+        std::size_t of = 0; ///< index into m_kernels or m_questions
+        std::size_t task = 0; ///< index into m_places
+        double times = 0;
+    };
+    struct Place { ///< of a task in the schedule
+        std::size_t part = 0;
+        std::size_t index = 0;
+        double times = 0; ///< in a step
     };
 
+    void compile(const Graph& graph, const Plan& plan);
+    void addOperations(const Graph& graph, const Plan& plan, std::size_t part, const StepTask& task, std::size_t place);
+    void addCollective(const Plan& plan, const StepTask& task, std::size_t place);
+    static void add(std::vector<Share>& to, const Share& share);
+    StepTask& task(const Place& place) { return m_schedule.tasks().parts[place.part].tasks[place.index]; }
     void askPrices();
+    void findStreams();
+    void priceKernels(const Hardware& hardware);
     void waitForHost(const KernelConstants& kernels);
 
-    std::vector<Kernel> m_kernels;
-    std::vector<Transfer> m_transfers;
-    std::vector<std::pair<Collective, double>> m_sends; ///< between stages, with their number
+    StepSchedule m_schedule;
+    std::vector<Place> m_places; ///< by number
+    std::vector<KernelWork> m_kernels;
+    std::vector<Share> m_computing; ///< what tasks have of kernels
+    std::vector<Share> m_moving; ///< and of collectives
+    std::vector<Share> m_gradients; ///< what parts have of kernels that make gradients of weights; here the task is the part
+    std::vector<std::pair<Collective, SendPlace>> m_sends; ///< between stages, and what each is part of
+    std::vector<double> m_sendCounts; ///< how often each is there in a step
     std::vector<Price> m_questions;
     std::vector<double> m_answers; ///< seconds
-    double m_sendSeconds = 0; ///< of all of m_sends
+    StageSends m_sendSeconds;
+    double m_allSends = 0; ///< seconds of all of m_sends in a step
     std::uint64_t m_asked = 0; ///< edition of the prices that these are
     std::shared_ptr<const Mesh> m_mesh;
     std::shared_ptr<CollectivePrices> m_prices; ///< of the hardware that was asked for last
-    Graph m_frame; ///< segments without operations
-    Plan m_plan; ///< the same; mesh and pipeline
-    std::vector<SegmentTime> m_times;
+    Plan m_plan; ///< segments without operations; mesh and pipeline
+    std::vector<double> m_seconds; ///< of the kernels
+    std::vector<double> m_host; ///< the same, in which the host starts them
+    std::vector<double> m_byPart; ///< of segments, computing
+    std::vector<double> m_hostByPart;
     DType m_dtype;
 };
 

@@ -83,6 +83,29 @@ void describeAttention(KernelWork& work, const OpDefinition& definition, const L
         work.keys = static_cast<double>(keys[1]);
 }
 
+/// Of queries that are cut along the sequence. In order, the device with the last part of n has all n parts of the keys before it,
+/// where causal pairs are (n + 1) / 2 of them on average: 2 - 1 / n times as many. From head and tail all have the same; PyTorch
+/// makes n kernels of it, as keys would come around a ring, and adds up in f32 what they give, in every second turn for half of the
+/// queries (torch/distributed/tensor/experimental/_context_parallel/_attention.py, 2.15: _SDPAMerger.step and _merge_one, 6 bytes
+/// an element for the cast and 32 for the sum; _templated_ring_attention_backward, 10 for a gradient).
+void orderContext(KernelWork& work, const LocalShapes& local, const KernelSettings& settings)
+{
+    const Shape& whole = (*local.globalOperands)[work.backward ? 1 : 0];
+    const Shape& queries = local.operands[work.backward ? 1 : 0];
+    if (whole.size() < 2 || queries[1] < 2 || queries[1] >= whole[1])
+        return;
+    const double parts = static_cast<double>(whole[1]) / static_cast<double>(queries[1]);
+    if (settings.contextOrder == ContextOrder::InOrder) {
+        work.flops *= 2 - 1 / parts;
+        return;
+    }
+    if (settings.software == Software::Fused)
+        return;
+    const double turns = parts - 1;
+    work.between += turns * 0.75 * (work.backward ? 10 : 38) * volume(local.result);
+    work.launches += turns * (work.backward ? 2 : 9);
+}
+
 /// Of an operation that is started from Python. In fp8 Transformer Engine 2 has four calls for the product of an expert: its input
 /// is cast, the scales of both operands are put in the order that the product reads, and the product
 /// (pytorch/module/grouped_linear.py and cpp_extensions/gemm.py). They come from a loop in C++, which has half of the layers of a
@@ -186,6 +209,8 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         unfuse(work, op, local);
     else if (work.kernel == KernelClass::Attention)
         describeAttention(work, definition, local, settings);
+    if (work.kernel == KernelClass::Attention)
+        orderContext(work, local, settings);
     if (settings.software == Software::Eager && definition.eager.narrow + definition.eager.wide > 0) {
         const EagerPasses& eager = definition.eager;
         const double bytes = bitsOf(graph.tensor(planned.operands.front().tensor).dtype) / 8.0;

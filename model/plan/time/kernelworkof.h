@@ -14,6 +14,7 @@ namespace shardboard {
 struct KernelSettings {
     HeldTypes held {}; ///< what the optimizer's step reads and writes
     Software software = Software::Fused;
+    ContextOrder contextOrder = ContextOrder::HeadTail;
     bool inGraph = false; ///< kernels are launched with a recorded CUDA graph
     bool fp8Products = false; ///< products of 16-bit values are computed in f8e4m3
     Fp8Settings fp8 {}; ///< how they are scaled

@@ -10,7 +10,8 @@ namespace shardboard {
 
 std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
 {
-    const std::vector<SegmentTime> times = segmentTimes(graph, plan);
+    const StepTimes step = stepTimes(graph, plan);
+    const std::vector<SegmentTime>& times = step.parts;
     const std::vector<SegmentProfile> profiles = segmentProfiles(graph, plan);
     std::vector<PartCost> out;
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
@@ -35,7 +36,7 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
     PartCost sends;
     sends.plannedSegment = {};
     sends.name = "stage sends";
-    sends.device = plan.pipeline ? 1 / static_cast<double>(plan.pipeline->stages) : 1;
+    sends.device = step.sends > 0 ? step.busiestSends / step.sends : 1;
     for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
         const Collective& collective = plan.collectives[i];
         if (isStageSend(plan, collective)) {
@@ -48,15 +49,13 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
         part.moved = checkedAdd(part.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(part.moved);
         for (OperationCost& operation : part.operations)
             if (operation.op == collective.op) {
-                const double seconds = static_cast<double>(collective.count) * collective.seconds;
-                operation.collectives += seconds;
-                operation.exposed +=
-                    seconds * times[collective.plannedSegment].exposedPart(plan.overlap, overlapKindOf(graph, plan, collective));
+                operation.collectives += static_cast<double>(collective.count) * collective.seconds;
+                operation.exposed += step.exposed[i];
                 operation.moves.push_back(CollectiveId(i));
                 break;
             }
     }
-    sends.exposed = sends.collectives * exposedSends(plan);
+    sends.exposed = step.exposedSends;
     if (sends.moved > 0)
         out.push_back(std::move(sends));
     return out;

@@ -29,7 +29,7 @@ struct PartCost {
     std::string name; ///< block; stage sends
     Phase phase = Phase::Forward;
     std::int64_t layers = 1;
-    double device = 1; ///< steptime.h, deviceShare()
+    double device = 1; ///< pipeline.h, deviceShare(); of sends that of the busiest stage
     double compute = 0;
     double collectives = 0;
     double exposed = 0; ///< part of `collectives` in which the devices do not compute

@@ -2,204 +2,372 @@
 #include "model/plan/time/pipelineschedule.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 namespace shardboard {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+struct OrderedPass : PipelinePass {
+    bool pairs = false; ///< made at the same time as the next one: what both make is there when both are over
+};
+using Order = std::vector<OrderedPass>; ///< of a stage
 
-/// When each pass is over and what it made has arrived where the next run lies.
-class Turns {
+/// Some passes forward ahead, then one of each in turn, then what is left backward.
+Order oneForwardOneBackward(const PipelineTask& task, std::int64_t stage)
+{
+    const std::int64_t p = task.stages;
+    const std::int64_t v = task.chunks;
+    const std::int64_t all = task.microBatches * v;
+    std::int64_t ahead = v > 1 ? 2 * (p - stage - 1) + (v - 1) * p : p - stage - 1;
+    if (v > 1 && task.microBatches == p)
+        ahead = all;
+    ahead = task.trains ? std::min(ahead, all) : all;
+    const auto pass = [&](PassKind kind, std::int64_t k) -> OrderedPass {
+        if (v == 1)
+            return { { kind, stage, k } };
+        const std::int64_t chunk = k % (p * v) / p;
+        return { { kind, (kind == PassKind::Forward ? chunk : v - 1 - chunk) * p + stage, k / (p * v) * p + k % p } };
+    };
+    Order out;
+    for (std::int64_t k = 0; k < ahead; ++k)
+        out.push_back(pass(PassKind::Forward, k));
+    for (std::int64_t k = 0; task.trains && k < all; ++k) {
+        if (ahead + k < all)
+            out.push_back(pass(PassKind::Forward, ahead + k));
+        out.push_back(pass(PassKind::Backward, k));
+    }
+    return out;
+}
+
+/// Gradients of weights wait until the stage has put off as many as it may, and fill the gaps between the last passes backward.
+Order zeroBubble(const PipelineTask& task, std::int64_t stage)
+{
+    const std::int64_t m = task.microBatches;
+    Order out;
+    std::int64_t backward = 0;
+    std::int64_t weights = 0;
+    const auto add = [&](PassKind kind, std::int64_t micro) {
+        out.push_back({ { kind, stage, micro, kind == PassKind::Backward } });
+    };
+    const std::int64_t ahead = std::min(task.stages - stage - 1, m);
+    for (std::int64_t forward = 0; forward < m; ++forward) {
+        add(PassKind::Forward, forward);
+        if (forward < ahead)
+            continue;
+        add(PassKind::Backward, backward++);
+        if (backward - weights > stage)
+            add(PassKind::Weights, weights++);
+    }
+    while (backward < m) {
+        add(PassKind::Backward, backward++);
+        add(PassKind::Weights, weights++);
+    }
+    while (weights < m)
+        add(PassKind::Weights, weights++);
+    return out;
+}
+
+/// The eight steps of step() in deepseek-ai/DualPipe, with its names: micro-batches of direction 0 enter at this half's end.
+class DualPipeOrder {
 public:
-    explicit Turns(const PipelineTask& task)
-        : m_task(task)
-        , m_runs(task.stages * task.chunks)
-        , m_forward(static_cast<std::size_t>(m_runs * task.microBatches), kNever)
-        , m_backward(m_forward)
-        , m_free(static_cast<std::size_t>(task.stages), 0)
+    DualPipeOrder(const PipelineTask& task, std::int64_t stage)
+        : m_stages(task.stages)
+        , m_stage(stage)
     {
-        m_out.stages.resize(static_cast<std::size_t>(task.stages));
-        for (auto& passes : m_out.stages)
-            passes.reserve(static_cast<std::size_t>(task.chunks * task.microBatches * 3));
+        const std::int64_t half = m_stages / 2;
+        const std::int64_t rank = std::min(stage, m_stages - 1 - stage);
+        for (std::int64_t i = 0; i < 2 * (half - rank - 1); ++i)
+            forward(0);
+        for (std::int64_t i = 0; i < rank + 1; ++i) {
+            forward(0);
+            forward(1);
+        }
+        for (std::int64_t i = 0; i < half - rank - 1; ++i) {
+            backward(1, true);
+            weights();
+            forward(1);
+        }
+        for (std::int64_t i = 0; i < task.microBatches / 2 - m_stages + rank + 1; ++i) {
+            forward(0);
+            m_out.back().pairs = i > 0 || rank != half - 1;
+            backward(1, false);
+            forward(1);
+            m_out.back().pairs = true;
+            backward(0, false);
+        }
+        for (std::int64_t i = 0; i < half - rank - 1; ++i) {
+            backward(1, false);
+            forward(1);
+            m_out.back().pairs = true;
+            backward(0, false);
+        }
+        bool putsOff = false;
+        for (std::int64_t i = 0; i < rank + 1; ++i) {
+            const bool turn = i == (rank + 1) / 2;
+            putsOff = putsOff || (turn && rank % 2 == 1);
+            backward(1, putsOff);
+            putsOff = putsOff || (turn && rank % 2 == 0);
+            backward(0, putsOff);
+        }
+        for (std::int64_t i = 0; i < half - rank - 1; ++i) {
+            weights();
+            backward(0, true);
+        }
+        for (std::int64_t i = 0; i < rank + 1; ++i)
+            weights();
     }
 
-    PipelineTurns inOrder()
-    {
-        std::vector<std::int64_t> next(static_cast<std::size_t>(m_task.stages), 0);
-        const std::int64_t all = m_task.microBatches * m_task.chunks * (m_task.trains ? 2 : 1);
-        for (bool moved = true; moved;) {
-            moved = false;
-            for (std::int64_t stage = 0; stage < m_task.stages; ++stage)
-                for (std::int64_t& index = next[static_cast<std::size_t>(stage)]; index < all; ++index) {
-                    const PipelinePass pass = passOf(stage, index);
-                    const double ready = readyAt(pass);
-                    if (ready == kNever)
-                        break;
-                    place(static_cast<std::size_t>(stage), pass, ready);
-                    moved = true;
-                }
-        }
-        return finished();
-    }
-
-    /// The stage that can decide first takes its turn.
-    PipelineTurns asReady()
-    {
-        struct Side { ///< a run on a stage
-            std::int64_t run;
-            std::int64_t first; ///< micro-batches from here on, every so many of them
-            std::int64_t step;
-            std::int64_t forward = 0;
-            std::int64_t backward = 0;
-            std::int64_t weights = 0;
-            std::int64_t micro(std::int64_t index) const { return first + index * step; }
-        };
-        const bool dual = m_task.schedule == PipelineSchedule::DualPipe && m_task.stages > 1;
-        const std::int64_t each = m_task.microBatches / (dual ? 2 : 1);
-        std::vector<std::vector<Side>> stages;
-        for (std::int64_t stage = 0; stage < m_task.stages; ++stage) {
-            stages.push_back({ { stage, 0, dual ? 2 : 1 } });
-            if (dual)
-                stages.back().push_back({ m_task.stages - 1 - stage, 1, 2 });
-        }
-        for (;;) {
-            double earliest = kNever;
-            std::size_t chosen = 0;
-            Side* side = nullptr;
-            PipelinePass pass;
-            double ready = 0;
-            for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-                double best = kNever; // of this stage: the first time at which it can begin something
-                int rank = 3;
-                for (Side& it : stages[stage]) {
-                    const auto consider = [&](PassKind kind, std::int64_t index, double at) {
-                        const double start = std::max(at, m_free[stage]);
-                        const int order = kind == PassKind::Backward ? 0 : kind == PassKind::Forward ? 1 : 2;
-                        if (start > best || (start == best && order >= rank) || start == kNever)
-                            return;
-                        best = start;
-                        rank = order;
-                        if (start < earliest || (start == earliest && (chosen == stage || side == nullptr))) {
-                            earliest = start;
-                            chosen = stage;
-                            side = &it;
-                            pass = { kind, it.run, it.micro(index), 0, 0 };
-                            ready = at;
-                        }
-                    };
-                    const std::int64_t limit = m_task.stages - it.run;
-                    if (it.backward < each)
-                        consider(PassKind::Backward, it.backward, readyAt({ PassKind::Backward, it.run, it.micro(it.backward) }));
-                    const bool room = it.forward - it.backward < limit && it.forward - it.weights < m_task.stages;
-                    if (it.forward < each && room)
-                        consider(PassKind::Forward, it.forward, readyAt({ PassKind::Forward, it.run, it.micro(it.forward) }));
-                    if (it.weights < it.backward)
-                        consider(PassKind::Weights, it.weights, 0);
-                }
-            }
-            if (side == nullptr)
-                break;
-            place(chosen, pass, ready);
-            ++(pass.kind == PassKind::Forward ? side->forward : pass.kind == PassKind::Backward ? side->backward : side->weights);
-        }
-        return finished();
-    }
+    Order take() { return std::move(m_out); }
 
 private:
-    std::size_t at(std::int64_t run, std::int64_t micro) const
+    /// Micro-batches that enter at stage 0 have even numbers.
+    OrderedPass pass(PassKind kind, std::int64_t direction, std::int64_t index, bool putsOff = false) const
     {
-        return static_cast<std::size_t>(run * m_task.microBatches + micro);
+        const std::int64_t odd = direction ^ (m_stage >= m_stages / 2 ? 1 : 0);
+        return { { kind, odd == 0 ? m_stage : m_stages - 1 - m_stage, 2 * index + odd, putsOff } };
+    }
+    void forward(std::int64_t direction) { m_out.push_back(pass(PassKind::Forward, direction, m_forward[direction]++)); }
+    void backward(std::int64_t direction, bool putsOff)
+    {
+        m_out.push_back(pass(PassKind::Backward, direction, m_backward[direction]++, putsOff));
+        if (putsOff)
+            m_putOff.push_back(m_out.back());
+    }
+    void weights()
+    {
+        const PipelinePass& of = m_putOff[m_made++];
+        m_out.push_back({ { PassKind::Weights, of.run, of.microBatch } });
     }
 
-    double readyAt(const PipelinePass& pass) const
-    {
-        if (pass.kind == PassKind::Forward)
-            return pass.run == 0 ? 0 : m_forward[at(pass.run - 1, pass.microBatch)];
-        if (pass.kind == PassKind::Backward)
-            return pass.run + 1 == m_runs ? m_forward[at(pass.run, pass.microBatch)]
-                                          : m_backward[at(pass.run + 1, pass.microBatch)];
-        return 0;
-    }
-
-    double secondsOf(const PipelinePass& pass) const
-    {
-        const RunSeconds& run = m_task.runs[static_cast<std::size_t>(pass.run)];
-        const bool putOff = m_task.schedule != PipelineSchedule::OneForwardOneBackward;
-        if (pass.kind == PassKind::Forward)
-            return pass.microBatch == firstOf(pass) ? run.firstForward : run.forward;
-        if (pass.kind == PassKind::Weights)
-            return run.weights;
-        const double all = pass.microBatch == lastOf(pass) ? run.lastBackward : run.backward;
-        return putOff ? all - run.weights : all;
-    }
-    /// With DualPipe each of both devices has a first and a last one.
-    bool dual() const { return m_task.schedule == PipelineSchedule::DualPipe && m_task.stages > 1; }
-    std::int64_t firstOf(const PipelinePass& pass) const { return dual() ? pass.microBatch % 2 : 0; }
-    std::int64_t lastOf(const PipelinePass& pass) const
-    {
-        return dual() ? m_task.microBatches - 2 + pass.microBatch % 2 : m_task.microBatches - 1;
-    }
-
-    void place(std::size_t stage, PipelinePass pass, double ready)
-    {
-        pass.start = std::max(ready, m_free[stage]);
-        pass.end = pass.start + secondsOf(pass);
-        m_free[stage] = pass.end;
-        const bool forward = pass.kind == PassKind::Forward;
-        const bool sends = pass.kind != PassKind::Weights && (forward ? pass.run + 1 < m_runs : pass.run > 0) && m_task.stages > 1;
-        const double arrived = pass.end + (sends ? (forward ? m_task.sendForward : m_task.sendBackward) : 0);
-        if (sends && !m_task.sendsBeside)
-            m_free[stage] = arrived;
-        if (pass.kind != PassKind::Weights)
-            (forward ? m_forward : m_backward)[at(pass.run, pass.microBatch)] = arrived;
-        m_out.stages[stage].push_back(pass);
-    }
-
-    PipelineTurns finished()
-    {
-        m_out.ends = m_free;
-        return std::move(m_out);
-    }
-
-    /// The pass that a stage makes so: some forward ahead, then one of each in turn, then what is left backward.
-    PipelinePass passOf(std::int64_t stage, std::int64_t index) const
-    {
-        const std::int64_t p = m_task.stages;
-        const std::int64_t v = m_task.chunks;
-        const std::int64_t all = m_task.microBatches * v;
-        std::int64_t ahead = v > 1 ? 2 * (p - stage - 1) + (v - 1) * p : p - stage - 1;
-        if (v > 1 && m_task.microBatches == p)
-            ahead = all;
-        ahead = m_task.trains ? std::min(ahead, all) : all;
-        const bool inTurn = index >= ahead && index < 2 * all - ahead;
-        const bool forward = index < ahead || (inTurn && (index - ahead) % 2 == 0);
-        const std::int64_t k = index < ahead ? index
-            : !inTurn                        ? index - all
-            : forward                        ? ahead + (index - ahead) / 2
-                                             : (index - ahead) / 2;
-        const PassKind kind = forward ? PassKind::Forward : PassKind::Backward;
-        if (v == 1)
-            return { kind, stage, k, 0, 0 };
-        const std::int64_t chunk = k % (p * v) / p;
-        return { kind, (forward ? chunk : v - 1 - chunk) * p + stage, k / (p * v) * p + k % p, 0, 0 };
-    }
-
-    const PipelineTask& m_task;
-    std::int64_t m_runs;
-    std::vector<double> m_forward; ///< by run and micro-batch
-    std::vector<double> m_backward;
-    std::vector<double> m_free; ///< by stage
-    PipelineTurns m_out;
+    std::int64_t m_stages;
+    std::int64_t m_stage;
+    std::int64_t m_forward[2] {}; ///< by direction, how many there were
+    std::int64_t m_backward[2] {};
+    Order m_putOff;
+    std::size_t m_made = 0; ///< of these
+    Order m_out;
 };
+
+Order orderOf(const PipelineTask& task, std::int64_t stage)
+{
+    if (task.schedule == PipelineSchedule::ZeroBubble)
+        return zeroBubble(task, stage);
+    if (task.schedule == PipelineSchedule::DualPipe && task.stages > 1)
+        return DualPipeOrder(task, stage).take();
+    return oneForwardOneBackward(task, stage);
+}
 
 } // namespace
 
+/// The stages' passes in an order in which each comes behind what it needs, and their times.
+class OrderedTurns {
+public:
+    OrderedTurns(const PipelineTask& task, PipelineEnds& out)
+        : m_task(task)
+        , m_dual(task.schedule == PipelineSchedule::DualPipe && task.stages > 1)
+        , m_runs(task.stages * task.chunks)
+        , m_out(out)
+    {
+    }
+
+    bool isKnown() const
+    {
+        return !m_out.m_order.empty() && m_out.m_schedule == m_task.schedule && m_out.m_runs == m_runs
+            && m_out.m_stages == m_task.stages && m_out.m_microBatches == m_task.microBatches && m_out.m_trains == m_task.trains;
+    }
+
+    /// Stage after stage goes as far as what it needs is there.
+    void find(std::vector<std::pair<std::size_t, PipelinePass>>* passes)
+    {
+        m_out.m_schedule = m_task.schedule;
+        m_out.m_runs = m_runs;
+        m_out.m_stages = m_task.stages;
+        m_out.m_microBatches = m_task.microBatches;
+        m_out.m_trains = m_task.trains;
+        std::vector<Order> orders;
+        for (std::int64_t stage = 0; stage < m_task.stages; ++stage)
+            orders.push_back(orderOf(m_task, stage));
+        m_out.m_order.clear();
+        m_out.m_order.reserve(orders.size() * orders.front().size());
+        m_place.assign(static_cast<std::size_t>(2 * m_runs * m_task.microBatches), kNowhere);
+        std::vector<std::size_t> next(orders.size(), 0);
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (std::size_t stage = 0; stage < orders.size(); ++stage) {
+                const Order& order = orders[stage];
+                for (std::size_t& index = next[stage]; index < order.size(); ++index) {
+                    const OrderedPass& pass = order[index];
+                    // Of a pair both or none, one behind the other.
+                    const bool begun = index > 0 && order[index - 1].pairs;
+                    if (!begun && (!isReady(pass) || (pass.pairs && !isReady(order[index + 1]))))
+                        break;
+                    add(stage, pass);
+                    if (passes != nullptr)
+                        passes->emplace_back(stage, pass);
+                    moved = true;
+                }
+            }
+        }
+        m_out.m_arrived.resize(m_out.m_order.size());
+    }
+
+    /// `each` is told every pass with its start, its end, and when what it made has arrived.
+    template <class Each>
+    void run(Each each)
+    {
+        using Ends = PipelineEnds;
+        m_out.m_lengths.resize(static_cast<std::size_t>(m_runs) * Ends::kLengths);
+        for (std::size_t run = 0; run < m_task.runs.size(); ++run) {
+            const RunSeconds& of = m_task.runs[run];
+            double* lengths = &m_out.m_lengths[run * Ends::kLengths];
+            lengths[Ends::Forward] = of.forward;
+            lengths[Ends::FirstForward] = of.firstForward;
+            lengths[Ends::Backward] = of.backward;
+            lengths[Ends::LastBackward] = of.lastBackward;
+            lengths[Ends::BackwardAlone] = of.backward - of.weights;
+            lengths[Ends::LastBackwardAlone] = of.lastBackward - of.weights;
+            lengths[Ends::Weights] = of.weights;
+        }
+        const std::array<double, 3> sends { 0, m_task.sendForward, m_task.sendBackward };
+        m_out.m_ends.assign(static_cast<std::size_t>(m_task.stages), 0);
+        m_out.m_links.assign(m_task.sendsBeside ? 2 * m_out.m_ends.size() : 0, 0);
+        for (std::size_t i = 0; i < m_out.m_order.size(); ++i) {
+            const Ends::Pass& pass = m_out.m_order[i];
+            double& free = m_out.m_ends[pass.stage];
+            if (pass.send >= kPairs) {
+                const double start = std::max({ free, readyFor(i), readyFor(i + 1) });
+                const double middle = start + m_out.m_lengths[pass.length];
+                const double end = middle + m_out.m_lengths[m_out.m_order[i + 1].length];
+                free = end;
+                const std::uint32_t send = pass.send - kPairs;
+                each(i, start, middle, sendOn(pass.stage, send, end, sends[send], free, i));
+                ++i;
+                const std::uint32_t other = m_out.m_order[i].send;
+                each(i, middle, end, sendOn(pass.stage, other, m_task.sendsBeside ? end : free, sends[other], free, i));
+                continue;
+            }
+            const double start = pass.from == i ? free : std::max(free, m_out.m_arrived[pass.from]);
+            const double end = start + m_out.m_lengths[pass.length];
+            free = end;
+            each(i, start, end, sendOn(pass.stage, pass.send, end, sends[pass.send], free, i));
+        }
+    }
+
+private:
+    static constexpr std::uint32_t kPairs = 4; ///< beside what is sent
+    static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+
+    std::uint32_t& placeOf(bool forward, std::int64_t run, std::int64_t micro)
+    {
+        return m_place[static_cast<std::size_t>(((forward ? 0 : m_runs) + run) * m_task.microBatches + micro)];
+    }
+
+    double readyFor(std::size_t i) const
+    {
+        const std::size_t from = m_out.m_order[i].from;
+        return from == i ? 0 : m_out.m_arrived[from];
+    }
+
+    /// When what a pass made has arrived, after `seconds` on its way; a stage that does not work on meanwhile is free then.
+    double sendOn(std::uint32_t stage, std::uint32_t way, double end, double seconds, double& free, std::size_t i)
+    {
+        double arrived = end + seconds;
+        if (!m_task.sendsBeside) {
+            free = arrived;
+        } else if (way != 0) { // behind the sends that are under way
+            double& link = m_out.m_links[2 * stage + way - 1];
+            arrived = link = std::max(end, link) + seconds;
+        }
+        m_out.m_arrived[i] = arrived;
+        return arrived;
+    }
+
+    /// With DualPipe each of both devices has a first and a last one.
+    bool isApart(const PipelinePass& pass) const
+    {
+        const std::int64_t direction = m_dual ? pass.microBatch % 2 : 0;
+        if (pass.kind == PassKind::Forward)
+            return pass.microBatch == direction;
+        return pass.microBatch == (m_dual ? m_task.microBatches - 2 + direction : m_task.microBatches - 1);
+    }
+
+    PipelineEnds::Length lengthOf(const PipelinePass& pass) const
+    {
+        using Ends = PipelineEnds;
+        if (pass.kind == PassKind::Weights)
+            return Ends::Weights;
+        if (pass.kind == PassKind::Forward)
+            return isApart(pass) ? Ends::FirstForward : Ends::Forward;
+        if (pass.putsOff)
+            return isApart(pass) ? Ends::LastBackwardAlone : Ends::BackwardAlone;
+        return isApart(pass) ? Ends::LastBackward : Ends::Backward;
+    }
+
+    /// Where the pass is that it needs; here: none.
+    std::uint32_t neededBy(const PipelinePass& pass, std::uint32_t here)
+    {
+        const bool forward = pass.kind == PassKind::Forward;
+        if (pass.kind == PassKind::Weights || (forward && pass.run == 0))
+            return here; // gradients of weights need what the stage has made before
+        if (!forward && pass.run + 1 == m_runs)
+            return placeOf(true, pass.run, pass.microBatch);
+        return forward ? placeOf(true, pass.run - 1, pass.microBatch) : placeOf(false, pass.run + 1, pass.microBatch);
+    }
+
+    bool isReady(const PipelinePass& pass) { return neededBy(pass, 0) != kNowhere; }
+
+    void add(std::size_t stage, const OrderedPass& pass)
+    {
+        const auto here = static_cast<std::uint32_t>(m_out.m_order.size());
+        const bool forward = pass.kind == PassKind::Forward;
+        const bool puts = pass.kind != PassKind::Weights;
+        const std::uint32_t from = neededBy(pass, here);
+        const bool sends = puts && m_task.stages > 1 && (forward ? pass.run + 1 < m_runs : pass.run > 0);
+        const std::uint32_t send = (!sends ? 0 : forward ? 1 : 2) + (pass.pairs ? kPairs : 0);
+        m_out.m_order.push_back(
+            { static_cast<std::uint32_t>(stage),
+              static_cast<std::uint32_t>(pass.run) * PipelineEnds::kLengths + static_cast<std::uint32_t>(lengthOf(pass)), from,
+              send });
+        if (puts)
+            placeOf(forward, pass.run, pass.microBatch) = here;
+    }
+
+    const PipelineTask& m_task;
+    bool m_dual;
+    std::int64_t m_runs;
+    PipelineEnds& m_out;
+    std::vector<std::uint32_t> m_place; ///< in the order, by direction, run and micro-batch
+};
+
 PipelineTurns pipelineTurns(const PipelineTask& task)
 {
-    const bool plain = task.schedule == PipelineSchedule::OneForwardOneBackward;
-    return plain ? Turns(task).inOrder() : Turns(task).asReady();
+    PipelineEnds ends;
+    std::vector<std::pair<std::size_t, PipelinePass>> passes; // with their stages
+    OrderedTurns turns(task, ends);
+    turns.find(&passes);
+    PipelineTurns out;
+    out.stages.resize(static_cast<std::size_t>(task.stages));
+    turns.run([&](std::size_t i, double start, double end, double arrived) {
+        auto& [stage, pass] = passes[i];
+        pass.start = start;
+        pass.end = end;
+        pass.arrived = arrived;
+        out.stages[stage].push_back(pass);
+    });
+    out.ends = ends.of(task);
+    return out;
+}
+
+const std::vector<double>& PipelineEnds::of(const PipelineTask& task)
+{
+    OrderedTurns turns(task, *this);
+    if (!turns.isKnown())
+        turns.find(nullptr);
+    turns.run([](std::size_t, double, double, double) {});
+    return m_ends;
 }
 
 } // namespace shardboard

@@ -12,7 +12,7 @@ namespace shardboard {
 
 enum class PassKind : std::uint8_t {
     Forward,
-    Backward, ///< with DualPipe and ZB-H1 without the gradients of weights
+    Backward,
     Weights, ///< gradients of weights, where they are put off
 };
 
@@ -21,8 +21,10 @@ struct PipelinePass {
     PassKind kind = PassKind::Forward;
     std::int64_t run = 0;
     std::int64_t microBatch = 0;
+    bool putsOff = false; ///< backward without the gradients of weights, which come later
     double start = 0;
     double end = 0; ///< without the send behind it
+    double arrived = 0; ///< when that is over
 };
 
 /// Seconds of a run of layers. The first and the last micro-batch have what is done once a step.
@@ -43,7 +45,7 @@ struct PipelineTask {
     std::vector<RunSeconds> runs; ///< stages x chunks
     double sendForward = 0; ///< of one micro-batch to the next stage
     double sendBackward = 0;
-    bool sendsBeside = false; ///< the stage that sends works on meanwhile
+    bool sendsBeside = false; ///< the stage that sends works on meanwhile; a link carries one send at a time
 };
 
 struct PipelineTurns {
@@ -51,9 +53,46 @@ struct PipelineTurns {
     std::vector<double> ends; ///< of each when it is done, with its last send
 };
 
-/// 1F1B and interleaved as Megatron orders them (arXiv 2104.04473, section 2.2). ZB-H1 and DualPipe: a stage takes a pass backward
-/// before one forward before gradients of weights, with as many micro-batches in flight as their tables say (2401.10241, table 2;
-/// DeepSeek-V3, 2412.19437, table 2).
+/// 1F1B and interleaved as Megatron orders them (arXiv 2104.04473, section 2.2); ZB-H1 as the paper's authors do, so that a stage s
+/// has at most s passes' gradients of weights put off until its last pass forward (2401.10241); DualPipe as step() of
+/// deepseek-ai/DualPipe, which makes pairs of passes forward and backward at the same time that here come one after the other.
 PipelineTurns pipelineTurns(const PipelineTask& task);
+
+/// When the stages are done, of many pipelines that differ in seconds alone: the order does not depend on them, and is found once.
+class PipelineEnds {
+public:
+    /// The ends of the turns.
+    const std::vector<double>& of(const PipelineTask& task);
+
+private:
+    friend class OrderedTurns;
+    enum Length : std::uint32_t {
+        Forward,
+        FirstForward,
+        Backward,
+        LastBackward,
+        BackwardAlone, ///< without gradients of weights
+        LastBackwardAlone,
+        Weights,
+        kLengths
+    };
+    struct Pass {
+        std::uint32_t stage = 0;
+        std::uint32_t length = 0; ///< kLengths of every run
+        std::uint32_t from = 0; ///< the pass that it needs; itself: none
+        std::uint32_t send = 0; ///< none, forward, backward
+    };
+
+    std::vector<Pass> m_order;
+    std::vector<double> m_arrived; ///< of each when what it made is where it is needed
+    std::vector<double> m_lengths;
+    std::vector<double> m_ends;
+    std::vector<double> m_links; ///< of every stage forward and backward: when it can send again
+    PipelineSchedule m_schedule = PipelineSchedule::OneForwardOneBackward; ///< that the order is of
+    std::int64_t m_runs = 0;
+    std::int64_t m_stages = 0;
+    std::int64_t m_microBatches = 0;
+    bool m_trains = false;
+};
 
 } // namespace shardboard

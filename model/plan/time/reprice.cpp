@@ -57,6 +57,7 @@ void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dty
             collective.seconds =
                 static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
     }
+    plan.kernelShare = kernelShareOf(hardware.device);
     setStepTimes(graph, plan);
     setReserved(plan, hardware);
     plan.performance.rate(plan.seconds(), static_cast<double>(plan.mesh.deviceCount()), hardware.peakFlops(dtype));

@@ -64,7 +64,13 @@ std::optional<PredictedRange> stepRange(const Graph& graph, const Plan& plan, co
 
 std::optional<PredictedRange> memoryRange(const Graph& graph, const Plan& plan, const Hardware& hardware)
 {
-    return rangeOf(residualOf(kMemoryResiduals, graph, plan, hardware), static_cast<double>(plan.memory.peak), "peaks of memory");
+    auto range =
+        rangeOf(residualOf(kMemoryResiduals, graph, plan, hardware), static_cast<double>(plan.memory.peak), "peaks of memory");
+    if (range && plan.memory.most > 0) { // what depends on the allocator is as likely, so that this says what the verdict says
+        range->least = std::min(range->least, static_cast<double>(plan.memory.least));
+        range->most = std::max(range->most, static_cast<double>(plan.memory.most));
+    }
+    return range;
 }
 
 } // namespace shardboard

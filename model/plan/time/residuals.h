@@ -31,6 +31,7 @@ struct PredictedRange {
 
 /// Nothing where no run of the kind was published: other workloads than training, CPUs.
 std::optional<PredictedRange> stepRange(const Graph& graph, const Plan& plan, const Hardware& hardware);
+/// With what the allocator may hold, as the verdict has it (MemoryByCause::least and most).
 std::optional<PredictedRange> memoryRange(const Graph& graph, const Plan& plan, const Hardware& hardware);
 
 } // namespace shardboard

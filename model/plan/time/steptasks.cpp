@@ -17,21 +17,6 @@ std::string farthest(const std::string& links)
     return plus == std::string::npos ? links : links.substr(plus + 3);
 }
 
-bool makesWeightGradient(const Graph& graph, const PlannedOp& op)
-{
-    const GraphTensor& result = graph.entry(graph.op(op.op).result);
-    const TensorId of = result.gradientOf != kNoTensor ? result.gradientOf : result.addendOf;
-    return of != kNoTensor && graph.tensor(of).role == TensorRole::Weight;
-}
-
-std::uint8_t streamOf(const std::string& link, StepTasks& tasks)
-{
-    auto found = std::find(tasks.streams.begin() + 1, tasks.streams.end(), link);
-    if (found == tasks.streams.end())
-        found = tasks.streams.insert(found, link);
-    return static_cast<std::uint8_t>(found - tasks.streams.begin());
-}
-
 class PartTasks {
 public:
     PartTasks(const Graph& graph, const Plan& plan, PlannedSegmentId id, std::vector<bool>& seen, StepTasks& out)
@@ -129,7 +114,7 @@ private:
         StepTask task;
         task.kind = OverlapKind::Host;
         task.mode = m_plan.overlap.has(task.kind) ? TaskMode::Within : TaskMode::Serial;
-        task.stream = streamOf("host", m_out);
+        task.stream = m_out.streamOf("host");
         task.occurrences = 1 / static_cast<double>(m_times); // of its seconds, which are of all layers
         task.seconds = task.occurrences * m_planned.host.seconds;
         m_part.tasks.push_back(task);
@@ -155,6 +140,16 @@ private:
         return sums && after ? TaskMode::BesideLast : TaskMode::BesideNext;
     }
 
+    /// The collective before it on the way of the same operand.
+    const StepTask* goesOnWith(const Collective& collective) const
+    {
+        if (m_part.tasks.empty() || !m_part.tasks.back().collective.valid() || !collective.op.valid())
+            return nullptr;
+        const Collective& before = m_plan.collective(m_part.tasks.back().collective);
+        const bool same = before.op == collective.op && before.operand == collective.operand && before.tensor == collective.tensor;
+        return same ? &m_part.tasks.back() : nullptr;
+    }
+
     void add(CollectiveId id)
     {
         const Collective& collective = m_plan.collective(id);
@@ -166,7 +161,7 @@ private:
         StepTask task;
         task.kind = overlapKindOf(m_graph, m_plan, collective);
         task.mode = modeOf(collective, task.kind);
-        task.stream = streamOf(farthest(collective.link), m_out);
+        task.stream = m_out.streamOf(farthest(collective.link));
         task.collective = id;
         task.occurrences = occurrences(collective.count);
         if (collective.count == m_planned.count && m_times > m_planned.count) { // once a step
@@ -175,6 +170,10 @@ private:
         }
         task.seconds = task.occurrences * collective.seconds;
         task.pieces = static_cast<double>(std::max<std::int64_t>(1, collective.groupSize));
+        if (const StepTask* before = goesOnWith(collective); before != nullptr && before->stream != task.stream) {
+            task.isNext = task.mode == TaskMode::Late;
+            task.mode = task.mode == TaskMode::Early ? TaskMode::Serial : task.mode;
+        }
         if (task.mode == TaskMode::BesideLast)
             splitLast();
         m_part.tasks.push_back(task);
@@ -194,6 +193,61 @@ private:
 
 } // namespace
 
+bool makesWeightGradient(const Graph& graph, const PlannedOp& op)
+{
+    const GraphTensor& result = graph.entry(graph.op(op.op).result);
+    const TensorId of = result.gradientOf != kNoTensor ? result.gradientOf : result.addendOf;
+    return of != kNoTensor && graph.tensor(of).role == TensorRole::Weight;
+}
+
+bool StepPart::isSerial() const
+{
+    return std::ranges::all_of(
+        tasks, [](const StepTask& task) { return task.mode == TaskMode::Compute || task.mode == TaskMode::Serial; });
+}
+
+std::uint8_t StepTasks::streamOf(const std::string& link)
+{
+    auto found = std::find(streams.begin() + 1, streams.end(), link);
+    if (found == streams.end())
+        found = streams.insert(found, link);
+    return static_cast<std::uint8_t>(found - streams.begin());
+}
+
+void StepTasks::number()
+{
+    count = 0;
+    for (StepPart& part : parts)
+        for (StepTask& task : part.tasks)
+            task.number = static_cast<std::uint32_t>(count++);
+}
+
+StepTasks merged(const StepTasks& tasks, std::vector<std::uint32_t>& placeOf)
+{
+    StepTasks out = tasks;
+    placeOf.clear();
+    std::uint32_t first = 0;
+    for (StepPart& part : out.parts) {
+        std::vector<StepTask> own;
+        for (const StepTask& task : part.tasks) {
+            const bool copies = task.mode != TaskMode::Compute && !task.collective.valid();
+            const auto alike = std::ranges::find_if(own, [&](const StepTask& it) {
+                return !copies && it.mode == task.mode && it.when == task.when
+                    && (it.mode == TaskMode::Compute || it.collective.valid());
+            });
+            placeOf.push_back(first + static_cast<std::uint32_t>(alike - own.begin()));
+            if (alike == own.end())
+                own.push_back(task);
+            else
+                alike->seconds += task.seconds;
+        }
+        first += static_cast<std::uint32_t>(own.size());
+        part.tasks = std::move(own);
+    }
+    out.number();
+    return out;
+}
+
 StepTasks stepTasks(const Graph& graph, const Plan& plan)
 {
     StepTasks out;
@@ -204,6 +258,7 @@ StepTasks stepTasks(const Graph& graph, const Plan& plan)
     std::vector<bool> seen(plan.collectives.size(), false);
     for (std::size_t s = 0; s < plan.segments.size(); ++s)
         PartTasks(graph, plan, PlannedSegmentId(s), seen, out).run(own[s]);
+    out.number();
     return out;
 }
 

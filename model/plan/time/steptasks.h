@@ -30,8 +30,10 @@ enum class TaskWhen : std::uint8_t { Always, First, Last };
 struct StepTask {
     TaskMode mode = TaskMode::Compute;
     TaskWhen when = TaskWhen::Always;
+    bool isNext = false; ///< of Late: goes on with what the one before it made, on another link
     OverlapKind kind = OverlapKind::Tensor; ///< of a collective
     std::uint8_t stream = 0; ///< 0: compute; else a link, an index into StepTasks::streams
+    std::uint32_t number = 0; ///< among the tasks of all parts (StepTasks::number)
     double seconds = 0; ///< of one layer and micro-batch
     double occurrences = 1; ///< of its operations or collective in that
     double pieces = 1; ///< of a collective that runs beside operations: one from each device of its group
@@ -45,13 +47,24 @@ struct StepPart {
     std::vector<StepTask> tasks;
     Phase phase = Phase::Forward;
     double weightGradients = 0; ///< seconds of its operations whose results are gradients of weights
+    bool isSerial() const; ///< nothing runs beside anything
 };
 
 struct StepTasks {
     std::vector<StepPart> parts; ///< by PlannedSegmentId
+    std::size_t count = 0; ///< of the tasks of all parts
+    void number(); ///< the tasks, in order
+    std::uint8_t streamOf(const std::string& link); ///< added where there is none of that name
     /// The first is the compute stream; each link that a collective reaches as its farthest has one.
     std::vector<std::string> streams { "compute" };
 };
+
+/// The same with fewer tasks, where nothing runs beside anything, so that their order does not matter: of each part the operations
+/// together, and the collectives of each micro-batch. `placeOf`: by StepTask::number, the number of the task that has its seconds.
+StepTasks merged(const StepTasks& tasks, std::vector<std::uint32_t>& placeOf);
+
+/// Whether its result is the gradient of a weight.
+bool makesWeightGradient(const Graph& graph, const PlannedOp& op);
 
 /// Sends between the stages of a pipeline are not among them.
 StepTasks stepTasks(const Graph& graph, const Plan& plan);

@@ -108,6 +108,7 @@ StepTimeline::StepTimeline(const Graph& graph, const Plan& plan, double kernelSh
         m_whole = recorded(sequences.passes, plan.microBatches, true, true);
         m_updates.push_back(recorded(sequences.update, 1, true, true));
     } else {
+        m_turns = m_schedule.turns();
         m_streams.insert(m_streams.end(), { "sends forward", "sends backward" });
         for (const auto& sequence : sequences.forward) {
             m_forward.push_back(recorded(sequence, 1, false, false));
@@ -249,11 +250,11 @@ void StepTimeline::visit(std::int64_t stage, double from, double to, const Each&
     const StepSequences& sequences = m_schedule.sequences();
     const PlannedPipeline& pipeline = *m_plan.pipeline;
     const std::int64_t runs = pipeline.stages * pipeline.chunks;
-    for (const PipelinePass& pass : m_schedule.turns().stages[place]) {
+    for (const PipelinePass& pass : m_turns.stages[place]) {
         const bool forward = pass.kind == PassKind::Forward;
         const auto run = static_cast<std::size_t>(pass.run);
         const double send = forward ? m_sends.forward : m_sends.backward;
-        if (pass.end + send <= from || pass.start >= to)
+        if (pass.arrived <= from || pass.start >= to)
             continue;
         Placing placing { pass.start, 1, pass.microBatch, pass.kind, pass.run, from, to };
         if (pass.kind == PassKind::Weights) {
@@ -270,8 +271,8 @@ void StepTimeline::visit(std::int64_t stage, double from, double to, const Each&
             placing.scale = (pass.end - pass.start) / what.seconds;
         visit(what.record, placing, each);
         if (send > 0 && (forward ? pass.run + 1 < runs : pass.run > 0))
-            each({ pass.end,
-                   pass.end + send,
+            each({ pass.arrived - send,
+                   pass.arrived,
                    m_streams.size() - (forward ? 2 : 1),
                    {},
                    -1,
@@ -282,7 +283,7 @@ void StepTimeline::visit(std::int64_t stage, double from, double to, const Each&
                    pass.run,
                    !m_plan.overlap.has(OverlapKind::Sends) });
     }
-    const double end = m_schedule.turns().ends[place];
+    const double end = m_turns.ends[place];
     const bool isEnd = stage == 0 || stage + 1 == pipeline.stages;
     if (isEnd && m_sends.atEnd > 0)
         each({ end - m_sends.atEnd,
@@ -310,7 +311,7 @@ std::vector<StepTimeline::Step> StepTimeline::criticalPath() const
         std::ranges::sort(out, {}, &Step::start);
         return out;
     }
-    const PipelineTurns& turns = m_schedule.turns();
+    const PipelineTurns& turns = m_turns;
     const std::int64_t stages = m_plan.pipeline->stages;
     const std::int64_t runs = stages * m_plan.pipeline->chunks;
     const bool beside = m_plan.overlap.has(OverlapKind::Sends);
@@ -337,14 +338,9 @@ std::vector<StepTimeline::Step> StepTimeline::criticalPath() const
         if (end <= 0)
             break;
         // Either the pass before on this stage was over just then, or what it needs had just arrived.
-        const auto sendOf = [&](const PipelinePass& it) {
-            const bool forward = it.kind == PassKind::Forward;
-            const bool sends = it.kind != PassKind::Weights && (forward ? it.run + 1 < runs : it.run > 0);
-            return sends ? (forward ? m_sends.forward : m_sends.backward) : 0.0;
-        };
         if (index > 0) {
             const PipelinePass& before = turns.stages[stage][index - 1];
-            if (before.end + (beside ? 0 : sendOf(before)) == end) {
+            if (before.end == end || (!beside && before.arrived == end)) {
                 --index;
                 continue;
             }

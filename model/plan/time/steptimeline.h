@@ -46,6 +46,7 @@ public:
     /// Stages that have as many layers of each kind are one: they do the same, but at other times.
     const std::vector<TimelineDevice>& devices() const { return m_devices; }
     const StepSchedule& schedule() const { return m_schedule; }
+    const PipelineTurns& turns() const { return m_turns; } ///< of a pipeline
 
     using Each = std::function<void(const TimelineInterval&)>;
     /// Every interval of a stage's device that is in the window at least in part, stream by stream in no order.
@@ -91,6 +92,7 @@ private:
     double m_kernelShare;
     StepSchedule m_schedule;
     StageSends m_sends;
+    PipelineTurns m_turns;
     std::vector<std::string> m_streams;
     std::vector<TimelineDevice> m_devices;
     Recorded m_whole; ///< without a pipeline: passes, then the update

@@ -37,7 +37,9 @@ void StreamSchedule::restart(const StepTasks& tasks, double kernelShare, Schedul
         for (auto& jobs : link.jobs)
             jobs.clear();
     }
-    m_exposed.assign(tasks.parts.size(), {});
+    m_next.clear();
+    m_nextOfThis.clear();
+    m_exposed.assign(tasks.count, 0);
 }
 
 double StreamSchedule::Link::backlog() const
@@ -52,11 +54,6 @@ double StreamSchedule::Link::backlog() const
 bool StreamSchedule::isThere(const StepTask& task, const Unit& unit)
 {
     return task.when == TaskWhen::Always || (task.when == TaskWhen::First ? unit.first : unit.last);
-}
-
-void StreamSchedule::credit(PlannedSegmentId part, const StepTask& task, double seconds)
-{
-    m_exposed[part][static_cast<std::size_t>(task.kind)] += seconds;
 }
 
 void StreamSchedule::record(const ScheduledPiece& piece)
@@ -85,7 +82,7 @@ void StreamSchedule::pull(Link& link, double time, double share)
             const Placed& front = link.placed.front();
             const double end = std::min(time, front.end);
             record({ link.clock, end, front.task, front.part, m_at.layer, m_at.microBatch, waited });
-            credit(front.part, *front.task, (end - link.clock) * share);
+            credit(*front.task, (end - link.clock) * share);
             link.clock = end;
             if (end >= front.end) {
                 link.placed.erase(link.placed.begin());
@@ -102,7 +99,7 @@ void StreamSchedule::pull(Link& link, double time, double share)
         Job& job = jobs->front();
         const double seconds = std::min(job.left, limit - link.clock);
         record({ link.clock, link.clock + seconds, job.task, job.part, job.layer, job.microBatch, waited });
-        credit(job.part, *job.task, seconds * share);
+        credit(*job.task, seconds * share);
         link.clock += seconds;
         job.left -= seconds;
         if (job.left <= dust(link.clock)) {
@@ -175,7 +172,7 @@ void StreamSchedule::serial(PlannedSegmentId part, const StepTask& task)
 {
     if (m_underWay == 0) {
         record({ m_now, m_now + task.seconds, &task, part, m_at.layer, m_at.microBatch, true });
-        credit(part, task, task.seconds);
+        credit(task, task.seconds);
         m_now += task.seconds;
         return;
     }
@@ -350,6 +347,10 @@ void StreamSchedule::unit(const Unit& which, const Unit& next)
             waitForTask(task, m_unit);
             break;
         case TaskMode::Late:
+            if (task.isNext) {
+                m_nextOfThis.push_back({ &task, which.part, task.seconds, m_unit + 1, which.layer, which.microBatch });
+                break;
+            }
             sync();
             ++m_underWay;
             linkOf(task).jobs[Behind].push_back({ &task, which.part, task.seconds, m_unit, which.layer, which.microBatch });
@@ -362,13 +363,29 @@ void StreamSchedule::unit(const Unit& which, const Unit& next)
     waitForRank(Halves, m_unit + 1);
     waitForRank(Behind, m_unit);
     sync();
+    startNext();
     ++m_unit;
+}
+
+/// What the layer before has made is there.
+void StreamSchedule::startNext()
+{
+    for (const Job& job : m_next) {
+        ++m_underWay;
+        linkOf(*job.task).jobs[Behind].push_back(job);
+    }
+    m_next.clear();
+    m_next.swap(m_nextOfThis);
 }
 
 void StreamSchedule::drain()
 {
     for (const Rank rank : { Halves, Ahead, Behind })
-        waitForRank(rank, m_unit + 2);
+        waitForRank(rank, m_unit + 3);
+    while (!m_next.empty()) {
+        startNext();
+        waitForRank(Behind, m_unit + 3);
+    }
     sync();
 }
 
@@ -386,6 +403,8 @@ void StreamSchedule::note(State& out) const
                 out.ahead.push_back(static_cast<double>(job.part.number()));
             }
         }
+    for (const Job& job : m_next)
+        out.ahead.push_back(static_cast<double>(job.part.number()));
 }
 
 /// But for rounding, which grows with the time that has passed.
@@ -413,15 +432,36 @@ void StreamSchedule::skip(const State& before, std::int64_t times, std::size_t f
             for (Job& job : jobs)
                 (layers ? job.layer : job.microBatch) += times;
     }
-    for (std::size_t part = 0; part < m_exposed.size(); ++part)
-        for (std::size_t kind = 0; kind < m_exposed[part].size(); ++kind)
-            m_exposed[part][kind] += n * (m_exposed[part][kind] - before.exposed[part][kind]);
+    for (Job& job : m_next)
+        (layers ? job.layer : job.microBatch) += times;
+    for (std::size_t i = 0; i < m_exposed.size(); ++i)
+        m_exposed[i] += n * (m_exposed[i] - before.exposed[i]);
+}
+
+/// One after the other: a sum.
+void StreamSchedule::runSerial(const std::vector<LayerRun>& sequence, std::int64_t microBatches, bool first, bool last)
+{
+    for (const LayerRun& run : sequence)
+        for (const StepTask& task : m_tasks->parts[run.part].tasks) {
+            const std::int64_t times = task.when == TaskWhen::Always ? microBatches
+                : (task.when == TaskWhen::First ? first : last)      ? 1
+                                                                     : 0;
+            const double seconds = static_cast<double>(times * run.layers) * task.seconds;
+            m_now += seconds;
+            if (task.mode != TaskMode::Compute)
+                credit(task, seconds);
+        }
 }
 
 void StreamSchedule::run(const std::vector<LayerRun>& sequence, std::int64_t microBatches, bool first, bool last)
 {
     if (sequence.empty())
         return;
+    const auto isSerial = [this](const LayerRun& run) { return m_tasks->parts[run.part].isSerial(); };
+    if (m_record == nullptr && m_underWay == 0 && std::ranges::all_of(sequence, isSerial)) {
+        runSerial(sequence, microBatches, first, last);
+        return;
+    }
     const auto pieces = [this] { return m_record != nullptr ? m_record->pieces.size() : 0; };
     for (std::int64_t micro = 0; micro < microBatches; ++micro) {
         const std::size_t firstPiece = pieces();

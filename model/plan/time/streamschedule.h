@@ -5,6 +5,7 @@
 //   compute   operations in program order
 //   a link    first what the compute stream waits for or runs beside in pieces, then halves of tokens to experts, then weights
 //             ahead, then gradients; of these each goes on where it was interrupted. A link carries one collective at a time.
+//             Gradients that go on over another link do so after the layer that waits for them.
 //
 // Operations beside a collective take longer: by the share of the device's multiprocessors that collectives keep (kernelShare).
 #pragma once
@@ -45,8 +46,6 @@ struct ScheduleRecord {
     std::size_t border = 0; ///< pieces before it are of layers that are over
 };
 
-using SecondsByKind = std::array<double, kOverlapKinds.size()>;
-
 /// A part and how many of its layers run.
 struct LayerRun {
     PlannedSegmentId part {};
@@ -69,8 +68,8 @@ public:
     void drain();
 
     double now() const { return m_now; }
-    /// Seconds of the collectives of each part in which the devices do not compute, or by which computing takes longer.
-    const std::vector<SecondsByKind>& exposed() const { return m_exposed; }
+    /// By StepTask::number, of collectives: seconds in which the devices do not compute, or by which computing takes longer.
+    const std::vector<double>& exposed() const { return m_exposed; }
 
 private:
     enum Rank { Halves, Ahead, Behind, kRanks };
@@ -105,7 +104,7 @@ private:
     struct State {
         double now = 0;
         std::vector<double> ahead; ///< of each link and rank the number of its jobs, and of each what is left and of whom it is
-        std::vector<SecondsByKind> exposed;
+        std::vector<double> exposed;
     };
 
     static constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -116,13 +115,15 @@ private:
     void serial(PlannedSegmentId part, const StepTask& task);
     std::size_t besideNext(const Unit& which, const std::vector<StepTask>& tasks, std::size_t index);
     void placeBesideLast(PlannedSegmentId part, const StepTask& run, const StepTask& collective);
+    void startNext();
     void waitForTask(const StepTask& task, std::int64_t number);
     void waitForRank(Rank rank, std::int64_t before);
     void waitForPlaced(Link& link);
     void waitUntil(Link& link, double time);
     void sync();
     void pull(Link& link, double time, double share);
-    void credit(PlannedSegmentId part, const StepTask& task, double seconds);
+    void runSerial(const std::vector<LayerRun>& sequence, std::int64_t microBatches, bool first, bool last);
+    void credit(const StepTask& task, double seconds) { m_exposed[task.number] += seconds; }
     void record(const ScheduledPiece& piece);
     bool busy(const Link& link, double& until) const;
     Link& linkOf(const StepTask& task) { return m_links[static_cast<std::size_t>(task.stream) - 1]; }
@@ -135,8 +136,10 @@ private:
     double m_share = 0;
     double m_now = 0;
     std::vector<Link> m_links;
-    std::vector<SecondsByKind> m_exposed;
+    std::vector<double> m_exposed;
     std::int64_t m_unit = 0;
+    std::vector<Job> m_next; ///< of the last layer: what goes on with its gradients, when these are there
+    std::vector<Job> m_nextOfThis; ///< of the layer that runs
     bool m_cold = true; ///< nothing was fetched ahead for the layer that comes
     std::size_t m_underWay = 0; ///< jobs and what is placed, on all links
     ScheduleRecord* m_record = nullptr;

@@ -58,7 +58,6 @@ std::vector<TimeCause> whyTime(const Graph& graph, const Plan& plan, const Hardw
 {
     std::map<std::pair<TimeCauseKind, std::string>, double> sums;
     const auto add = [&](TimeCauseKind kind, const std::string& what, double seconds) { sums[{ kind, what }] += seconds; };
-    const std::vector<SegmentTime> times = segmentTimes(graph, plan);
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         const double share = busiestShare(graph, plan, PlannedSegmentId(s));
         for (const PlannedOp& op : plan.segments[s].ops) {
@@ -68,15 +67,10 @@ std::vector<TimeCause> whyTime(const Graph& graph, const Plan& plan, const Hardw
             add(limits.computes ? TimeCauseKind::Compute : TimeCauseKind::Memory, opKindName(graph.op(op.op).kind),
                 count * (op.seconds - limits.start));
         }
-        for (const OverlapKind kind : kOverlapKinds)
-            add(TimeCauseKind::Collective, overlapKindName(kind),
-                share * times[s].byKind[static_cast<std::size_t>(kind)] * times[s].exposedPart(plan.overlap, kind));
     }
-    for (const Collective& collective : plan.collectives)
-        if (isStageSend(plan, collective))
-            add(TimeCauseKind::Collective, overlapKindName(OverlapKind::Sends),
-                static_cast<double>(collective.count) * collective.seconds * busiestShare(graph, plan, collective)
-                    * exposedSends(plan));
+    const StepTimes times = stepTimes(graph, plan);
+    for (const OverlapKind kind : kOverlapKinds)
+        add(TimeCauseKind::Collective, overlapKindName(kind), times.deviceExposed[static_cast<std::size_t>(kind)]);
     add(TimeCauseKind::Bubble, {}, plan.device.bubble);
     std::vector<TimeCause> out;
     for (const auto& [cause, seconds] : sums)

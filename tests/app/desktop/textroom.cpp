@@ -306,6 +306,9 @@ QStringList needlesslyElided(QWidget* window, const QList<PaintedText>& texts)
                 continue;
             const int x = static_cast<int>(it.ink.center().x()) - it.widget->mapTo(window, QPoint()).x();
             const int column = header->logicalIndexAt(x);
+            static const QRegularExpression number(QStringLiteral("^[−+]?\\d[\\d.,]*[ \u2026][^ ]*$"));
+            if (number.match(it.text).hasMatch()) // rather a name or a column goes
+                out << QStringLiteral("elided %1: the number “%2”").arg(describe(view), it.text);
             for (int other = 0; other < header->count(); ++other)
                 if (other != column && !header->isSectionHidden(other) && spare(view, header, other) > worthIt)
                     out << QStringLiteral("elided %1: “%2” while column %3 has %4 pixels to spare")

@@ -80,6 +80,7 @@ private Q_SLOTS:
     void searchEndsWithTheDesignThatItIsOf();
     void repairingTheLastFindingGivesTheFocusBack();
     void barGivesWayInOrder();
+    void barStandsStill();
     void profileAsksAboveWeights();
     void runFormIsNotClipped();
 
@@ -645,7 +646,8 @@ void TestModes::barGivesWayInOrder()
     settle();
     const auto state = [this] {
         const auto* find = m_it.child<QPushButton>("summaryFind");
-        return std::array<bool, 4> { !find->isVisible() || find->text().isEmpty(), m_it.child<QWidget>("joinedChip")->isVisible(),
+        const bool chips = m_it.child<QWidget>("meshChips")->isVisible() && !m_it.child<QWidget>("joinedChip")->isVisible();
+        return std::array<bool, 4> { !find->isVisible() || find->text().isEmpty(), !chips,
                                      !m_it.child<QLabel>("summaryWorkload")->isVisible(),
                                      !m_it.child<QLabel>("summaryRate")->isVisible() };
     };
@@ -672,6 +674,40 @@ void TestModes::barGivesWayInOrder()
     m_it.window->resize(1920, 1000);
     settle();
     QCOMPARE(state(), (std::array<bool, 4> {}));
+}
+
+/// Going from mode to mode moves nothing in the bar, and what gives way is decided by the room alone, not by what was shown before.
+void TestModes::barStandsStill()
+{
+    for (const QSize& size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000) }) {
+        start(size);
+        Design design = m_it.document()->design();
+        design.mesh = Mesh::parse("pod=2,data=2,fsdp=2,model=2").value();
+        QVERIFY(m_it.document()->edit(design, QStringLiteral("Mesh"), Misfits::Replicate).ok());
+        settle();
+        const auto places = [this] {
+            QStringList out;
+            for (const char* name : { "summaryName", "summaryWorkload", "modeBar", "meshChips", "summaryFind", "summaryStep",
+                                      "summaryRate", "summaryMemoryBar", "summaryMemory", "findingsBadge", "summaryAct" }) {
+                const auto* part = m_it.child<QWidget>(name);
+                const QRect at = part->geometry();
+                out << (part->isVisible() ? QStringLiteral("%1 %2+%3").arg(QLatin1String(name)).arg(at.x()).arg(at.width())
+                                          : QLatin1String(name) + QStringLiteral(" away"));
+            }
+            return out;
+        };
+        const QStringList first = places();
+        for (const WorkMode mode : { WorkMode::Explore, WorkMode::Profile, WorkMode::Deliver, WorkMode::Design }) {
+            bench()->setMode(mode);
+            settle();
+            QCOMPARE(places(), first);
+        }
+        m_it.window->resize(size + QSize(40, 0));
+        settle();
+        m_it.window->resize(size);
+        settle();
+        QCOMPARE(places(), first);
+    }
 }
 
 void TestModes::profileAsksAboveWeights()

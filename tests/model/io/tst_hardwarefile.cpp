@@ -40,7 +40,7 @@ private Q_SLOTS:
     {
         QCOMPARE(hardwarePresets().size(), std::size_t { 40 });
         QCOMPARE(devicePresets().size(), std::size_t { 36 });
-        QCOMPARE(linkPresets().size(), std::size_t { 34 });
+        QCOMPARE(linkPresets().size(), std::size_t { 35 });
         for (const Hardware& hardware : hardwarePresets()) {
             const Status status = checkHardware(hardware, hardware.id);
             QVERIFY2(status.ok(), status.ok() ? "" : status.error().text().c_str());

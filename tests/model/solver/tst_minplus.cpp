@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elimination against brute force: random networks of few nodes, with tables of one to three nodes, and things that cannot be.
 #include "model/solver/minplus.h"
+#include "model/solver/narrowed.h"
 #include "tests/model/solver/randomproblem.h"
 #include "tests/support/runner.h"
 
@@ -64,6 +65,8 @@ private Q_SLOTS:
             LeastOptions options;
             if (i % 3 == 1)
                 options.largestTable = 8; // most nodes are tried value by value
+            if (i % 2 == 1)
+                options.narrowFrom = 0;
             const LeastCost found = least(network, options);
             QCOMPARE(found.cost, wanted);
             QCOMPARE(found.bound, wanted);
@@ -71,6 +74,76 @@ private Q_SLOTS:
                 QCOMPARE(costOf(network, found.values), wanted);
             else
                 QVERIFY(found.values.empty());
+        }
+    }
+
+    /// What is left has an assignment of the least cost, the bound is none too high, and what was found costs what it says.
+    void dropsNoValueOfTheBest()
+    {
+        Random random(23);
+        std::size_t left = 0;
+        std::size_t all = 0;
+        for (int i = 0; i < 4000; ++i) {
+            const CostNetwork network = randomNetwork(random);
+            const double wanted = leastByDefinition(network);
+            const Narrowed few = narrowed(network);
+            QVERIFY(few.bound <= wanted * (1 + 1e-12) + 1e-9);
+            if (!few.values.empty())
+                QCOMPARE(costOf(network, few.values), few.cost);
+            if (wanted == kNever)
+                continue;
+            const CostNetwork rest = few.of(network);
+            QCOMPARE(leastByDefinition(rest), wanted);
+            for (std::size_t n = 0; n < network.sizes.size(); ++n) {
+                all += static_cast<std::size_t>(network.sizes[n]);
+                left += few.kept[n].size();
+            }
+        }
+        QVERIFY2(left * 10 < all * 8, qPrintable(QString::number(left) + " of " + QString::number(all)));
+    }
+
+    /// A chain is solved by narrowing alone: nothing but the best values is left (costs are drawn finely, so that no two are
+    /// alike).
+    void chainsNeedNoElimination()
+    {
+        Random random(7);
+        for (int i = 0; i < 100; ++i) {
+            CostNetwork network;
+            network.sizes.assign(12, 30);
+            for (int n = 0; n + 1 < 12; ++n) {
+                CostNetwork::Factor factor { { n, n + 1 }, {} };
+                for (int entry = 0; entry < 900; ++entry)
+                    factor.costs.push_back(random.below(1000000));
+                network.factors.push_back(std::move(factor));
+            }
+            const Narrowed few = narrowed(network);
+            QCOMPARE(few.bound, few.cost);
+            std::size_t left = 0;
+            for (const std::vector<int>& kept : few.kept)
+                left += kept.size();
+            QVERIFY2(left <= 24, qPrintable(QString::number(left)));
+            LeastOptions plain;
+            plain.narrowFrom = static_cast<std::size_t>(-1);
+            QCOMPARE(few.cost, least(network, plain).cost);
+        }
+    }
+
+    void nothingIsBelowTheUpperBound()
+    {
+        Random random(3);
+        for (int i = 0; i < 1000; ++i) {
+            const CostNetwork network = randomNetwork(random);
+            const double wanted = leastByDefinition(network);
+            LeastOptions options;
+            options.narrowFrom = 0;
+            options.upper = random.below(3000);
+            const LeastCost found = least(network, options);
+            if (wanted < options.upper)
+                QCOMPARE(found.cost, wanted);
+            else
+                QVERIFY(found.values.empty());
+            QVERIFY(found.bound <= std::max(wanted, options.upper) * (1 + 1e-12));
+            QVERIFY(found.bound >= std::min(wanted, options.upper) * (1 - 1e-12));
         }
     }
 
@@ -82,7 +155,8 @@ private Q_SLOTS:
             LeastOptions options;
             options.largestTable = 4;
             options.deadline = std::chrono::steady_clock::now();
-            QVERIFY(least(network, options).bound <= leastByDefinition(network));
+            options.narrowFrom = i % 2 == 0 ? 0 : options.narrowFrom;
+            QVERIFY(least(network, options).bound <= leastByDefinition(network) * (1 + 1e-12) + 1e-9);
         }
     }
 };
