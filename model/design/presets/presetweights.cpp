@@ -61,6 +61,12 @@ public:
         if (auto status = furtherTokens(seen); !status.ok())
             return status.error();
         pins();
+        const RecurrentSpec& recurrent = m_model.recurrent;
+        const bool joined = m_model.block.joinedQkv || m_model.block.joinedGateUp || (recurrent.present() && !recurrent.grouped);
+        if (joined && m_mesh.groupSize(m_tensor) > 1)
+            note("projections that are one weight in the checkpoint (queries, keys and values; gate and up; those of a state) are "
+                 "cut as "
+                 "one, and what they give is gathered: Megatron and vLLM cut each part by itself and do not gather");
         for (const int axis : unused())
             note("mesh axis '" + m_mesh.axis(axis).name + "' is not used by " + m_facts.name + ": its devices all do the same");
         return std::move(m_preset);

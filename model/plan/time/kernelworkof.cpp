@@ -195,6 +195,12 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
                 * densityOf(use.tensor);
         least = std::min(least, densityOf(use.tensor));
     }
+    if (op.kind == OpKind::SelectedAttention && local.operands.size() > 2) // of keys and values those that were chosen
+        for (const std::size_t i : { std::size_t { 1 }, std::size_t { 2 } })
+            if (i == 1 || planned.operands[1].tensor != planned.operands[2].tensor)
+                work.bytes -= (1 - op.attributes.attended)
+                    * bytesOfShape(local.operands[i], graph.tensor(planned.operands[i].tensor).dtype)
+                    * densityOf(planned.operands[i].tensor);
     if (definition.appends) // new tokens are read and written, the others stay where they are
         work.bytes = 2 * bytesOfShape(local.operands.front(), out.dtype);
     if (definition.flops != nullptr)
