@@ -220,7 +220,7 @@ private Q_SLOTS:
         QCOMPARE(costText(U::Share, 0.386), std::string("38.6 %"));
         QCOMPARE(costText(U::Rate, 5762.4), std::string("5,762"));
         QCOMPARE(costDifferenceText(U::Seconds, -0.0124), std::string("-12.4 ms"));
-        QCOMPARE(costDifferenceText(U::Share, 0.02), std::string("+2.0 points"));
+        QCOMPARE(costDifferenceText(U::Share, 0.02), std::string("+2 points"));
         QCOMPARE(changeText(-0.092), std::string("-9.2 %"));
         QCOMPARE(changeText(0.0001), std::string());
         QCOMPARE(changeText(11.0), std::string("12.0 x"));
