@@ -40,7 +40,7 @@ struct CostLine {
     Verdict verdict() const;
 };
 std::string verdictName(CostLine::Verdict verdict); ///< same, better, worse, other
-/// A value of such a line, and with a sign the difference of two: `12.4 ms`, `38.6 %`; `+1.5 GiB`, `-2.0 points`.
+/// A value of such a line, and with a sign the difference of two: `12.4 ms`, `38.6 %`; `+1.5 GiB`, `-2 points`.
 std::string costText(CostLine::Unit unit, double value);
 std::string costDifferenceText(CostLine::Unit unit, double difference);
 /// `-9.2 %`; empty where there is nothing to compare with, or nothing to see.

@@ -399,9 +399,10 @@ void TestLook::highContrastIsLiveAndKept()
     auto* mesh = m_it.child<MeshCanvas>("meshCanvas");
     for (const ThemeChoice choice : { ThemeChoice::Light, ThemeChoice::Dark }) {
         m_it.theme->setChoice(choice);
-        settle();
-        settle(); // panels find their sizes while others do
-        const QImage before = mesh->grab().toImage();
+        QImage before;
+        QTRY_VERIFY(std::exchange(before, mesh->grab().toImage()) == mesh->grab().toImage()
+                    && !before.isNull()); // all has its place
+        const QSize size = mesh->size();
         contrast->trigger();
         settle();
         QVERIFY(contrast->isChecked());
@@ -417,6 +418,7 @@ void TestLook::highContrastIsLiveAndKept()
                     choice == ThemeChoice::Dark ? QStringLiteral("contrast-dark") : QStringLiteral("contrast-light"));
         contrast->trigger();
         settle();
+        QTRY_COMPARE(mesh->size(), size); // else what is drawn cannot be the same
         QTRY_COMPARE(mesh->grab().toImage(), before);
         QVERIFY(!Theme::of(m_it.window.get()).highContrast);
     }
