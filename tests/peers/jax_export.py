@@ -364,12 +364,16 @@ def check_trees(shardctl, folder, preset, mesh):
     assert jax.tree.leaves(laid.opt_state[1][0].mu) == jax.tree.leaves(laid.params)  # without ZeRO as the weights
     assert laid.opt_state[1][0].count.spec == P() and laid.step.spec == P()
     assert jax.tree.leaves(export.shardings(jax.eval_shape(transform.init, params), m)) == jax.tree.leaves(laid.opt_state)
+    factored = jax.eval_shape(optax.adafactor(1e-3).init, params)
+    rows = export.shardings(factored, m, rest=P())
+    assert len(jax.tree.leaves(rows)) == len(jax.tree.leaves(factored))
     wrong = {"params": {"layers_0": {"mlp": {"up_proj": {"kernel": np.zeros((HIDDEN, INTERMEDIATE + 1))}, "new_proj": {"kernel": np.zeros((2, 2))}}}}}
+    wrong["params"]["layers_99"] = {"mlp": {"up_proj": {"kernel": np.zeros((HIDDEN, INTERMEDIATE))}}}
     try:
         export.shardings(wrong, m)
         raise AssertionError("an unknown parameter was laid out")
     except ValueError as problem:
-        assert "mlp/new_proj/kernel" in str(problem) and f"({HIDDEN}, {INTERMEDIATE + 1})" in str(problem), problem
+        assert "mlp/new_proj/kernel" in str(problem) and "layers_99/mlp/up_proj/kernel" in str(problem) and f"({HIDDEN}, {INTERMEDIATE + 1})" in str(problem), problem
     return count + len(jax.tree.leaves(state))
 
 

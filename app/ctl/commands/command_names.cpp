@@ -25,7 +25,7 @@ ordered_json changeJson(const NamedParameter& parameter)
              { "layers", parameter.layers }, { "transposed", change.transposed },
              { "split", change.split },      { "fused", change.fused },
              { "stacked", change.stacked },  { "part", change.part },
-             { "view", parameter.view } };
+             { "order", parameter.order },   { "view", parameter.view } };
 }
 
 ordered_json namesJson(NameScheme scheme, const Result<ParameterNames>& names)

@@ -109,7 +109,9 @@ void NamesView::refresh()
     for (const NamedParameter& parameter : names.value().parameters) {
         const QString name = qstr(parameter.name);
         const QString change = qstr(nameChangeText(parameter));
-        const QString how = parameter.view.empty() ? tr("as it is") : qstr(parameter.view);
+        QString how = parameter.view.empty() ? tr("as it is") : qstr(parameter.view);
+        if (!parameter.order.empty())
+            how += QLatin1Char('\n') + qstr(parameter.order);
         for (const std::string& source : parameter.sources)
             add(source, name, change, qstr(source) + QStringLiteral("\n→ ") + name + QLatin1Char('\n') + how);
     }

@@ -110,6 +110,17 @@ std::vector<std::string> namePatterns(const WeightLayout& weight, std::int64_t l
     return names;
 }
 
+std::optional<ExportRefusal> predictedRefusal(const Design& design, const std::string& framework)
+{
+    if (effective(design.workload).predicted == 0)
+        return std::nullopt;
+    return ExportRefusal { inputError("workload",
+                                      "the design predicts further tokens, and what " + framework
+                                          + " calls the weights of the modules that do is not known",
+                                      "export the design without them (`predicted` 0), or to a target that takes a layout for "
+                                      "every weight") };
+}
+
 std::int64_t weightCount(const Evaluation& evaluation)
 {
     std::int64_t count = 0;
@@ -140,6 +151,9 @@ Result<std::vector<ExportRefusal>> commonRefusals(const Design& design, const Ev
                              + countText(design.mesh.deviceCount()) + " devices for each of " + countText(weightCount(evaluation))
                              + " weights, and more than " + bytesText(kMostShardsBytes) + " is not useful",
                          "export the design on a mesh with smaller axes or of fewer layers, which has the same layouts") });
+    if (limits.ownModules)
+        if (auto refusal = predictedRefusal(design, limits.framework))
+            out.push_back(std::move(*refusal));
     std::unordered_set<std::string> names; // of a graph they differ
     for (const ModelSpec::LooseWeight& weight : design.model.looseWeights)
         if (!names.insert(weight.tensor.name).second)

@@ -19,6 +19,7 @@ struct TargetLimits {
     CutRule cut = CutRule::Strict; ///< where it cuts a dim that does not divide
     bool stages = false; ///< layers may lie on the devices of a pipeline's stage alone
     bool subAxes = false;
+    bool ownModules = false; ///< it builds the model itself, without the modules that predict further tokens
     bool ownCuts = false; ///< where it cuts a dim is for the target to compare: `cut` is not looked at
 };
 
@@ -27,6 +28,9 @@ struct TargetLimits {
 /// more where there are no stages; so many devices that shards.json gets too large. Cancelled when `stopped` says so.
 Result<std::vector<ExportRefusal>> commonRefusals(const Design& design, const Evaluation& evaluation, const TargetLimits& limits,
                                                   const std::function<bool()>& stopped = {});
+
+/// Refused where a framework builds the model itself: the modules that predict further tokens are not in it.
+std::optional<ExportRefusal> predictedRefusal(const Design& design, const std::string& framework);
 
 /// Why a framework has other shards of this weight than the plan; nothing when they are the same.
 std::optional<Error> weightRefusal(const WeightLayout& weight, const Mesh& mesh, const TargetLimits& limits);

@@ -62,6 +62,10 @@ std::vector<SettingText> settingTexts(const Design& design)
             out.push_back({ std::move(what), decided });
     };
     add(workload.overlap != Overlap::None, "overlap " + overlapName(workload.overlap), "when collectives run");
+    add(workload.attention != AttentionKernel::Flash, "attention " + attentionKernelName(workload.attention),
+        "by which kernels attention is computed");
+    add(workload.software != Software::Fused, "software " + softwareName(workload.software),
+        "whose kernels compute what is no matrix product");
     add(workload.graphs, "CUDA graphs", "how kernels are launched");
     add(workload.contextOrder != ContextOrder::HeadTail, "context in order", "which tokens of a sequence a device has");
     add(workload.precision != Precision {}, "precision " + precisionText(workload.precision), "in which types values are held");
@@ -71,20 +75,30 @@ std::vector<SettingText> settingTexts(const Design& design)
         add(workload.dispatch != Dispatch::PerExpert, "dispatch " + dispatchName(workload.dispatch),
             "how tokens get to their experts");
     }
+    add(memory.prefetchedLayers != MemorySettings {}.prefetchedLayers,
+        "weights of " + counted(memory.prefetchedLayers, "layer") + " gathered ahead", "when weights are gathered");
     if (!trains)
         return out;
     add(workload.fp8 != Fp8Settings {},
         std::string("fp8 recipe ") + fp8RecipeName(workload.fp8.recipe) + (workload.fp8.gather ? ", weights gathered in fp8" : ""),
         "how values are scaled and weights are gathered");
     add(workload.rule != Optimizer::Adam, "optimizer " + optimizerName(workload.rule), "by which rule weights are stepped");
-    add(workload.offload.any(), "offload of " + offloadName(workload.offload.what), "what lies in the hosts' memory");
-    add(workload.predicted > 0, counted(workload.predicted, "further token") + " predicted",
-        "what is predicted beside the next token");
+    add(workload.offload.any(),
+        "offload of " + offloadName(workload.offload.what)
+            + (workload.offload.layers > 0 ? " of " + counted(workload.offload.layers, "layer") : std::string()),
+        "what lies in the hosts' memory");
+    add(workload.predicted > 0,
+        counted(workload.predicted, "further token") + " predicted, by modules whose weights are here as in a checkpoint",
+        "what is computed with them");
+    add(!memory.logitsInF32, "loss fused", "in which type the loss is computed");
     add(memory.framework != Framework::None, std::string("memory as ") + factsOf(memory.framework).title + " holds it",
         "what is held beside the layouts, and in which types");
     if (memory.reshardAfterForward)
         out.push_back({ std::string("reshard after forward ") + (*memory.reshardAfterForward ? "always" : "never"),
                         "when gathered weights are given back" });
+    if (memory.groupCollectives)
+        out.push_back({ std::string("weights of a block moved in one call ") + (*memory.groupCollectives ? "always" : "never"),
+                        "how many weights a collective moves" });
     return out;
 }
 

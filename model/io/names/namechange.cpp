@@ -25,6 +25,7 @@ NameChange nameChange(const NamedParameter& parameter)
     NameChange out;
     out.fused = parameter.sources.size() > 1;
     out.stacked = parameter.stacked;
+    out.reordered = !parameter.order.empty();
     out.part = std::ranges::any_of(parameter.factors, [](const NameFactor& factor) { return factor.taken != NameFactor::kAll; });
     // Of stacked layers the source has one dim more, wherever the framework puts it.
     const std::vector<std::vector<int>> source(parameter.from.begin() + (parameter.stacked && !parameter.from.empty() ? 1 : 0),
@@ -56,6 +57,8 @@ std::string nameChangeText(const NamedParameter& parameter)
         words.emplace_back("layers stacked");
     if (change.part)
         words.emplace_back("a part");
+    if (change.reordered)
+        words.emplace_back("reordered (" + parameter.order + ")");
     return joined(words);
 }
 

@@ -13,12 +13,13 @@ struct NameChange {
     bool split = false; ///< a dim of the weight is several of the parameter, or the other way round
     bool fused = false; ///< made of several weights
     bool stacked = false; ///< over layers
+    bool reordered = false; ///< the elements of a dim stand in another order
     bool part = false; ///< holds one index of the weight: one expert, one half
     friend bool operator==(const NameChange&, const NameChange&) = default;
 };
 
 NameChange nameChange(const NamedParameter& parameter);
-/// `transposed, fused of 3`; empty where the weight is there as it is.
+/// `transposed, fused of 3`, and in which order elements are, where that is another; empty where the weight is there as it is.
 std::string nameChangeText(const NamedParameter& parameter);
 
 } // namespace shardboard

@@ -17,6 +17,8 @@ ordered_json parameterJson(const NamedParameter& parameter)
     }
     if (!parameter.view.empty())
         out["view"] = parameter.view;
+    if (!parameter.order.empty())
+        out["order"] = parameter.order;
     if (!parameter.logicalNames.empty()) {
         ordered_json names = ordered_json::array();
         for (const std::string& name : parameter.logicalNames)

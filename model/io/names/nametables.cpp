@@ -52,6 +52,8 @@ void readEntry(JsonFields& from, NameEntry& entry)
         else
             from.adopt(view.error());
     }
+    entry.order = from.text("order", "");
+    entry.orderIn = from.text("order_in", "*");
     if (entry.sources.empty())
         from.fail("from", "a parameter has to have a source", "name a weight");
     bool joins = false;

@@ -36,6 +36,8 @@ struct NameEntry {
     std::string viewText;
     NamedLayers layers;
     std::vector<std::string> logicalNames; ///< of the parameter's dims, empty for a dim without one
+    std::string order; ///< NamedParameter::order
+    std::string orderIn; ///< models that it holds for, by their names: `llama3.1*`
 };
 
 struct NameTable {

@@ -90,6 +90,8 @@ public:
             m_out.firstNumber = m_entry.layers.ownNumbers ? 0 : m_out.firstLayer;
         }
         m_out.view = m_entry.viewText;
+        if (globMatch(m_entry.orderIn, m_model.name))
+            m_out.order = m_entry.order;
         const bool numbered = m_entry.view
             && std::ranges::any_of(m_entry.view->factors, [](const ViewFactor& f) { return f.taken == NameFactor::kNumbered; });
         const auto stars = std::ranges::count(m_out.name, '*') - (numbered ? 1 : 0);

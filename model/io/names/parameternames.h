@@ -43,6 +43,9 @@ struct NamedParameter {
     std::vector<std::int64_t> parts; ///< its size in each source
     std::string
         view; ///< the whole as a pattern, for people: `(heads head_dim) in -> in heads head_dim`; empty where nothing changes
+    /// How the framework's converter puts the elements of a dim, where that is not as in the weight: `the two halves of a head in
+    /// turn`.
+    std::string order;
     /// Of each dim, as the framework's own rules name it, empty for a dim without a name (MaxText); empty: no dim is named.
     std::vector<std::string> logicalNames;
 

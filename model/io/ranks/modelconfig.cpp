@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/ranks/modelconfig.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace shardboard {
 
 namespace {
@@ -47,16 +51,21 @@ void addLatentAttention(nlohmann::ordered_json& config, const MlaSpec& mla)
     config["v_head_dim"] = mla.valueHeadDim;
 }
 
+/// Model types whose configuration is written here in full, as their models in transformers, vLLM, SGLang and Megatron were asked.
+constexpr std::array kKnownFamilies { "deepseek_v2", "deepseek_v3", "gemma",   "gemma2", "gemma3_text", "gpt_oss",  "kimi_k2",
+                                      "llama",       "mistral",     "mixtral", "qwen2",  "qwen3",       "qwen3_moe" };
+
 } // namespace
 
 bool modelConfigSaysAll(const ModelSpec& model)
 {
+    const bool isKnown = std::ranges::find(kKnownFamilies, std::string_view(model.family)) != kKnownFamilies.end();
     const bool plainAttention = !model.wideQkNorm && model.rotaryDim == 0 && !model.block.fusedQkv && !model.block.joinedQkv;
     const bool plainMlp = !model.block.joinedGateUp && model.moe.every == 1 && model.moe.sharedWidth == 0
         && model.moe.storage != ExpertStorage::Joined && model.moe.storage != ExpertStorage::JoinedT;
     const bool plainBlock =
         !model.norm.after && model.norm.bias && !model.headBias && model.scaling.residual == 1 && model.scaling.logits == 1;
-    return model.names.empty() && plainAttention && plainMlp && plainBlock;
+    return isKnown && model.names.empty() && plainAttention && plainMlp && plainBlock;
 }
 
 nlohmann::ordered_json modelConfig(const ModelSpec& model)

@@ -31,6 +31,16 @@ def is_number(text):
     return re.fullmatch("[0-9]+", text) is not None
 
 
+def is_there(pattern, numbers):
+    """Whether the design has the layer, and the expert, of these numbers in place of the `*` of a pattern."""
+    if len(numbers) != pattern.count("*"):
+        return True
+    of_expert = pattern in EXPERTS
+    layer = numbers[0] if len(numbers) > of_expert else None
+    expert = numbers[-1] if of_expert else None
+    return (layer is None or layer < LAYERS) and (expert is None or expert < SHAPES[pattern][0])
+
+
 def found(name):
     """The pattern of LAYOUT that a checkpoint name means, and whether it is one expert of a stacked weight; None when there is none."""
     if name in LAYOUT:
@@ -39,7 +49,7 @@ def found(name):
     numbers = [i for i, part in enumerate(parts) if is_number(part)]
     for stars in [(i,) for i in numbers] + [(i, k) for i in numbers for k in numbers if i < k]:
         pattern = ".".join("*" if i in stars else part for i, part in enumerate(parts))
-        if pattern in LAYOUT:
+        if pattern in LAYOUT and is_there(pattern, [int(parts[i]) if is_number(parts[i]) else None for i in stars]):
             last = max(i for i, part in enumerate(pattern.split(".")) if part == "*")
             return pattern, pattern in EXPERTS and parts[last] != "*"
     return None
@@ -66,7 +76,7 @@ def spec_of(name):
 
 LEAVES = {"kernel": "weight", "embedding": "weight", "scale": "weight"}
 BOXES = ("value", "raw_value")
-STATES = ("opt_state", "mu", "nu", "trace")
+STATES = ("opt_state", "mu", "nu", "trace", "v_row", "v_col")
 BATCH = ("tokens", "input_ids", "inputs", "targets", "labels", "positions", "position_ids", "segment_ids", "attention_mask", "mask",
          "loss_mask", "inputs_position", "inputs_segmentation", "targets_position", "targets_segmentation", "targets_loss_mask")
 INDEX = {}
@@ -232,10 +242,14 @@ def places(key, problems):
             name, view, sizes, first, step = TREES[tree]
             number = next((n for n in numbers if n is not None), None)
             layers = range(first, first + step * sizes.get("layers", 0), step) if number is None else [first + step * number]
+            if number is not None and layers[0] >= LAYERS:
+                continue
             try:
                 yield Place(key, layers_alike(name, layers), shape_of(view, sizes), view, sizes)
             except ValueError as problem:
                 problems.append(f"{key!a} {problem}")
+            continue
+        if not is_there(pattern, numbers):
             continue
         one_expert = pattern in EXPERTS and numbers[-1:] != [None] and bool(numbers)
         in_layer = pattern.count("*") > (pattern in EXPERTS)
@@ -302,11 +316,12 @@ def mapped(tree, act):
 def shardings(tree, m, rest=None):
     """A tree of NamedSharding like `tree`, whose leaves are arrays or shapes: parameters by checkpoint, Flax, nnx or MaxText names, optimizer
     states of them (laid out as the optimizer works), a TrainState, a batch. Single numbers are on every device. `rest` is the
-    PartitionSpec of leaves that the design does not know; without it they are an error."""
+    PartitionSpec of leaves that the design does not know, and of states of other shapes (Adafactor's rows and columns); without it
+    they are an error."""
     def pick(key, leaf):
         words = words_of(key)
         shape = tuple(leaf.shape)
-        if not shape:
+        if not shape or is_state(words) and shape == (1,):  # Adafactor's, where it keeps no rows and columns
             return NamedSharding(m, P())
         try:
             return NamedSharding(m, place(key, shape).spec(OPTIMIZER if is_state(words) else None))
@@ -314,6 +329,10 @@ def shardings(tree, m, rest=None):
             if words[-1] in BATCH and INPUTS:
                 return NamedSharding(m, batch_spec(key, shape))
             if rest is None:
+                raise
+            return NamedSharding(m, rest)
+        except ValueError:
+            if rest is None or not is_state(words):
                 raise
             return NamedSharding(m, rest)
     return mapped(tree, pick)

@@ -158,8 +158,27 @@ private Q_SLOTS:
             { "recompute",
               [](Design& d) { d.workload.recompute = *recomputeFromName("norms"); },
               { "recompute norms: ", "\"layernorm\"" } },
+            { "attention", [](Design& d) { d.workload.attention = AttentionKernel::Unfused; }, { "attention unfused: " } },
+            { "software", [](Design& d) { d.workload.software = Software::Eager; }, { "software eager: " } },
+            { "grouping",
+              [](Design& d) { d.memory.groupCollectives = false; },
+              { "weights of a block moved in one call never: " } },
+            { "gathering ahead", [](Design& d) { d.memory.prefetchedLayers = 2; }, { "weights of 2 layers gathered ahead: " } },
+            { "loss", [](Design& d) { d.memory.logitsInF32 = false; }, { "loss fused: " } },
+            { "offload",
+              [](Design& d) {
+                  d.workload.offload.what = *offloadFromName("activations");
+                  d.workload.offload.layers = 1;
+              },
+              { "offload of activations of 1 layer: ", "\"cpu_offloading" } },
+            { "gradients",
+              [](Design& d) {
+                  d.workload.optimizer = { { "data" }, true };
+              },
+              { "optimizer states and gradients cut over ", "gradients cut between micro-batches: ", "\"stage\": 2",
+                "\nOPTIMIZER = {\n    \"" } },
             { "rule", [](Design& d) { d.workload.rule = Optimizer::Muon; }, { "optimizer muon: " } },
-            { "predicted", [](Design& d) { d.workload.predicted = 1; }, { "1 further token predicted: " } },
+            { "predicted", [](Design& d) { d.workload.predicted = 1; }, { "1 further token predicted, by modules " } },
         };
         int asked = 0;
         for (const ExportTarget& target : exportTargets())

@@ -53,6 +53,13 @@ private Q_SLOTS:
         part.factors[0].taken = 0;
         QVERIFY(nameChange(part).part && !nameChange(part).transposed);
     }
+
+    void orderOfElements()
+    {
+        NamedParameter turned = linear({ { 0, 1 }, { 2 } }, { { 2 }, { 0 }, { 1 } });
+        turned.order = "the two halves of a head in turn";
+        QCOMPARE(nameChangeText(turned), std::string("transposed, dims split, reordered (the two halves of a head in turn)"));
+    }
 };
 
 SHARDBOARD_TEST(TestNameChange)

@@ -267,6 +267,24 @@ private Q_SLOTS:
         QVERIFY(elementOf(out, -1, 0, { 2, 1, 1, 5 }) == (Element { "model.layers.*.self_attn.o_proj.weight", 1, { 5, 5 } }));
     }
 
+    /// Query and key of Llama 3.1 alone are put in another order by MaxText's converter.
+    void orderOfElements()
+    {
+        for (const NameScheme scheme : kNameSchemes)
+            for (const char* name : { "llama3.1-405b", "llama3-8b" }) {
+                std::string turned;
+                const auto names = namesOf(builtinModel(name).value(), scheme);
+                for (const NamedParameter& parameter : names.ok() ? names.value().parameters : std::vector<NamedParameter>())
+                    if (!parameter.order.empty())
+                        turned += parameter.sources.front() + " ";
+                const bool maxtext = scheme == NameScheme::MaxText || scheme == NameScheme::MaxTextUnscanned;
+                QCOMPARE(QByteArray::fromStdString(turned),
+                         QByteArray(maxtext && std::string_view(name) == "llama3.1-405b"
+                                        ? "model.layers.*.self_attn.q_proj.weight model.layers.*.self_attn.k_proj.weight "
+                                        : ""));
+            }
+    }
+
     void layoutsAreCarried()
     {
         const Mesh mesh = sure(Mesh::parse("data=2,model=4"));

@@ -226,7 +226,7 @@ std::string checkText(const Design& design, const Evaluation& evaluation)
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,
                                               const std::function<bool()>& stopped)
 {
-    auto out = commonRefusals(design, evaluation, { .framework = kFramework }, stopped);
+    auto out = commonRefusals(design, evaluation, { .framework = kFramework, .ownModules = true }, stopped);
     if (!out.ok())
         return out;
     const AxisUse use = axisUse(design, evaluation);

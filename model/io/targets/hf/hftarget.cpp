@@ -133,7 +133,8 @@ std::string checkText(const Design& design, const Evaluation& evaluation, const 
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,
                                               const std::function<bool()>& stopped)
 {
-    auto out = commonRefusals(design, evaluation, { .framework = kFramework, .cut = CutRule::CeilNested }, stopped);
+    auto out =
+        commonRefusals(design, evaluation, { .framework = kFramework, .cut = CutRule::CeilNested, .ownModules = true }, stopped);
     if (!out.ok())
         return out;
     if (!design.model.hasGraph() || design.model.kind != ModelKind::Decoder || !modelConfigSaysAll(design.model)) {

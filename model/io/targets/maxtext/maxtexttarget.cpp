@@ -135,13 +135,6 @@ std::string modelOptions(const ModelSpec& model)
     return out + (model.qkNorm ? " use_qk_norm=true" : "");
 }
 
-/// Query and key of Llama 3.1, whose elements within a head MaxText's converter puts in another order: the two halves in turn.
-bool isReordered(const ModelSpec& model, const NamedParameter& parameter)
-{
-    return isKnown(model) && model.name.starts_with("llama3.1")
-        && (parameter.name.find("/query/") != std::string::npos || parameter.name.find("/key/") != std::string::npos);
-}
-
 class MaxTextPlanner {
 public:
     MaxTextPlanner(const Design& design, const Evaluation& evaluation)
@@ -206,12 +199,11 @@ private:
             tensor.wanted.push_back(axesOf(refs, m_out.mesh));
         const auto headDim = std::ranges::find_if(parameter.logicalNames,
                                                   [](const std::string& name) { return name == "kv" || name == "kv_head_dim"; });
-        if (headDim != parameter.logicalNames.end() && isReordered(m_design.model, parameter)
+        if (headDim != parameter.logicalNames.end() && !parameter.order.empty()
             && !tensor.wanted[static_cast<std::size_t>(headDim - parameter.logicalNames.begin())].empty())
             for (const std::string& source : parameter.sources)
                 refuse(source,
-                       "its heads are cut inside, and of Llama 3.1 MaxText has the elements of a head in another order: the two "
-                       "halves in turn",
+                       "its heads are cut inside, and MaxText has the elements of a head in another order: " + parameter.order,
                        "cut whole heads");
         m_out.tensors.push_back(std::move(tensor));
         m_out.parameters.push_back(&parameter);
@@ -269,7 +261,7 @@ ActivationRules activationsOf(const Evaluation& evaluation, const MaxTextPlan& p
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,
                                               const std::function<bool()>& stopped)
 {
-    auto out = commonRefusals(design, evaluation, { .framework = "MaxText", .stages = true }, stopped);
+    auto out = commonRefusals(design, evaluation, { .framework = "MaxText", .stages = true, .ownModules = true }, stopped);
     if (!out.ok())
         return out;
     std::vector<ExportRefusal>& refusals = out.value();
@@ -318,7 +310,7 @@ std::vector<std::string> leftOutLines(const Design& design, const Evaluation& ev
     if (!activations.disagreeing.empty())
         out.push_back("activations that MaxText names " + joined(activations.disagreeing)
                       + " are laid out in more than one way in the plan: the rule has the first");
-    if (std::ranges::any_of(plan.parameters, [&](const NamedParameter* one) { return isReordered(design.model, *one); }))
+    if (std::ranges::any_of(plan.parameters, [](const NamedParameter* one) { return !one->order.empty(); }))
         out.push_back(
             "the order of elements within heads of query and key: in a checkpoint of Llama 3.1 that MaxText has converted "
             "the two halves of a head stand in turn");

@@ -207,6 +207,10 @@ std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluat
     if (design.workload.kind == WorkloadKind::Train && design.workload.optimizer.present())
         out.push_back(
             "optimizer states: Megatron's distributed optimizer cuts them as one flat buffer over all data-parallel ranks");
+    if (design.workload.kind == WorkloadKind::Train && design.workload.optimizer.present() && design.workload.optimizer.gradients)
+        out.emplace_back(
+            "gradients cut between micro-batches: Megatron's distributed optimizer keeps them whole, and sums them once "
+            "a step");
     if (!use.context.empty()) {
         const std::int64_t chunks = 2 * design.mesh.groupSize(use.context);
         out.push_back("which rank has which tokens: Megatron deals the sequence in " + std::to_string(chunks)
@@ -275,6 +279,8 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
         if (auto order = orderRefusal(design.mesh, kFramework, { use.stage, use.data, use.context, use.tensor });
             order && out.empty())
             out.push_back(std::move(*order));
+    if (auto refusal = predictedRefusal(design, kFramework); refusal && out.empty())
+        out.push_back(std::move(*refusal));
     if (!out.empty())
         return out;
     return rankRefusals(design, evaluation, ruleOf(design, sizes), stopped);

@@ -39,8 +39,15 @@ std::string usageOf(const Design& design, const Evaluation& evaluation)
 {
     const std::string call = torchProgram(design, evaluation).notRun.empty() ? "parallelize" : "distribute";
     const std::string names = call == "distribute" ? call + ", mesh" : "mesh, " + call;
-    if (ShardPlaces(evaluation).stageAxis() < 0)
-        return "from export import " + names + "\nm = mesh(\"cuda\")\nmodel = " + call + "(model, m)\n";
+    if (ShardPlaces(evaluation).stageAxis() < 0) {
+        const bool trains = call == "parallelize" && design.workload.kind == WorkloadKind::Train;
+        return "from export import " + std::string(trains ? "inputs, loss, loss_parallel, " : "") + names
+            + "\nm = mesh(\"cuda\")\nmodel = " + call + "(model, m)\n"
+            + (trains ? "part = inputs(m, tokens=tokens, targets=targets)  # this rank's part of the batch\n"
+                        "with loss_parallel():  # no device has all logits of a vocabulary that is cut\n"
+                        "    loss(model(part[\"tokens\"]).logits, part[\"targets\"]).backward()\n"
+                      : "");
+    }
     return "from export import STAGE_AXIS, " + names + ", stage_modules\nm = mesh(\"cuda\")\n"
         + "kept = stage_modules(m.get_local_rank(STAGE_AXIS))  # of this rank's stage; the others are taken out of the model "
           "first\n"
@@ -57,6 +64,8 @@ std::vector<std::string> torchLeftOut(const Design& design, const Evaluation& ev
     if (program.notRun.empty()) {
         std::erase_if(rest.pins, [](const Pin& pin) { return !pin.source.empty(); });
         rest.memory.reshardAfterForward.reset();
+        if (rest.memory.groupCollectives.value_or(false)) // as FSDP2 does
+            rest.memory.groupCollectives.reset();
         if (isPlainRecompute(rest.workload)) {
             rest.workload.recompute = Recompute::None;
         } else if (recomputesSelectively(rest.workload)) {
