@@ -335,7 +335,9 @@ void RunPanel::run()
     }
     m_needs->setFullText(tr("starting …"));
     m_progress->setRange(0, 0);
-    m_session->run(m_document->evaluation(), options());
+    RunOptions asked = options();
+    asked.profile = ProfileMode::Batched; // what the timeline shows
+    m_session->run(m_document->evaluation(), asked);
 }
 
 void RunPanel::cancel()
