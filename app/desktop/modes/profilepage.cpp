@@ -8,18 +8,18 @@
 
 namespace shardboard {
 
-ProfilePage::ProfilePage(Panel* memory, Panel* cost, Panel* run, const RunAct* act, QObject* parent)
+ProfilePage::ProfilePage(const Panels& panels, const RunAct* act, QObject* parent)
     : ModePage(WorkMode::Profile, parent)
     , m_run(act)
     , m_all(splitter(Qt::Horizontal, "profileSplitter"))
 {
-    constexpr int kMemory = 330;
-    auto* top = new PanelGroup(QStringLiteral("memoryGroup"), tr("Memory"));
-    top->add(memory);
-    setTop(top, kMemory);
+    constexpr int kTimeline = 380;
+    auto* top = new PanelGroup(QStringLiteral("timelineGroup"), tr("Timeline"));
+    top->add(panels.timeline);
+    setTop(top, kTimeline);
     auto* costs = new PanelGroup(QStringLiteral("costGroup"), tr("Predicted and measured"));
-    costs->add(cost);
-    costs->add(run); // a tab: its table wants all the width
+    for (Panel* panel : { panels.cost, panels.errors, panels.run, panels.memory })
+        costs->add(panel);
     m_all->addWidget(costs);
     setCentre(m_all);
     connect(act, &RunAct::changed, this, &ProfilePage::actChanged);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile: the memory over a step, and below it what a step costs as predicted and as measured. Its act is a run of the plan.
+// Profile: the timeline of a step over all the width; below it what a step costs as predicted and as measured, where the prediction
+// was wrong, and the memory over the step. Its act is a run of the plan.
 #pragma once
 
 #include "app/desktop/panels/modepage.h"
@@ -11,7 +12,14 @@ class RunAct;
 class ProfilePage : public ModePage {
     Q_OBJECT
 public:
-    ProfilePage(Panel* memory, Panel* cost, Panel* run, const RunAct* act, QObject* parent);
+    struct Panels {
+        Panel* timeline;
+        Panel* cost;
+        Panel* errors;
+        Panel* run;
+        Panel* memory;
+    };
+    ProfilePage(const Panels& panels, const RunAct* act, QObject* parent);
     void arrange(const QSize& room) override;
     Act act() const override;
     void perform() override;

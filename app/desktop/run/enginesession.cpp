@@ -75,6 +75,7 @@ void EngineSession::run(std::shared_ptr<const Evaluation> evaluation, const RunO
     if (m_state == State::Ready && commandFor(QString::fromStdString(options.backend)) != m_running)
         stop(); // this backend has a worker of its own
     m_evaluation = std::move(evaluation);
+    m_profile.reset();
     m_waiting = options;
     if (m_state == State::Ready)
         sendRun();
@@ -267,6 +268,10 @@ void EngineSession::takeResult(const json& message)
                  .arg(errorText(result.error())));
         return;
     }
+    // Without it there is no timeline; what was computed is right all the same.
+    if (const auto measured = message.find("profile"); measured != message.end())
+        if (auto profile = profileFromJson(*measured); profile.ok())
+            m_profile = std::move(profile).value();
     setState(State::Ready);
     Q_EMIT finished(result.value());
 }

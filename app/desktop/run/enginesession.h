@@ -60,6 +60,8 @@ public:
     void cancel();
     /// What the last or current run works on.
     std::shared_ptr<const Evaluation> evaluation() const { return m_evaluation; }
+    /// What the last run measured; nothing where it was not asked to, or before one is over.
+    const std::optional<RunProfile>& profile() const { return m_profile; }
 
     /// Of workers that are started from now on.
     void setStartTimeout(int milliseconds) { m_limits.helloSeconds = milliseconds / 1000.0; }
@@ -107,6 +109,7 @@ private:
     QString m_failure;
     QString m_failureLog;
     std::shared_ptr<const Evaluation> m_evaluation;
+    std::optional<RunProfile> m_profile;
     std::optional<RunOptions> m_waiting; ///< a run to send when the worker is ready
     WorkerLimits m_limits;
     int m_silenceLimit = 5000;

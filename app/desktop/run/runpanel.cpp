@@ -167,6 +167,7 @@ void RunPanel::build()
     m_form->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_form->setWidget(box);
     m_form->setMinimumHeight(60);
+    box->installEventFilter(this);
     m_form->hide(); // until it has its place
 
     auto* words = new QWidget(this);
@@ -335,7 +336,9 @@ void RunPanel::run()
     }
     m_needs->setFullText(tr("starting …"));
     m_progress->setRange(0, 0);
-    m_session->run(m_document->evaluation(), options());
+    RunOptions asked = options();
+    asked.profile = ProfileMode::Batched; // what the timeline shows
+    m_session->run(m_document->evaluation(), asked);
 }
 
 void RunPanel::cancel()
@@ -552,6 +555,9 @@ bool RunPanel::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::LayoutRequest && m_words != nullptr && watched == m_words->widget())
         QMetaObject::invokeMethod(this, &RunPanel::fitWords, Qt::QueuedConnection);
+    if ((event->type() == QEvent::LayoutRequest || event->type() == QEvent::Show) && m_form != nullptr
+        && watched == m_form->widget())
+        QMetaObject::invokeMethod(this, &RunPanel::fitForm, Qt::QueuedConnection); // seen or not is not this panel's question
     if (event->type() == QEvent::Resize && m_table != nullptr && watched == m_table->viewport())
         fitTable(); // also when its other scroll bar comes or goes
     return QWidget::eventFilter(watched, event);

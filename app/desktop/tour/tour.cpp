@@ -272,6 +272,7 @@ void Tour::takeAll()
         coloring->setChecked(true);
         take("mesh-memory");
         coloring->setChecked(false);
+        takeWith("timeline", "timeline");
     });
     with(nullptr, [this] { takeExplanations(); });
     with(pinned, [this] { takeTraining(); });
@@ -311,6 +312,8 @@ void Tour::takeAll()
         view("run");
         run();
         take("run");
+        view("timeline");
+        takeWith("errors", "errors");
         m_window.engine()->stop();
     });
 }

@@ -58,7 +58,7 @@ const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
         QStringLiteral("index first-steps modes weights mesh tiles flow inspector strategy workload history collectives cost "
-                       "explain decisions cuts findings rules memory variants compare run hardware window notation module files "
+                       "explain decisions cuts findings rules memory timeline errors variants compare run hardware window notation module files "
                        "export presets families published optimize sweep solve glossary")
             .split(QLatin1Char(' '));
     return list;

@@ -74,6 +74,8 @@
 #include "widgets/strategy/strategylist.h"
 #include "widgets/tables/listfilter.h"
 #include "widgets/tiles/tileview.h"
+#include "widgets/timeline/errorsview.h"
+#include "widgets/timeline/timelineview.h"
 #include "widgets/weights/weighttable.h"
 #include "widgets/workbench/findingsbadge.h"
 #include "widgets/workbench/summarybar.h"
@@ -89,6 +91,7 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QThread>
+#include <QTime>
 #include <QToolBar>
 #include <QUndoStack>
 
@@ -268,7 +271,7 @@ void MainWindow::createModes()
         new DesignPage({ panel("mesh"), panel("tiles"), panel("flow"), { panel("collectives"), panel("rules"), panel("cuts") } },
                        run, this),
         explore,
-        new ProfilePage(panel("memory"), panel("cost"), panel("run"), run, this),
+        new ProfilePage({ panel("timeline"), panel("cost"), panel("errors"), panel("run"), panel("memory") }, run, this),
         new DeliverPage(panel("export"), panel("names"), exporter, m_targets, this),
     };
     for (ModePage* page : pages) {
@@ -358,6 +361,7 @@ void MainWindow::createPanels()
     add("compare", tr("Differences"), m_compare);
     add("run", tr("Measured"), m_runPanel);
     add("runForm", tr("Run"), m_runPanel->form());
+    createTimeline();
     add("history", tr("History"), history);
     // It lays out all of its rows at every edit, seen or not.
     connect(m_workbench->find(QStringLiteral("history")), &Panel::visibilityChanged, history, &HistoryView::setSeen);
@@ -366,6 +370,27 @@ void MainWindow::createPanels()
     m_hardwareFiles = new HardwareFiles(hardware, m_settings, m_banner, this);
     add("hardware", tr("Hardware"), hardware);
     createDeliver();
+}
+
+/// What a run measured is shown as soon as it is over.
+void MainWindow::createTimeline()
+{
+    auto* source = new TimelineSource(m_document, this);
+    auto* timeline = new TimelineView(m_document, source);
+    connect(timeline, &TimelineView::refused, m_banner, &Banner::showError);
+    connect(timeline, &TimelineView::fileWanted, this, [this, timeline] {
+        const QString path = QFileDialog::getOpenFileName(this, tr("Open Trace"), m_settings.lastFolder(),
+                                                          tr("Traces (*.json *.json.gz);;All files (*)"));
+        if (!path.isEmpty())
+            timeline->openTrace(path);
+    });
+    connect(m_engine, &EngineSession::finished, this, [this, source](const RunResult& result) {
+        const auto hardware = hardwareOf(m_document->design());
+        source->setRun({ tr("Run of %1").arg(QTime::currentTime().toString(QStringLiteral("HH:mm"))), result, m_engine->profile(),
+                         m_engine->evaluation(), hardware.ok() ? hardware.value() : Hardware {} });
+    });
+    m_workbench->add(QStringLiteral("timeline"), tr("Timeline"), timeline);
+    m_workbench->add(QStringLiteral("errors"), tr("Errors"), new ErrorsView(m_document, source));
 }
 
 void MainWindow::createDeliver()

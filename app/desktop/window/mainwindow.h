@@ -79,6 +79,7 @@ private:
     void createPages();
     void createPanels();
     void createDeliver();
+    void createTimeline();
     void createModes();
     void createBar();
     void resetLayout();

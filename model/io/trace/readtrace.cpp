@@ -413,7 +413,9 @@ private:
 
 Result<Trace> parseTrace(JsonSource source, const std::string& where) { return TraceReader(std::move(source), where).read(); }
 
-Result<Trace> readTrace(const std::string& path)
+Result<Trace> readTrace(const std::string& path) { return readTrace(path, {}); }
+
+Result<Trace> readTrace(const std::string& path, const TraceProgress& goOn)
 {
     auto opened = OpenFile::open(path);
     if (!opened.ok())
@@ -439,8 +441,13 @@ Result<Trace> readTrace(const std::string& path)
         return parseTrace(jsonSource(text.value()), path);
     }
     bool broken = false;
+    bool cancelled = false;
+    std::int64_t done = 0;
     const auto source = [&, given = std::size_t { 0 }](char* buffer, std::size_t size) mutable -> std::size_t {
         std::size_t filled = 0;
+        cancelled = cancelled || (goOn && !goOn(done, file.size()));
+        if (cancelled)
+            return 0;
         for (; given < inHead && filled < size; ++given)
             buffer[filled++] = head[given];
         while (filled < size) {
@@ -450,9 +457,12 @@ Result<Trace> readTrace(const std::string& path)
                 break;
             filled += *got;
         }
+        done += static_cast<std::int64_t>(filled);
         return filled;
     };
     auto out = parseTrace(source, path);
+    if (cancelled)
+        return inputError(path, "was not read to its end", "it was cancelled");
     if (broken)
         return inputError(path, "cannot be read to its end", "check the file and its disk");
     return out;

@@ -201,7 +201,7 @@ void TestFirstSteps::profile()
 {
     const QString mode = QStringLiteral("Profile");
     keys(Qt::Key_3); // 1
-    QVERIFY(says(mode, panel("memory")->windowTitle()) && panel("memory")->isVisible());
+    QVERIFY(says(mode, panel("timeline")->windowTitle()) && panel("timeline")->isVisible());
     QVERIFY(says(mode, panel("cost")->windowTitle()) && panel("cost")->isVisible());
     QVERIFY(says(mode, panel("runForm")->windowTitle()) && panel("runForm")->isVisible()); // 2
     auto* layers = child<QSpinBox>("run.layers");

@@ -210,7 +210,7 @@ void TestModes::maximizedAndBack()
     QVERIFY(bench()->maximized() == panel("weights") && !panel("inspector")->isVisible());
     bench()->setMode(WorkMode::Profile); // brings everything back
     settle();
-    QVERIFY(panel("inspector")->isVisible() && panel("memory")->isVisible());
+    QVERIFY(panel("inspector")->isVisible() && panel("timeline")->isVisible());
 }
 
 void TestModes::escapeBringsPanelsBack_data()
@@ -286,7 +286,7 @@ void TestModes::largerTextLeavesThePanelAlone()
             others << one->objectName();
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
     settle();
-    const bool back = panel("memory")->isVisible() && panel("weights")->isVisible();
+    const bool back = panel("timeline")->isVisible() && panel("weights")->isVisible();
     m_it.theme->setTextSize(size);
     settle();
     QVERIFY2(others.isEmpty(), qPrintable(others.join(QLatin1Char(' '))));
@@ -299,7 +299,7 @@ void TestModes::focusComesBackWithItsMode()
     bench()->setMode(WorkMode::Profile);
     settle();
     QWidget* kept = nullptr;
-    for (QWidget* child : panel("memory")->findChildren<QWidget*>())
+    for (QWidget* child : panel("cost")->findChildren<QWidget*>())
         if ((child->focusPolicy() & Qt::TabFocus) && child->isVisible() && child->isEnabled() && kept == nullptr) {
             child->setFocus();
             kept = child->hasFocus() ? child : nullptr; // another may have it in its place
