@@ -125,7 +125,7 @@ private Q_SLOTS:
     /// Weights of a stage lie on two stages, which no device of the engine's does.
     void dualPipeIsRefused()
     {
-        const Program program = pipelined("stage=2", "pp", 4, training(2), false,
+        const Program program = pipelined("stage=2", "pp", 4, training(4), false,
                                           [](PipelineSpec& pipeline) { pipeline.schedule = PipelineSchedule::DualPipe; });
         const Failure failure = failureOf(program, verifying());
         QCOMPARE(failure.code, std::string("bad-plan"));
