@@ -177,13 +177,13 @@ private:
             Seconds own;
             double out = 0;
             std::vector<TimelineInterval> computed;
-            std::vector<TimelineInterval> moved;
+            std::vector<TimelineInterval> onLinks;
             timeline.visit(stage, [&](const TimelineInterval& interval) {
-                (interval.stream == 0 ? computed : moved).push_back(interval);
+                (interval.stream == 0 ? computed : onLinks).push_back(interval);
                 own.compute += interval.stream == 0 ? interval.end - interval.start : 0;
             });
             std::ranges::sort(computed, {}, &TimelineInterval::start);
-            for (const TimelineInterval& interval : moved) {
+            for (const TimelineInterval& interval : onLinks) {
                 const double seconds = interval.end - interval.start;
                 if (!interval.collective.valid()) {
                     out += seconds;
