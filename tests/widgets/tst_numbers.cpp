@@ -136,6 +136,14 @@ struct Recount {
         return weight.firstLayer < 0 ? weight.copies : weight.copies / stages;
     }
 
+    /// Whether the busiest stage has a part of the model that is no layer.
+    bool isThere(std::size_t segment) const
+    {
+        const Segment& end = it.graph.segment(plan.segments[segment].segment);
+        const std::string name = end.of.valid() ? it.graph.segment(end.of).name : end.name;
+        return stages == 1 || busiest == (name == it.graph.segments.front().name ? 0 : stages - 1);
+    }
+
     const Evaluation& it;
     const Plan& plan;
     std::int64_t stages;
@@ -145,6 +153,7 @@ struct Recount {
     std::vector<double> exposed; ///< by collective, of all stages
     Seconds device; ///< of the busiest stage
     double sent = 0; ///< by the busiest stage
+    std::int64_t busiest = 0;
     double bubble = 0;
     std::int64_t moved = 0; ///< bytes, by one device
     std::int64_t moving = 0; ///< collectives
@@ -168,13 +177,13 @@ private:
             Seconds own;
             double out = 0;
             std::vector<TimelineInterval> computed;
-            std::vector<TimelineInterval> moved;
+            std::vector<TimelineInterval> onLinks;
             timeline.visit(stage, [&](const TimelineInterval& interval) {
-                (interval.stream == 0 ? computed : moved).push_back(interval);
+                (interval.stream == 0 ? computed : onLinks).push_back(interval);
                 own.compute += interval.stream == 0 ? interval.end - interval.start : 0;
             });
             std::ranges::sort(computed, {}, &TimelineInterval::start);
-            for (const TimelineInterval& interval : moved) {
+            for (const TimelineInterval& interval : onLinks) {
                 const double seconds = interval.end - interval.start;
                 if (!interval.collective.valid()) {
                     out += seconds;
@@ -204,14 +213,6 @@ private:
         bubble = timeline.seconds() - device.compute - device.exposed;
     }
 
-    /// Whether the busiest stage has a part of the model that is no layer.
-    bool isThere(std::size_t segment) const
-    {
-        const Segment& end = it.graph.segment(plan.segments[segment].segment);
-        const std::string name = end.of.valid() ? it.graph.segment(end.of).name : end.name;
-        return stages == 1 || busiest == (name == it.graph.segments.front().name ? 0 : stages - 1);
-    }
-
     /// Collectives and bytes of the busiest stage: its layers, and the end that it has.
     void addStep()
     {
@@ -228,8 +229,6 @@ private:
         }
         moved = qRound64(device.bytes);
     }
-
-    std::int64_t busiest = 0;
 };
 
 struct Shown {
