@@ -325,6 +325,15 @@ const std::vector<Command>& commands()
           "  rename A NEW    gives a run another name\n"
           "  delete NAME     removes a run with its design\n"
           "shardctl run --keep keeps one.\n" },
+        { "report",
+          "writes a design as one HTML page: mesh, layouts, findings, time, memory, timeline, comparison, run",
+          { "DESIGN" },
+          { { "-o", "FILE", "page to write (report.html)" },
+            { .name = "--compare", .value = "DESIGN", .help = "other designs beside it", .repeats = true },
+            { "--run", "NAME", "a run that was kept of it (shardctl runs list)" },
+            { "--runs", "FOLDER", "where runs are kept" } },
+          reportCommand,
+          "The page holds everything that it shows and needs no network; its pictures are inline SVG.\n" },
         { "trace",
           "tells what a trace holds, and which of its collectives are those of a plan",
           { "TRACE" },

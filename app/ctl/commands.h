@@ -47,6 +47,7 @@ int exportCommand(const Arguments& arguments);
 int namesCommand(const Arguments& arguments);
 int dumpCommand(const Arguments& arguments);
 int diffCommand(const Arguments& arguments);
+int reportCommand(const Arguments& arguments);
 int runsCommand(const Arguments& arguments);
 int traceCommand(const Arguments& arguments);
 int calibrateCommand(const Arguments& arguments);

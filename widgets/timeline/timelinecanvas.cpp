@@ -153,7 +153,7 @@ double TimelineCanvas::contentHeight() const { return m_rows.empty() ? 0 : m_row
 
 void TimelineCanvas::layOut()
 {
-    const double least = 0.9 * QFontMetricsF(uiFont(this, -1.5)).height(); // labels do not touch
+    const double least = QFontMetricsF(uiFont(this, -1)).height(); // labels do not touch
     double y = 2;
     for (Row& row : m_rows) {
         if (row.first && &row != &m_rows.front())
@@ -572,7 +572,7 @@ void TimelineCanvas::paintStrip(QPainter& painter, const Ink& ink, const Lane& l
     std::vector<LaneBlock> blocks;
     laneBlocks(lane, m_sums[index], m_window, blocks);
     const double text = ink.smallMetrics.height();
-    const bool writes = strip.height() >= 0.75 * text;
+    const bool writes = strip.height() >= text - 1; // of large text no half of it
     painter.setFont(ink.small);
     for (const LaneBlock& block : blocks) {
         // Touching ones are told apart by a gap where there is room for it.
@@ -703,8 +703,9 @@ void TimelineCanvas::paintMemory(QPainter& painter, const Ink& ink) const
     painter.setPen(ink.theme.text);
     painter.drawText(label, Qt::AlignLeft | Qt::AlignVCenter, tr("memory"));
     painter.setPen(ink.theme.quiet);
-    painter.drawText(label.translated(0, line), Qt::AlignLeft | Qt::AlignVCenter,
-                     ink.smallMetrics.elidedText(qstr(any->group), Qt::ElideMiddle, label.width()));
+    if (area.height() >= 2 * line)
+        painter.drawText(label.translated(0, line), Qt::AlignLeft | Qt::AlignVCenter,
+                         ink.smallMetrics.elidedText(qstr(any->group), Qt::ElideMiddle, label.width()));
     if (area.height() >= 3 * line)
         painter.drawText(label.translated(0, 2 * line), Qt::AlignLeft | Qt::AlignVCenter,
                          ink.smallMetrics.elidedText(tr("peak %1").arg(bytesText(static_cast<std::int64_t>(peak))), Qt::ElideRight,

@@ -41,7 +41,7 @@ QToolButton* button(const char* id, const QString& text, const QString& name, co
 TimelineView::TimelineView(Document* document, TimelineSource* source, QWidget* parent)
     : DocumentView(document, parent)
     , m_source(source)
-    , m_header(new ViewHeader(tr("Timeline"), this))
+    , m_header(new ViewHeader({}, this)) // the tab has the title
     , m_shown(new ChoiceBox(false, this))
     , m_open(button(
           "timelineOpen", tr("Open Trace…"), {},

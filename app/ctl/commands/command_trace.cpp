@@ -2,11 +2,13 @@
 // shardctl trace: what a trace says, and which of its collectives are those of a plan.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
+
 #include "model/core/statistics.h"
 #include "model/io/json/jsonwriter.h"
 #include "model/io/trace/matchtrace.h"
 #include "model/io/trace/readtrace.h"
 #include "model/text/numbers.h"
+#include "model/text/visibletext.h"
 
 #include <nlohmann/json.hpp>
 
@@ -80,7 +82,7 @@ std::vector<double> inSeconds(const std::vector<std::int64_t>& nanoseconds)
     return out;
 }
 
-ordered_json matchJson(const TraceMatch& match, const Plan& plan)
+ordered_json matchJson(const TraceMatch& match, const Plan& plan, const std::string& hardware)
 {
     ordered_json matched = ordered_json::array();
     for (const auto& [id, nanoseconds] : match.nanoseconds) {
@@ -96,7 +98,14 @@ ordered_json matchJson(const TraceMatch& match, const Plan& plan)
     ordered_json unmatched = ordered_json::array();
     for (const auto& [reason, count] : match.unmatched)
         unmatched.push_back({ { "count", count }, { "reason", reason } });
-    return { { "matched", match.matched }, { "collectives", std::move(matched) }, { "unmatched", std::move(unmatched) } };
+    ordered_json unseen = ordered_json::array();
+    for (const CollectiveId id : match.unseen)
+        unseen.push_back(plan.collective(id).id);
+    return { { "matched", match.matched },
+             { "predicted_for", hardware },
+             { "collectives", std::move(matched) },
+             { "unmatched", std::move(unmatched) },
+             { "unseen", std::move(unseen) } };
 }
 
 std::string orUnknown(std::int64_t value) { return value > 0 ? countText(value) : "?"; }
@@ -127,9 +136,11 @@ void printTrace(const Trace& trace)
         std::cerr << "note: " << note << "\n";
 }
 
-void printMatch(const TraceMatch& match, const Plan& plan, std::size_t all)
+void printMatch(const TraceMatch& match, const Plan& plan, std::size_t all, const std::string& hardware)
 {
-    std::cout << "\n" << match.matched << " of " << counted(static_cast<std::int64_t>(all), "collective") << " in the plan\n";
+    std::cout << "\n"
+              << match.matched << " of " << counted(static_cast<std::int64_t>(all), "collective") << " in the plan, predicted for "
+              << visibleText(hardware) << "\n";
     Table table({ "collective of the plan", ">a step", ">seen", ">median", ">predicted", ">predicted / median" });
     for (const auto& [id, nanoseconds] : match.nanoseconds) {
         const Collective& collective = plan.collective(id);
@@ -145,6 +156,11 @@ void printMatch(const TraceMatch& match, const Plan& plan, std::size_t all)
         others.add({ countText(count), reason });
     if (!others.empty())
         std::cout << "\n" << others.text();
+    if (!match.unseen.empty())
+        std::cout << "\nthe plan has " << counted(static_cast<std::int64_t>(match.unseen.size()), "collective")
+                  << " that the trace does not have:\n";
+    for (const CollectiveId id : match.unseen)
+        std::cout << "  " << visibleText(plan.collective(id).id) << "\n";
 }
 
 } // namespace
@@ -170,7 +186,7 @@ int traceCommand(const Arguments& arguments)
     if (!arguments.has("--json")) {
         printTrace(trace.value());
         if (match)
-            printMatch(*match, design->evaluation->plan, trace.value().collectives.size());
+            printMatch(*match, design->evaluation->plan, trace.value().collectives.size(), design->design.hardware);
         return kDone;
     }
     ordered_json out { { "seconds", secondsOf(trace.value().end) },
@@ -179,7 +195,7 @@ int traceCommand(const Arguments& arguments)
                        { "collectives", collectivesJson(trace.value()) },
                        { "notes", trace.value().notes } };
     if (match)
-        out["plan"] = matchJson(*match, design->evaluation->plan);
+        out["plan"] = matchJson(*match, design->evaluation->plan, design->design.hardware);
     std::cout << jsonText(out) << "\n";
     return kDone;
 }

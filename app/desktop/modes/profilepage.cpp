@@ -16,9 +16,10 @@ ProfilePage::ProfilePage(const Panels& panels, const RunAct* act, QObject* paren
     constexpr int kTimeline = 380;
     auto* top = new PanelGroup(QStringLiteral("timelineGroup"), tr("Timeline"));
     top->add(panels.timeline);
+    top->add(panels.memory); // its chart wants all the width
     setTop(top, kTimeline);
     auto* costs = new PanelGroup(QStringLiteral("costGroup"), tr("Predicted and measured"));
-    for (Panel* panel : { panels.cost, panels.errors, panels.run, panels.memory })
+    for (Panel* panel : { panels.cost, panels.errors, panels.run })
         costs->add(panel);
     m_all->addWidget(costs);
     setCentre(m_all);

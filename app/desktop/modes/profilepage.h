@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile: the timeline of a step over all the width; below it what a step costs as predicted and as measured, where the prediction
-// was wrong, and the memory over the step. Its act is a run of the plan.
+// Profile: the timeline of a step, or the memory over it, over all the width; below it what a step costs as predicted and as
+// measured, and where the prediction was wrong. Its act is a run of the plan.
 #pragma once
 
 #include "app/desktop/panels/modepage.h"

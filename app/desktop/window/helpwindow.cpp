@@ -58,8 +58,8 @@ const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
         QStringLiteral("index first-steps modes weights mesh tiles flow inspector strategy workload history collectives cost "
-                       "explain decisions cuts findings rules memory timeline errors variants compare run hardware window notation module files "
-                       "export presets families published optimize sweep solve glossary")
+                       "explain decisions cuts findings rules memory timeline errors variants compare run report hardware "
+                       "window notation module files export presets families published optimize sweep solve glossary")
             .split(QLatin1Char(' '));
     return list;
 }

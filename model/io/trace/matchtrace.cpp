@@ -35,6 +35,10 @@ public:
             ++m_out.matched;
             m_out.nanoseconds[found].push_back(m_trace.slices[collective.slice].duration);
         }
+        for (std::size_t i = 0; i < m_plan.collectives.size(); ++i)
+            if (const Collective& planned = m_plan.collectives[i];
+                planned.isCall() && planned.count > 0 && !m_out.nanoseconds.contains(CollectiveId(i)))
+                m_out.unseen.push_back(CollectiveId(i));
         return std::move(m_out);
     }
 
@@ -59,15 +63,22 @@ private:
         if (!collective.ranks.empty())
             keep([&](const Collective& planned) { return isGroup(collective.ranks, planned); },
                  "the plan has no " + kind + " among these ranks");
-        // What ran may have had another dtype than was planned (ours run in float32): then as many elements will do.
-        const bool sameBytes =
-            std::ranges::any_of(left, [&](CollectiveId id) { return m_plan.collective(id).bytes == collective.bytes; });
-        if (collective.bytes > 0 && (sameBytes || collective.elements == 0))
+        const auto sameSize = [&](CollectiveId id) { return m_plan.collective(id).bytes == collective.bytes; };
+        // Single bytes are what something else was packed into.
+        const bool packed = collective.elements == collective.bytes;
+        const auto sameCount = [&](CollectiveId id) { return !packed && elementsOf(m_plan.collective(id)) == collective.elements; };
+        const bool sameBytes = std::ranges::any_of(left, sameSize);
+        if (collective.elements > 0 && std::ranges::any_of(left, sameCount)) {
+            std::erase_if(left, [&](CollectiveId id) { return !sameCount(id); });
+            if (std::ranges::any_of(left, sameSize))
+                std::erase_if(left, [&](CollectiveId id) { return !sameSize(id); });
+        } else if (collective.bytes > 0 && (sameBytes || collective.elements == 0)) {
             keep([&](const Collective& planned) { return planned.bytes == collective.bytes; },
                  "the plan has no " + kind + " of " + countText(collective.bytes) + " bytes");
-        else if (collective.elements > 0)
+        } else if (collective.elements > 0) {
             keep([&](const Collective& planned) { return hasElements(planned, collective.elements); },
                  "the plan has no " + kind + " of " + countText(collective.elements) + " elements");
+        }
         if (left.empty())
             return {};
         auto& used = m_used[m_trace.slices[collective.slice].lane];
@@ -77,6 +88,22 @@ private:
         });
         ++used[*best];
         return *best;
+    }
+
+    /// In the type in which the plan moves it; 0: not known.
+    std::int64_t elementsOf(const Collective& planned) const
+    {
+        if (planned.tensor == kNoTensor)
+            return 0;
+        const GraphTensor& entry = m_graph.entry(planned.tensor);
+        const TensorId of = entry.gradientOf != kNoTensor ? entry.gradientOf : entry.addendOf;
+        const auto isWeight = [&](TensorId tensor) { return m_graph.tensor(tensor).role == TensorRole::Weight; };
+        DType type = entry.spec.dtype;
+        if (isWeight(planned.tensor))
+            type = m_plan.held.gathered;
+        else if (of != kNoTensor && isWeight(of))
+            type = m_plan.held.reductions;
+        return planned.bytes * 8 / bitsOf(type);
     }
 
     /// In one of the types in which the plan moves values, weights, and gradients.

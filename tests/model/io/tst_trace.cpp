@@ -342,6 +342,7 @@ private Q_SLOTS:
                 QCOMPARE(found == match.nanoseconds.end() ? 0 : static_cast<std::int64_t>(found->second.size()),
                          plan.collectives[i].count);
             }
+        QVERIFY(match.unseen.empty());
         Trace other = trace.value();
         other.collectives[0].groupSize = 3;
         other.collectives[1].bytes += 1;
@@ -352,6 +353,39 @@ private Q_SLOTS:
         QCOMPARE(less.unmatched.size(), std::size_t { 3 });
         for (const auto& [reason, count] : less.unmatched)
             QVERIFY2(reason.starts_with("the plan has no "), reason.c_str());
+    }
+
+    /// A run in float32 of a plan in bfloat16: the reduction of k_proj's gradient has as many bytes as was planned for q_proj's.
+    void elementsCountBeforeBytes()
+    {
+        Workload training;
+        training.kind = WorkloadKind::Train;
+        training.batch = 8;
+        training.sequence = 64;
+        const Design design = designOn("data=2,model=2", denseModel(256, 64, 128, 4, 4, 2, 16), training, "tp-sp");
+        const auto evaluation = evaluated(design);
+        const Plan& plan = evaluation->plan;
+        const auto reductionOf = [&](const std::string& weight) {
+            for (std::size_t i = 0; i < plan.collectives.size(); ++i)
+                if (const Collective& one = plan.collectives[i]; one.kind == CollectiveKind::AllReduce
+                    && evaluation->graph.tensor(one.tensor).name.find(weight) != std::string::npos)
+                    return CollectiveId(i);
+            qFatal("no reduction of %s", weight.c_str());
+        };
+        const CollectiveId q = reductionOf("q_proj");
+        const CollectiveId k = reductionOf("k_proj");
+        QCOMPARE(plan.collective(q).bytes, 2 * plan.collective(k).bytes);
+        const std::string elements = std::to_string(plan.collective(k).bytes / 2);
+        const std::string args = ",\"cat\":\"collective\",\"args\":{\"Collective name\":\"all-reduce\",\"dtype\":\"Float\","
+                                 "\"In msg nelems\":"
+            + elements + ",\"Out msg nelems\":" + elements + ",\"Group size\":2}";
+        const auto trace = traceOf("[" + slice(1, 1, "c", 0, 0.5, args.c_str()) + "]");
+        QVERIFY(trace.ok());
+        const TraceMatch match = matchTrace(trace.value(), evaluation->graph, plan);
+        QCOMPARE(match.matched, std::int64_t { 1 });
+        QCOMPARE(evaluation->graph.tensor(plan.collective(match.planned.front()).tensor).shape,
+                 evaluation->graph.tensor(plan.collective(k).tensor).shape);
+        QVERIFY(std::ranges::find(match.unseen, q) != match.unseen.end()); // and what was not there is told
     }
 };
 
