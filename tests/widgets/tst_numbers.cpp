@@ -585,7 +585,8 @@ void TestNumbers::sharesAddUpToTheStep()
         // Of layers the table tells what all stages have on average; only what overlaps differs a little from stage to stage.
         const bool differs = sums.stages > 1 && plan.overlap != Overlap::None;
         const double sum = shares + sums.bubble / step;
-        QVERIFY2(differs ? std::abs(sum - 1) < 0.02 : sameNumber(sum, 1), qPrintable(QStringLiteral("%1: %2").arg(QString::fromUtf8(name)).arg(sum)));
+        QVERIFY2(differs ? std::abs(sum - 1) < 0.02 : sameNumber(sum, 1),
+                 qPrintable(QStringLiteral("%1: %2").arg(QString::fromUtf8(name)).arg(sum)));
     }
 }
 
