@@ -2,10 +2,10 @@
 #include "widgets/timeline/timelinecanvas.h"
 
 #include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
 #include "widgets/timeline/intervalinks.h"
 
 #include <QApplication>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPaintEngine>
@@ -13,7 +13,6 @@
 #include <QPainterPath>
 #include <QScrollBar>
 #include <QStatusTipEvent>
-#include <QToolTip>
 #include <QWheelEvent>
 
 #include <algorithm>
@@ -959,15 +958,8 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event)
 
 bool TimelineCanvas::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        const QString text = textOf(placeAt(help->pos()));
-        if (text.isEmpty())
-            QToolTip::hideText();
-        else
-            QToolTip::showText(help->globalPos(), text, this);
+    if (answersToolTip(event, this, [this](const QPoint& point) { return textOf(placeAt(point)); }))
         return true;
-    }
     if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut)
         update();
     return QWidget::event(event);
