@@ -365,7 +365,7 @@ void SummaryBar::giveWay()
          std::initializer_list<QWidget*> { m_name, m_modes, m_stepTitle, m_step, m_rateTitle, m_rate, m_memory, m_badge })
         hints.push_back(one->sizeHint().width());
     hints.push_back(m_actButton->isHidden() ? 0 : m_actButton->minimumWidth());
-    if (hints == m_hints)
+    if (hints == m_hints && (m_tooNarrow || layout()->minimumSize().width() <= width()))
         return; // nothing is wider or narrower than it was
     m_hints = hints;
     const auto hide = [](std::vector<QWidget*> widgets) {
@@ -402,6 +402,7 @@ void SummaryBar::giveWay()
         part.give(true);
         arrange();
     }
+    m_tooNarrow = layout()->minimumSize().width() > width();
 }
 
 /// As a field or as its icon.

@@ -98,6 +98,7 @@ private:
     QString m_workloadText;
     QIcon m_findIcon;
     std::vector<int> m_hints; ///< widths for which it was decided what gives way
+    bool m_tooNarrow = false; ///< everything has given way, and there is still no room
     bool m_fitting = false;
 };
 

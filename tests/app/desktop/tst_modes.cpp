@@ -81,6 +81,7 @@ private Q_SLOTS:
     void repairingTheLastFindingGivesTheFocusBack();
     void barGivesWayInOrder();
     void barStandsStill();
+    void barIsNotSqueezed();
     void profileAsksAboveWeights();
     void runFormIsNotClipped();
 
@@ -677,6 +678,39 @@ void TestModes::barGivesWayInOrder()
 }
 
 /// Going from mode to mode moves nothing in the bar, and what gives way is decided by the room alone, not by what was shown before.
+/// Whatever width the window has, the modes have the room that they need, with chips for all axes or one for them together.
+void TestModes::barIsNotSqueezed()
+{
+    start({ 1600, 1000 });
+    m_it.window->fileActions()->openSample(QStringLiteral("llama3.1-405b-train"));
+    settle();
+    Design design = m_it.document()->design();
+    design.mesh = Mesh::parse("data=4,fsdp=4,model=8").value();
+    QVERIFY(m_it.document()->edit(design, QStringLiteral("Mesh"), Misfits::Replicate).ok());
+    settle();
+    const auto* modes = m_it.child<QWidget>("modeBar");
+    const auto hasRoom = [&](const QString& when) {
+        settle();
+        if (modes->width() < modes->minimumSizeHint().width())
+            return QStringLiteral("%1 of %2, %3").arg(modes->width()).arg(modes->minimumSizeHint().width()).arg(when);
+        return QString();
+    };
+    for (const ThemeChoice choice : { ThemeChoice::Dark, ThemeChoice::Light }) {
+        m_it.theme->setChoice(choice);
+        QCOMPARE(hasRoom(QStringLiteral("in another theme")), QString());
+        design.workload.microBatches = choice == ThemeChoice::Dark ? 1 : 2; // other numbers, of other widths
+        design.workload.recompute = choice == ThemeChoice::Dark ? Recompute::None : Recompute::Full;
+        QVERIFY(m_it.document()->edit(design, QStringLiteral("Workload"), Misfits::Replicate).ok());
+        QCOMPARE(hasRoom(QStringLiteral("after an edit")), QString());
+        for (int width = 1920; width >= 1024; width -= 40) {
+            m_it.window->resize(width, 1000);
+            QCOMPARE(hasRoom(QString::number(width)), QString());
+        }
+        m_it.window->resize(1600, 1000);
+    }
+    m_it.document()->undoStack()->setClean();
+}
+
 void TestModes::barStandsStill()
 {
     for (const QSize& size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000) }) {
