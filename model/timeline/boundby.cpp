@@ -2,7 +2,7 @@
 #include "model/timeline/boundby.h"
 
 #include "model/cost/collectiveprices.h"
-#include "model/cost/kerneltime.h"
+#include "model/cost/kernellimits.h"
 
 #include <algorithm>
 
@@ -51,22 +51,12 @@ BoundBy boundBy(const PlannedOp& op, const Hardware& hardware)
         return { "nothing", "" };
     if (work.onHost)
         return { "host", "host.memory_bytes_per_second" };
-    KernelWork kernel = work;
-    kernel.hostLaunches = 0;
-    KernelWork none = kernel;
-    none.flops = none.bytes = none.between = 0;
-    KernelWork flops = none;
-    flops.flops = kernel.flops;
-    KernelWork bytes = none;
-    bytes.bytes = kernel.bytes;
-    bytes.between = kernel.between;
-    const double device = kernelSeconds(kernel, hardware);
-    const double start = kernelSeconds(none, hardware);
-    if (op.seconds - device > 0.5 * op.seconds)
+    const KernelLimits limits = kernelLimits(work, hardware);
+    if (op.seconds - limits.device > 0.5 * op.seconds)
         return { "host", "kernels.host_seconds" };
-    if (start > 0.5 * device)
+    if (limits.start > 0.5 * limits.device)
         return { "kernel start", work.inGraph ? "kernels.graph_launch_seconds" : "kernels.launch_seconds" };
-    if (kernelSeconds(flops, hardware) > kernelSeconds(bytes, hardware))
+    if (limits.computes)
         return { "arithmetic", arithmeticConstant(work, kernels) };
     return { "memory", hardware.device.cache ? "cache" : "kernels.memory_efficiency" };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel times against measured products and by their laws; what runs beside the computation.
+#include "model/cost/kernellimits.h"
 #include "model/cost/kerneltime.h"
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
@@ -50,6 +51,26 @@ ModelSpec mixture()
 class TestKernelTime : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// By the largest of what runs beside or after each other; never by what is not there.
+    void limitsAreOfTheLargestPart()
+    {
+        const Hardware hardware = findHardware("dgx-h100").value();
+        KernelWork work;
+        work.kernel = KernelClass::Gemm;
+        work.flops = 1e13;
+        const KernelLimits flops = kernelLimits(work, hardware);
+        QVERIFY(flops.computes);
+        QCOMPARE(flops.device, kernelSeconds(work, hardware));
+        QVERIFY(flops.start > 0 && flops.start < 0.01 * flops.device);
+        work.bytes = 1e12; // 0.3 s at 3.35 TB/s, where the FLOPs take 0.01 s
+        QVERIFY(!kernelLimits(work, hardware).computes);
+        std::swap(work.bytes, work.between);
+        QVERIFY(!kernelLimits(work, hardware).computes);
+        work.between = 0;
+        work.flops = 0;
+        QCOMPARE(kernelLimits(work, hardware).device, kernelLimits(work, hardware).start);
+    }
+
     void waves()
     {
         QCOMPARE(waveShare({ 1, 128, 256, 64 }, 132), 1.0); // less than a wave: smaller tiles

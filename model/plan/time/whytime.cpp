@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/time/whytime.h"
 
-#include "model/cost/kerneltime.h"
+#include "model/cost/kernellimits.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/time/steptime.h"
 
@@ -13,26 +13,10 @@ namespace shardboard {
 
 namespace {
 
-/// Of one kernel, on hardware: the part that its start takes with what the device waits for the host, and whether its FLOPs take
-/// longer than its bytes. Asked of the model of its time with the others left out, so that nothing is said twice.
-struct Limits {
-    double start = 0;
-    bool computes = false;
-};
-
-Limits limitsOf(const PlannedOp& op, const Hardware& hardware)
+/// The part of a kernel's time that its start takes, with what the device waits for the host.
+double startSeconds(const PlannedOp& op, const KernelLimits& limits)
 {
-    KernelWork kernel = op.work;
-    kernel.hostLaunches = 0;
-    KernelWork none = kernel;
-    none.flops = none.bytes = none.between = 0;
-    KernelWork flops = none;
-    flops.flops = kernel.flops;
-    KernelWork bytes = none;
-    bytes.bytes = kernel.bytes;
-    const double host = std::max(0.0, op.seconds - kernelSeconds(kernel, hardware));
-    return { std::min(op.seconds, kernelSeconds(none, hardware) + host),
-             kernelSeconds(flops, hardware) > kernelSeconds(bytes, hardware) };
+    return std::min(op.seconds, limits.start + std::max(0.0, op.seconds - limits.device));
 }
 
 } // namespace
@@ -61,11 +45,12 @@ std::vector<TimeCause> whyTime(const Graph& graph, const Plan& plan, const Hardw
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         const double share = busiestShare(graph, plan, PlannedSegmentId(s));
         for (const PlannedOp& op : plan.segments[s].ops) {
-            const Limits limits = limitsOf(op, hardware);
+            const KernelLimits limits = kernelLimits(op.work, hardware);
+            const double start = startSeconds(op, limits);
             const double count = static_cast<double>(op.count) * share;
-            add(TimeCauseKind::Start, {}, count * limits.start);
+            add(TimeCauseKind::Start, {}, count * start);
             add(limits.computes ? TimeCauseKind::Compute : TimeCauseKind::Memory, opKindName(graph.op(op.op).kind),
-                count * (op.seconds - limits.start));
+                count * (op.seconds - start));
         }
     }
     const StepTimes times = stepTimes(graph, plan);
