@@ -71,6 +71,9 @@ private:
 
         /// Partial sums that are sent on before they are added up have no other way to be told where they go.
         std::vector<Layout> layouts() const { return said.empty() && whole.size() > 1 ? whole : said; }
+        /// Of a gradient that stays partial until it is multiplied: JAX has no word for that, and XLA, told nothing, cuts it where
+        /// the next operation has to move it. It is summed where it is made.
+        std::vector<Layout> gradients() const { return said.empty() ? whole : said; }
     };
 
     struct Seen {
@@ -125,7 +128,7 @@ private:
         }
         for (Seen& value : seen) {
             value.constraint.forward = value.forward.layouts();
-            value.constraint.gradient = value.gradient.layouts();
+            value.constraint.gradient = value.gradient.gradients();
         }
         for (const Kept& kept : segment.kept)
             if (const auto known = std::ranges::find(seen, kept.tensor, &Seen::tensor); known != seen.end())
