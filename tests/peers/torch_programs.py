@@ -55,15 +55,17 @@ SMALL = {"hidden_size": 64, "intermediate_size": 192, "num_attention_heads": 8, 
 BATCH, SEQUENCE = 16, 32
 
 
-def small(layers, changes):
+def small(layers, changes=()):
     def edit(document):
-        document["model"].update({**SMALL, "tie_word_embeddings": False, **changes}, num_hidden_layers=layers, dtype="f32", source="made for a test")
+        document["model"].update({**SMALL, "tie_word_embeddings": False, **dict(changes)}, num_hidden_layers=layers, dtype="f32", source="made for a test")
         document["workload"].update(batch=BATCH, sequence=SEQUENCE, dtype="f32")
     return edit
 
 
-def model_of(name, layers, tied, options):
+def model_of(layers, of=MODELS[0]):
+    _, _, changes, options, name = of
     torch.manual_seed(1)
+    tied = changes.get("tie_word_embeddings", False)
     config = getattr(transformers, name + "Config")(**SMALL, num_hidden_layers=layers, rms_norm_eps=1e-5, tie_word_embeddings=tied,
                                                     use_cache=False, pad_token_id=None, **options)
     return getattr(transformers, name + "ForCausalLM")(config)
@@ -183,12 +185,11 @@ def volume(counter, kind, phase, axes):
 
 
 def compared(shardctl, folder, preset, mesh, layers, of=MODELS[0], options=()):
-    _, builtin, changes, config, name = of
-    design = samples.changed(samples.designed(shardctl, folder, builtin, mesh, preset, ["--workload", "train", *options]), small(layers, changes))
+    design = samples.changed(samples.designed(shardctl, folder, of[1], mesh, preset, ["--workload", "train", *options]), small(layers, of[2]))
     refusal = samples.export(shardctl, design, "torch", folder)
     assert refusal is None, refusal
     module = samples.module(folder, "export")
-    model = model_of(name, layers, changes.get("tie_word_embeddings", False), config)
+    model = model_of(layers, of)
     told, wanted, causes = expected(shardctl, design, module, model)
     seen, counts = ran(module, model)
     assert sum(counts.values()) == sum(seen.values()), f"CommDebugMode counts {counts}, and {sum(seen.values())} were seen"

@@ -134,7 +134,7 @@ std::optional<ExportRefusal> fewShardedRefusal(const Design& design, const Evalu
     const std::string axes = axisNames(design.mesh, use.sharded);
     return ExportRefusal {
         inputError(names.front(),
-                   (names.size() > 1 ? "it and " + std::to_string(names.size() - 1) + " other weights are" : std::string("it is"))
+                   (names.size() > 1 ? "it and " + std::to_string(names.size() - 1) + " more are" : std::string("it is"))
                        + " cut over mesh axis '" + axes + "', which cuts the batch as well and over which the others are whole: "
                        + framework + " cuts all weights over data-parallel ranks, or none",
                    "cut it over the tensor axis alone, or export to a target that takes a layout for every "

@@ -40,7 +40,8 @@ constexpr std::array<const char*, 6> kModelTargets { "hf", "deepspeed", "vllm", 
 std::vector<std::vector<std::int64_t>> rowsHeld(const char* target, const Design& design)
 {
     std::vector<std::vector<std::int64_t>> out(static_cast<std::size_t>(design.mesh.deviceCount()));
-    for (const json& shard : json::parse(exportedFile(target, design, "shards.json"))["tensors"][0]["shards"])
+    const json document = json::parse(exportedFile(target, design, "shards.json"));
+    for (const json& shard : document["tensors"][0]["shards"])
         for (const json& device : shard["devices"])
             out[device.get<std::size_t>()] = shard["pieces"][0][0].get<std::vector<std::int64_t>>();
     return out;
@@ -191,7 +192,8 @@ private Q_SLOTS:
             for (const char* target : { "jax", "maxtext", "shardy", "hlo", "torch", "max" }) {
                 const std::string refusal = refusalOf(target, design);
                 const auto own = ruleOf.find(target);
-                const bool same = rule != CutRule::Strict && own != ruleOf.end() && cutBy(own->second) == cutBy(cutRuleName(rule));
+                const bool same =
+                    rule != CutRule::Strict && own != ruleOf.end() && cutBy(own->second) == cutBy(cutRuleName(rule).c_str());
                 QVERIFY2((refusal == "not refused") == same, (std::string(target) + ": " + refusal).c_str());
                 if (same) {
                     QCOMPARE(sizesHeld(target, design), cutBy(own->second));

@@ -188,12 +188,12 @@ private:
                 m_out.elsewhere.push_back(value.constraint.name);
                 continue;
             }
-            const bool said = !value.constraint.forward.empty() && std::ranges::all_of(value.constraint.forward, sayable)
-                && std::ranges::all_of(value.constraint.gradient, sayable);
-            if (!said && !value.constraint.forward.empty())
+            // One that stays partial has no layout, and is known by its name all the same: programs serve several designs.
+            if (!std::ranges::all_of(value.constraint.forward, sayable)
+                || !std::ranges::all_of(value.constraint.gradient, sayable)) {
                 m_out.unsaid.push_back(value.constraint.name);
-            if (!said)
                 continue;
+            }
             std::vector<Seen*>& same = named[value.constraint.name];
             if (same.empty())
                 order.push_back(value.constraint.name);
