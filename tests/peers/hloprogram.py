@@ -181,6 +181,10 @@ class Collective:
     def sliced(self):
         return self.program.slices(self.instruction)
 
+    def types(self):
+        """Of its elements."""
+        return {dtype for dtype, _ in self.instruction.arrays()}
+
     def added_up(self):
         """How many elements are summed up into one by the device itself, after what it has received."""
         out, seen, waiting = set(), set(), [self.instruction]
@@ -270,7 +274,7 @@ class Collective:
     def widened(self):
         """Whether the program has it in bf16, and XLA's CPU backend sends f32: what it sums says so, or its operand or all its uses are
         converted from or to bf16."""
-        if {dtype for dtype, _ in self.instruction.arrays()} != {"f32"}:
+        if self.types() != {"f32"}:
             return False
         if any(name.endswith("_promoted") for name in self.instruction.called):
             return True

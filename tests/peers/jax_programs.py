@@ -229,6 +229,11 @@ def explained(want, of_weights, found, sizes, platform):
                 found.take(one, times)
             want[key] -= times
             say("one all-reduce for each dim that is summed, one after the other", key, times)
+    for key in sorted(want):
+        kind, over, size = key
+        times = found.take((kind, over, size // 2), want[key], lambda c: "reduce_max" in c.source and c.types() == {"bf16"})
+        want[key] -= times
+        say("the largest of bf16 values is the same before they are converted, and XLA sends it so, in half the bytes", key, times)
     for key in sorted(found.left):
         kind, over, size = key
         if kind == "all-reduce" and size <= 8:
