@@ -79,6 +79,10 @@ const std::vector<Command>& commands()
                   "Megatron's modules (core_attn, mla_up_proj, ...), MaxText's policies (minimal, ...) (none)" },
                 { "--recompute-layers", "N",
                   "train: only the first N layers of every run of layers of a stage recompute (0: all)" },
+                { "--recompute-every", "N",
+                  "train: of these every N-th layer of a stage recomputes, as TorchTitan's selective recompute by a number does "
+                  "(1: "
+                  "all of them)" },
                 { "--shard-optimizer", "AXES",
                   "train: mesh axes that cut the optimizer states where they do not cut the weights (ZeRO-1)" },
                 { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },

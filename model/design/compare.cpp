@@ -2,6 +2,7 @@
 #include "model/design/compare.h"
 
 #include "model/plan/hostcopies.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/time/steptime.h"
 #include "model/text/figures.h"
@@ -162,6 +163,7 @@ private:
         changed(Part::Workload, "recompute", recomputeName(a.recompute), recomputeName(b.recompute));
         changed(Part::Workload, "layers that recompute", a.recomputeLayers == 0 ? "all" : number(a.recomputeLayers),
                 b.recomputeLayers == 0 ? "all" : number(b.recomputeLayers));
+        changed(Part::Workload, "recomputes one layer in", number(a.recomputeEvery), number(b.recomputeEvery));
         changed(Part::Workload, "attention", attentionKernelName(a.attention), attentionKernelName(b.attention));
         changed(Part::Workload, "overlap", overlapName(a.overlap), overlapName(b.overlap));
         changed(Part::Workload, "software", softwareName(a.software), softwareName(b.software));
@@ -355,6 +357,8 @@ private:
         line({ "memory_peak_bytes", "memory per device", CostUnit::Bytes, Better::Lower, static_cast<double>(a.memory.peak),
                static_cast<double>(b.memory.peak) });
         memory(a.memory, b.memory);
+        lineIfAny({ "memory_host_bytes", "in the host's memory, per device", CostUnit::Bytes, Better::Lower,
+                    static_cast<double>(hostBytes(a)), static_cast<double>(hostBytes(b)) });
         line({ "collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, collectiveSecondsAlone(m_old.graph, a),
                collectiveSecondsAlone(m_new.graph, b) });
         collectives();

@@ -79,7 +79,7 @@ private:
             return graph.error();
         auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
         const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, graph.value());
-        std::vector<Range> apart = recomputed;
+        std::vector<Range> apart = recomputed.value_or(std::vector<Range> {});
         if (const Offload& offload = effective(m_design.workload).offload; offload.any() && offload.layers > 0)
             std::ranges::copy(firstLayersOfRuns(offload.layers, m_design.workload, m_design.pipeline, m_design.mesh, graph.value()),
                               std::back_inserter(apart));

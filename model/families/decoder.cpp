@@ -240,7 +240,8 @@ private:
     TensorId furtherToken(TensorId x, std::int64_t index)
     {
         const std::string number = std::to_string(index + 1);
-        m_builder.nest("mtp" + number + ".", m_model.weightPrefix + "layers." + std::to_string(m_model.layers + index) + ".");
+        m_builder.nest("mtp" + number + ".", m_model.weightPrefix + "layers." + std::to_string(m_model.layers + index) + ".",
+                       static_cast<int>(index) + 1);
         const TensorId embedded =
             m_builder.op("embed_tokens", OpKind::Embedding, { m_targets, m_table }, { "next token", { "hidden" } });
         const TensorId token = m_builder.norm("enorm", embedded, "next token normed");

@@ -35,8 +35,9 @@ void GraphBuilder::begin(const std::string& name, const std::string& weightPrefi
     nest({}, weightPrefix);
 }
 
-void GraphBuilder::nest(const std::string& opPrefix, const std::string& weightPrefix)
+void GraphBuilder::nest(const std::string& opPrefix, const std::string& weightPrefix, int block)
 {
+    m_block = block;
     m_opPrefix = opPrefix;
     m_prefix = weightPrefix;
 }
@@ -48,6 +49,7 @@ TensorId GraphBuilder::add(const std::string& name, TensorRole role, Shape shape
     tensor.fill = fill;
     tensor.segment = lastId(m_graph.segments);
     tensor.copies = role == TensorRole::Weight ? m_graph.segments.back().count : 1;
+    tensor.block = role == TensorRole::Weight ? m_block : 0;
     m_graph.tensors.push_back(std::move(tensor));
     return lastId(m_graph.tensors);
 }

@@ -33,7 +33,8 @@ public:
     /// A new segment, to which everything goes from then on. `weightPrefix` comes before the names of its weights.
     void begin(const std::string& name, const std::string& weightPrefix, TensorId carryIn);
     /// Within the segment, what follows has names of its own: `opPrefix` before those of operations.
-    void nest(const std::string& opPrefix, const std::string& weightPrefix);
+    /// `block`: of the weights that are added (GraphTensor::block).
+    void nest(const std::string& opPrefix, const std::string& weightPrefix, int block = 0);
     Segment& segment() { return m_graph.segments.back(); }
     /// The graph, or what was wrong with the first operation that cannot be: its result was taken to look like its first operand.
     Result<Graph> finish() &&;
@@ -99,6 +100,7 @@ private:
     bool m_scoresAgain;
     std::string m_prefix;
     std::string m_opPrefix;
+    int m_block = 0;
     Status m_status = done();
     Graph m_graph;
 };

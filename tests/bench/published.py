@@ -61,6 +61,13 @@ def recomputed(row, match):
     return ["--recompute", ",".join(named)] if named else None
 
 
+def every_layer(row, match):
+    """One layer in so many is computed again, all of it unless the row says what."""
+    word = next(group for group in match.groups() if group)
+    every = {"second": "2", "third": "3", "fourth": "4"}.get(word, word)
+    return ([] if row.get("recompute") not in (None, "none") else ["--recompute", "full"]) + ["--recompute-every", every]
+
+
 def held_in(row, match):
     """The type of the optimizer's states, gradients or their reductions."""
     remark = match.string.lower()
@@ -93,9 +100,12 @@ GAPS = [
     (r"ZB-?V|ZB-?H?2|V-?schedule|DualPipe-?V", None),
     (r"zero.?bubble|ZB-?H1|ZB1P", ["--schedule", "zero-bubble"]),
     (r"dual.?pipe", ["--schedule", "dualpipe"]),
+    (r"\bgpipe\b", ["--schedule", "gpipe"]),
     (r"\b(GB300|GB200|B300|TPU v\w+) preset|torus shapes|hardware file", HARDWARE),
     (r"\bfp8\b|float8|MXFP8|NVFP4", fp8),
     (r"selective AC by op|every second matri", ["--recompute", "by-op"]),
+    (r"(?:recompute|AC|checkpoint\w*|remat)\b(?: of)? every (second|third|fourth|\d+)\w* layer|"
+     r"every (second|third|fourth|\d+)\w* layer\b.*(?:recompute|\bAC\b|checkpoint|remat)", every_layer),
     (r"full recompute of (\d+)", lambda row, match: ["--recompute", "full", "--recompute-layers", match.group(1)]),
     (r"(?:selective )?recompute of modules \(([^)]*)\)", lambda row, match: ["--recompute", re.sub(r"[\s;]+", "", match.group(1))]),
     (r"(?:selective )?recompute of ", recomputed),

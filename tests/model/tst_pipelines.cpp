@@ -7,6 +7,7 @@
 #include "model/plan/time/compiledcost.h"
 #include "model/plan/time/pipelineschedule.h"
 #include "model/plan/time/reprice.h"
+#include "model/plan/time/steptimeline.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
 
@@ -190,6 +191,29 @@ private Q_SLOTS:
         PipelineSpec interleaved = scheduled(PipelineSchedule::ZeroBubble);
         interleaved.chunks = 2;
         QVERIFY(refusal(staged(16, interleaved)).contains("has one run of layers on each stage, and 2 are asked for"));
+    }
+
+    /// GPipe takes as long as 1F1B, and every stage keeps what all micro-batches need; forward comes before backward on each.
+    void allForwardFirst()
+    {
+        const auto plain = evaluated(staged(16, spec(1)))->plan;
+        const auto evaluation = evaluated(staged(16, scheduled(PipelineSchedule::GPipe)));
+        const Plan& plan = evaluation->plan;
+        QVERIFY(qAbs(plan.seconds() / plain.seconds() - 1) < 0.05);
+        const auto kept = [](const Plan& it, std::size_t stage) { return static_cast<double>(it.pipeline->memory[stage].kept); };
+        for (std::size_t stage = 0; stage < 4; ++stage) {
+            QCOMPARE(microBatchesHeld(plan, static_cast<std::int64_t>(stage)), static_cast<double>(plan.microBatches));
+            QVERIFY(kept(plan, stage) > kept(plain, stage));
+        }
+        const StepTimeline timeline(evaluation->graph, plan, plan.kernelShare);
+        for (const auto& passes : timeline.turns().stages) {
+            QCOMPARE(std::ssize(passes), 2 * plan.microBatches);
+            for (std::size_t i = 0; i < passes.size(); ++i)
+                QVERIFY(passes[i].kind == (i < passes.size() / 2 ? PassKind::Forward : PassKind::Backward));
+        }
+        PipelineSpec interleaved = scheduled(PipelineSchedule::GPipe);
+        interleaved.chunks = 2;
+        QVERIFY(refusal(staged(16, interleaved)).contains("GPipe has one run of layers on each stage"));
     }
 
     /// Against the turns of its passes, one by one: each stage goes p - s - 1 micro-batches ahead, then takes one forward, one

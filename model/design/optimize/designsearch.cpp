@@ -263,7 +263,7 @@ private:
             return 0;
         const double rate = m_hardware.peakFlops(settings.fp8 ? DType::F8E4M3 : m_design.workload.dtype);
         const double useful = m_usefulFlops / (static_cast<double>(group.design.mesh.deviceCount()) * rate);
-        if (!group.design.pipeline.present() || group.design.pipeline.schedule != PipelineSchedule::OneForwardOneBackward)
+        if (!group.design.pipeline.present() || putsOffWeights(group.design.pipeline.schedule))
             return useful;
         const auto stages = static_cast<double>(group.design.mesh.groupSize(axisRoles(group.design.mesh).stage));
         return useful * (1 + 0.8 * (stages - 1) / static_cast<double>(settings.chunks * settings.microBatches));

@@ -723,8 +723,8 @@ private:
                 if (!paid.insert(m_space.ofOp[id]).second)
                     continue;
                 double times = timesOf(SegmentId(s));
-                const bool stays = m_trains
-                    && (segment.isLayer ? m_request.plan.keepsGathered : m_request.plan.keepsGathered || m_framework.onlyOnce);
+                const bool atEnds = !segment.isLayer && m_graph.entry(tensor).block == 0;
+                const bool stays = m_trains && (m_request.plan.keepsGathered || (atEnds && m_framework.onlyOnce));
                 if (stays && backward)
                     continue;
                 if (stays && m_request.plan.wholeGradients)

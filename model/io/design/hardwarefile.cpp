@@ -83,6 +83,7 @@ void jsonMembers(Each& each, Link& link)
 {
     each.value("bytes_per_second", link.bytesPerSecond);
     each.unless("memory_bytes_per_second", link.memoryBytesPerSecond, 0);
+    each.unless("memory_bytes", link.memoryBytes, 0);
 }
 
 /// Constants that are those of no device in particular say nothing of this one: files of earlier versions had them for all. They

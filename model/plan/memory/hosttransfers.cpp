@@ -110,6 +110,15 @@ void fillHostTransfers(const Graph& graph, Plan& plan, const Hardware& hardware)
     }
 }
 
+std::int64_t hostBytes(const Plan& plan)
+{
+    std::int64_t most = plan.memory.host;
+    if (plan.pipeline)
+        for (const MemoryByCause& stage : plan.pipeline->memory)
+            most = std::max(most, stage.host);
+    return most;
+}
+
 double hostSeconds(const PlannedSegment::HostTransfer& transfer, const DeviceSpec& device)
 {
     return static_cast<double>(transfer.count) * static_cast<double>(std::max(transfer.toHost, transfer.toDevice))

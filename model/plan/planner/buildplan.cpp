@@ -353,15 +353,23 @@ private:
             groupBlock(firstCollective);
     }
 
+    /// Of a weight or its gradient.
+    int blockOf(TensorId tensor) const
+    {
+        const GraphTensor& entry = m_graph.entry(tensor);
+        const TensorId of = entry.gradientOf != kNoTensor ? entry.gradientOf : entry.addendOf;
+        return m_graph.entry(of != kNoTensor ? of : tensor).block;
+    }
+
     /// The weights of a block go in one call, and so do their gradients, as far as they go over the same axes equally often.
     void groupBlock(std::size_t firstCollective)
     {
-        using Call = std::tuple<CollectiveKind, OverlapKind, std::vector<int>, std::int64_t>;
+        using Call = std::tuple<CollectiveKind, OverlapKind, std::vector<int>, std::int64_t, int>;
         std::map<Call, std::vector<std::size_t>> calls;
         for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i) {
             const Collective& it = m_plan.collectives[i];
             if (it.kind != CollectiveKind::LocalSlice && it.count > 0 && movesWeight(m_graph, it))
-                calls[{ it.kind, overlapKindOf(m_graph, m_plan, it), it.axes, it.count }].push_back(i);
+                calls[{ it.kind, overlapKindOf(m_graph, m_plan, it), it.axes, it.count, blockOf(it.tensor) }].push_back(i);
         }
         for (const auto& [call, members] : calls) {
             std::int64_t bytes = 0;
@@ -384,7 +392,8 @@ private:
         for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i) {
             Collective& collective = m_plan.collectives[i];
             const bool weight = m_graph.tensor(collective.tensor).role == TensorRole::Weight;
-            if (weight && (isLayer ? m_plan.keepsGathered : m_plan.keepsGathered || m_framework.onlyOnce)) {
+            const bool asLayer = isLayer || m_graph.entry(collective.tensor).block > 0;
+            if (weight && (m_plan.keepsGathered || (!asLayer && m_framework.onlyOnce))) {
                 const bool before = segment.phase == Phase::Backward || (!isLayer && gatheredBefore(segment, collective));
                 if (before)
                     collective.count = 0;

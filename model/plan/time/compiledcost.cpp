@@ -85,7 +85,7 @@ void CompiledCost::add(std::vector<Share>& to, const Share& share)
 void CompiledCost::addOperations(const Graph& graph, const Plan& plan, std::size_t part, const StepTask& task, std::size_t place)
 {
     // The order of all other schedules does not depend on gradients of weights.
-    const bool putOff = plan.pipeline && plan.pipeline->schedule != PipelineSchedule::OneForwardOneBackward;
+    const bool putOff = plan.pipeline && putsOffWeights(plan.pipeline->schedule);
     for (std::size_t i = task.firstOp; i < task.endOp; ++i) {
         const PlannedOp& op = plan.segments[part].ops[i];
         if (op.work.kernel == KernelClass::None)
