@@ -155,7 +155,8 @@ private:
             const std::size_t there = ahead + (i >= blocks[now].first ? 1 : 0);
             for (std::size_t next = now; next < std::min(now + there, blocks.size()); ++next)
                 m_out.moments[i].gathered += blocks[next].bytes;
-            now += i == blocks[now].last ? 1 : 0;
+            if (i == blocks[now].last)
+                ++now;
         }
     }
 
