@@ -163,6 +163,8 @@ def number(row, key):
             raise ValueError(f"{key} is '{row[key]}', which is no number") from None
     if isinstance(value, bool) or not (value is None or isinstance(value, (int, float))):
         raise ValueError(f"{key} is {json.dumps(row[key])}, which is no number")
+    if isinstance(value, float) and not math.isfinite(value) or value is not None and value < 0:
+        raise ValueError(f"{key} is {row[key]}, which no run has")
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -262,7 +264,10 @@ def read_gaps(row):
             match = re.search(words, remark, re.IGNORECASE)
             if not match:
                 continue
-            said = says(row, match) if callable(says) else says
+            try:
+                said = says(row, match) if callable(says) else says
+            except (ValueError, ArithmeticError):  # numbers that no run has
+                said = None
             if isinstance(said, list):
                 options.append((said, remark))
             elif said is None:
@@ -373,7 +378,7 @@ def measure(row, folder, program):
                     raise
                 out["not_expressed"].append(f"{extra[-1][1]} ({refusal})")
                 extra = extra[:-1]
-    except (RuntimeError, OSError, ValueError, KeyError) as failure:
+    except (RuntimeError, OSError, ValueError, KeyError, TypeError, ArithmeticError) as failure:
         return {**out, "failed": str(failure)}
     totals = plan["totals"]
     tokens = totals["tokens_per_second_per_device"]
@@ -492,6 +497,7 @@ def main():
     parser.add_argument("--group", help="only rows of this group")
     parser.add_argument("--page", help="also write the table as a page of the help")
     arguments = parser.parse_args()
+    sys.stdout.reconfigure(errors="backslashreplace")  # titles are of others
     try:
         with open(arguments.rows, encoding="utf-8") as file:
             rows = json.load(file)

@@ -55,4 +55,8 @@ assert "object with keys" in refused("a string") and "object with keys" in refus
 assert "has no model" in refused({**ROW, "model": None}) and "mesh, hardware" in refused({"model": "x"})
 assert "name=size" in refused({**ROW, "mesh": "fsdp:8"})
 assert "no number" in refused({**ROW, "batch": "many"}) and "no number" in refused({**ROW, "sequence": [1]})
+for number in (float("inf"), float("nan"), "1e400", -5):
+    assert "which no run has" in refused({**ROW, "measured_gib": number}), number
+for remark in ("layout of 0 layers by hand", "layout of 99999999999999999999 layers by hand", "capacity factor 1e309", "(((recompute of"):
+    published.read_gaps(published.plain_row({**ROW, "gaps": [remark]}))  # told, not taken
 print("all as expected")

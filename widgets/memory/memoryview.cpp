@@ -195,11 +195,12 @@ void MemoryView::showVerdict()
     const MemoryByCause& memory = document()->evaluation()->plan.memory;
     const auto limit = static_cast<std::int64_t>(limitBytes());
     const Fit fit = fitOf(memory, limit);
-    m_verdict->setText(memory.peak == 0 ? tr("Nothing to add up")
-                           : fit == Fit::Tight
-                           ? tr("≈ Tight: %1 to %2 of %3").arg(bytesText(memory.least), bytesText(memory.most), bytesText(limit))
-                           : fit == Fit::Fits ? tr("✓ Fits, %1 to spare").arg(bytesText(limit - memory.peak))
-                                              : tr("✗ Does not fit: %1 too much").arg(bytesText(memory.peak - limit)));
+    m_verdict->setText(
+        memory.peak == 0 ? tr("Nothing to add up")
+            : fit == Fit::Tight
+            ? tr("≈ Tight: %1 to %2 of %3, by the allocator").arg(bytesText(memory.least), bytesText(memory.most), bytesText(limit))
+            : fit == Fit::Fits ? tr("✓ Fits, %1 to spare").arg(bytesText(limit - memory.peak))
+                               : tr("✗ Does not fit: %1 too much").arg(bytesText(memory.peak - limit)));
     setTextColor(m_verdict, fit != Fit::DoesNotFit ? theme.text : theme.error);
     m_fit->setVisible(memory.peak > limit);
     QString summary = tr("The fullest device needs %1 of %2").arg(bytesText(memory.peak), bytesText(limit));
