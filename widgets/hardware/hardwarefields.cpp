@@ -170,7 +170,7 @@ HardwareField hostField(const QString& name, const QString& label, const QString
     };
     out.set = [member](Hardware& hardware, std::optional<double> value) {
         std::optional<HostLink>& host = hardware.device.host;
-        if (!value && member == &HostLink::bytesPerSecond) {
+        if (!value && (!host || member == &HostLink::bytesPerSecond)) {
             host.reset(); // without a link nothing of the host is known
             return;
         }
