@@ -87,7 +87,7 @@ private:
             for (const std::int64_t layer : { layers.lo, layers.hi })
                 if (layer > 0 && layer < m_design.model.layers)
                     points.push_back(layer);
-        if (!points.empty()) {
+        if (!points.empty() || recomputed) { // which may be none
             std::ranges::sort(points);
             points.erase(std::unique(points.begin(), points.end()), points.end());
             graph = buildGraph(m_design.model, m_design.workload, points, recomputed, toEnd);
