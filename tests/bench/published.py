@@ -135,6 +135,11 @@ FRAMEWORKS = [(r"titan", "torchtitan"), (r"megatron|nemo|bridge", "megatron"), (
 SETTINGS = [(r"bridge|nemo", r"deepseek|moonlight", ["--precision", "gradients=bf16,reductions=bf16,optimizer=bf16"]),
             (r"bridge|nemo", r"", ["--precision", "gradients=bf16,reductions=bf16"])]
 
+# What runs beside the products in a framework where a row says that collectives of weights do: XLA on a TPU makes those asynchronous
+# that it is told to, and MaxText's scripts for the v5e and v5p (MaxText/configs/v5e and v5p, LIBTPU_INIT_ARGS) name all-gathers
+# alone (xla_enable_async_all_gather, xla_tpu_enable_async_collective_fusion_fuse_all_gather).
+BESIDE = {"maxtext": {"weights": "weight-gathers"}}
+
 # --- What a row may be written like ------------------------------------------------------------------------------------------------
 NUMBERS = ("batch", "sequence", "micro_batches", "chunks", "measured_tok", "measured_tflops", "tflops_per_token", "measured_gib")
 WORDS = ("preset", "recompute", "overlap", "software", "dtype", "loss", "attention", "zero1", "mesh")
@@ -307,6 +312,8 @@ def beside(folder, name, kinds):
 
 def new_options(row, folder):
     value = {key: row[key] if row.get(key) is not None else usual for key, usual in USUAL.items()}
+    beside_products = BESIDE.get((framework_of(row) or [None])[-1], {})
+    value["overlap"] = beside_products.get(value["overlap"], value["overlap"])
     options = ["--model", beside(folder, row["model"], ["models/{}/config.json"]), "--mesh", row["mesh"], "--preset", preset_of(row),
                "--hardware", beside(folder, row["hardware"], ["hw/{}.json"]), "--workload", "train", "--mtp", "0", "--batch", str(row["batch"]),
                "--sequence", str(row["sequence"]), "--micro-batches", str(value["micro_batches"]), "--recompute", value["recompute"],

@@ -5,6 +5,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/time/compiledcost.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/steptime.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
@@ -173,10 +174,10 @@ private Q_SLOTS:
         KernelWork work = product(16, 128, 128, 128);
         work.launches = 2;
         QCOMPARE(hostSeconds(work, kernels), 8e-6);
-        work.hostLaunches = 16;
+        work.hostCalls = 16;
         QCOMPARE(hostSeconds(work, kernels), 72e-6);
         work.inGraph = true;
-        QCOMPARE(hostSeconds(work, kernels), 64e-6);
+        QCOMPARE(hostSeconds(work, kernels), 0.0);
         Design design =
             designOn("data=2", denseModel(512, 128, 256, 2, 4, 4, 32), { WorkloadKind::Train, 2, 32, DType::BF16 }, "replicate");
         const auto plain = evaluate(design).value();
@@ -192,6 +193,45 @@ private Q_SLOTS:
         QVERIFY(std::abs(waits->plan.computeSeconds / (kernelsOf * 1e-3) - 1) < 1e-9);
         CompiledCost compiled(waits->graph, waits->plan, DType::BF16);
         QVERIFY(std::abs(compiled.on(slow).seconds / waits->plan.seconds() - 1) < 1e-9);
+    }
+
+    /// Against a hundred layers, one after the other: the host starts steps in turn, the device runs them in turn, and the host
+    /// goes on after what it reads back when the device is done with it.
+    void hostRunsAheadUntilItReads()
+    {
+        std::uint32_t state = 12345;
+        const auto random = [&](double most) {
+            state = state * 1664525 + 1013904223;
+            return most * static_cast<double>(state >> 8) / (1 << 24);
+        };
+        int waited = 0;
+        for (int round = 0; round < 200; ++round) {
+            std::vector<HostStep> steps;
+            for (int i = 0; i < 12; ++i)
+                steps.push_back({ random(1) < 0.2 ? 0 : random(1), random(round % 2 == 0 ? 1.5 : 0.8), false });
+            if (round % 3 != 0)
+                steps[static_cast<std::size_t>(random(12))] = { 0.3, 0.4, true };
+            double host = 0, device = 0, before = 0;
+            for (int layer = 0; layer < 200; ++layer) {
+                before = layer == 100 ? device : before;
+                for (const HostStep& step : steps) {
+                    host += step.host;
+                    device = (step.host > 0 ? std::max(device, host) : device) + step.device;
+                    host = step.readsBack ? std::max(host, device) : host;
+                }
+            }
+            std::vector<double> waits;
+            double predicted = 0;
+            if (hostWaits(steps, waits))
+                for (const double wait : waits)
+                    predicted += wait;
+            waited += predicted > 0;
+            for (const HostStep& step : steps)
+                predicted += step.device;
+            QVERIFY2(std::abs((device - before) / 100 - predicted) < 1e-9,
+                     qPrintable(QString::number((device - before) / 100 / predicted)));
+        }
+        QVERIFY(waited > 50 && waited < 200);
     }
 
     /// What only calibrated hardware has: a cache, and operands that are moved before they are computed with. By hand.
