@@ -190,7 +190,9 @@ private Q_SLOTS:
             for (const PlannedOp& op : segment.ops)
                 kernelsOf += static_cast<double>(op.count) * op.work.launches * (op.work.kernel == KernelClass::None ? 0 : 1);
         QVERIFY(plain->plan.computeSeconds < 0.1 * waits->plan.computeSeconds);
-        QVERIFY(std::abs(waits->plan.computeSeconds / (kernelsOf * 1e-3) - 1) < 1e-9);
+        // While the device waits for gradients to be reduced, the host runs ahead.
+        const double step = waits->plan.computeSeconds + waits->plan.exposedSeconds;
+        QVERIFY(std::abs(step / (kernelsOf * 1e-3) - 1) < 1e-9);
         CompiledCost compiled(waits->graph, waits->plan, DType::BF16);
         QVERIFY(std::abs(compiled.on(slow).seconds / waits->plan.seconds() - 1) < 1e-9);
     }
