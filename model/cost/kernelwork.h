@@ -48,8 +48,8 @@ struct KernelWork {
     bool backward = false; ///< of class Attention: a gradient
     double headDim = 0; ///< of class Attention; 0: not known
     double keys = 0; ///< the same: that a sequence has
-    /// What the host goes through for it beside one call for each of `launches`, in calls of an operation of PyTorch; a recorded
-    /// graph saves them.
+    /// What the host goes through for it beside one call for each of `launches`, in calls of an operation of PyTorch; below 0 where
+    /// it goes through less. A recorded graph saves them.
     double hostCalls = 0;
     bool readsBack = false; ///< the host waits for the result before it goes on: how many tokens every expert has
     friend bool operator==(const KernelWork&, const KernelWork&) = default;

@@ -390,6 +390,66 @@ private Q_SLOTS:
         QVERIFY(std::abs(cost.on(hardwareOf(repriced).value()).seconds / once->plan.seconds() - 1) < 1e-9);
     }
 
+    /// Tokens to experts as Megatron sends them: those of one expert come from every device and are put together, which reads and
+    /// writes them once more than where a node is sent to; the host waits for how many there are, unless that is fixed.
+    void mixturesOfMegatron()
+    {
+        const auto step = [](Dispatch dispatch, double capacity) {
+            Workload work { WorkloadKind::Train, 16, 2048, DType::BF16 };
+            work.dispatch = dispatch;
+            work.capacityFactor = capacity;
+            Design design = designOn("expert=8", mixture(), work, "ep");
+            design.memory.framework = Framework::Megatron;
+            return evaluated(design);
+        };
+        const auto dispatched = [](const Evaluation& of) {
+            for (const PlannedSegment& segment : of.plan.segments)
+                for (const PlannedOp& op : segment.ops)
+                    if (of.graph.op(op.op).kind == OpKind::Dispatch)
+                        return op.work;
+            qFatal("nothing is dispatched");
+        };
+        const auto every = step(Dispatch::PerExpert, 0);
+        const double tokens = 16.0 / 8 * 2048 * 8 * 2048 * 2; // of a device, for 8 experts, 2,048 wide, in bf16
+        QCOMPARE(dispatched(*every).bytes - dispatched(*step(Dispatch::PerNode, 0)).bytes, 2 * tokens);
+        QVERIFY(dispatched(*every).readsBack);
+        const auto fixed = step(Dispatch::PerExpert, 1);
+        QVERIFY(!dispatched(*fixed).readsBack);
+        QVERIFY(fixed->plan.seconds() < every->plan.seconds());
+    }
+
+    /// Plain and compiled, whatever the host: a slower one makes no step faster.
+    void hostsOfMixtures()
+    {
+        for (const char* preset : { "ep", "pp+ep" })
+            for (const bool beside : { false, true }) {
+                Workload work { WorkloadKind::Train, 64, 2048, DType::BF16, 4 };
+                work.overlap = beside ? Overlap::Weights.with(OverlapKind::Experts) : Overlap::None;
+                work.recompute = beside ? Recompute::Full : Recompute::None;
+                const bool staged = preset[0] == 'p';
+                Design design = designOn(staged ? "stage=2,expert=8" : "expert=8", mixture(), work, preset);
+                if (staged && beside)
+                    design.pipeline.schedule = PipelineSchedule::ZeroBubble;
+                design.memory.framework = Framework::Megatron;
+                double before = 0;
+                std::optional<CompiledCost> compiled;
+                for (const double host : { 0.0, 13.5e-6, 100e-6 }) {
+                    Hardware hardware = sure(findHardware("dgx-h100"));
+                    hardware.device.kernels.hostSeconds = host;
+                    setHardware(design, hardware);
+                    const auto there = evaluated(design);
+                    const double seconds = there->plan.seconds();
+                    QVERIFY(seconds >= before * (host > 50e-6 ? 1.1 : 1));
+                    before = seconds;
+                    if (!compiled)
+                        compiled.emplace(there->graph, there->plan, DType::BF16);
+                    const double again = compiled->on(hardware).seconds;
+                    QVERIFY2(std::abs(again / seconds - 1) < 1e-9, qPrintable(QString::number(again / seconds)));
+                    QVERIFY(std::abs(compiled->on(hardware).computeSeconds / there->plan.computeSeconds - 1) < 1e-9);
+                }
+            }
+    }
+
     /// Scores that are written to memory take time and FLOPs, and nothing else changes.
     void unfusedAttention()
     {

@@ -6,6 +6,7 @@
 #include "model/text/contains.h"
 
 #include <algorithm>
+#include <array>
 
 namespace shardboard {
 
@@ -113,10 +114,11 @@ constexpr double kCallFromC = 0.5;
 /// for 64 experts forward and backward (TransformerEngine#2897), of which that is the share of each of six products.
 constexpr double kTensorsOfExpert = 0.23;
 /// In fp8 what enters the layer and its result's gradient are cast expert by expert (pytorch/csrc/extensions/cast.cpp,
-/// split_quantize), two casts for three products; values that are read for their largest one first go through two kernels more.
+/// split_quantize), two casts for three products: a kernel and a tensor of Python for each, and two kernels more where values are
+/// read for their largest one first.
 double callsOfExpert(bool narrow, const KernelSettings& settings)
 {
-    const double cast = narrow ? 1 + 2 * factsOf(settings.fp8.recipe).passes : 0;
+    const double cast = narrow ? 2 + 2 * factsOf(settings.fp8.recipe).passes : 0;
     return kTensorsOfExpert + kCallFromC * (1 + 2.0 / 3 * cast);
 }
 /// A product in fp8 against one in 16 bits: "more than 2x" (TransformerEngine#761).
@@ -161,22 +163,34 @@ void route(KernelWork& work, const Op& op, double ofExperts, const KernelSetting
     work.readsBack = op.kind == OpKind::Dispatch && !settings.fixedExperts;
 }
 
+/// Megatron has queries, keys and values as one weight, and gate and up: the host starts one product for them.
+bool isJoined(const Op& op)
+{
+    return std::ranges::any_of(std::array { ".k_proj", ".v_proj", ".gate_proj" },
+                               [&](const char* name) { return op.name.find(name) != std::string::npos; });
+}
+
 /// What the host goes through for a product or attention beside one call for each kernel, and for all that belongs to one expert
 /// after the other, which no graph has.
-void startFromHost(KernelWork& work, const OpDefinition& definition, bool ofExperts, const KernelSettings& settings)
+void startFromHost(KernelWork& work, const Op& op, const OpDefinition& definition, bool ofExperts, const KernelSettings& settings)
 {
     const bool narrow = work.kernel == KernelClass::Gemm && bitsOf(work.dtype) <= 8;
-    if (settings.productCalls > 1 && (work.kernel == KernelClass::Gemm || work.kernel == KernelClass::Attention))
+    const bool joined = settings.expertsApart && isJoined(op);
+    if (settings.productCalls > 1 && !joined && (work.kernel == KernelClass::Gemm || work.kernel == KernelClass::Attention))
         work.hostCalls += std::max(0.0, settings.productCalls * (narrow ? kProductInFp8 : 1) - work.launches);
     if (!settings.expertsApart)
         return;
     const bool apart = ofExperts && work.gemm.b > 1;
+    if (ofExperts && !settings.fixedExperts)
+        work.inGraph = false;
+    if (joined) {
+        work.hostCalls = -work.launches;
+        return;
+    }
     if (apart)
         work.hostCalls += work.gemm.b * callsOfExpert(narrow, settings);
     if (definition.sumsRows)
         work.hostCalls += kHook * (apart ? work.gemm.b : 1);
-    if (ofExperts && !settings.fixedExperts)
-        work.inGraph = false;
 }
 
 /// `elements` of both operands are cast from 16 bits.
@@ -301,7 +315,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     }
     if (settings.expertsApart && (ofExperts > 0 || contains(out.dimLabels, "experts")))
         route(work, op, ofExperts, settings);
-    startFromHost(work, definition, ofExperts > 0, settings);
+    startFromHost(work, op, definition, ofExperts > 0, settings);
     return work;
 }
 
