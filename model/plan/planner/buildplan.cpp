@@ -119,7 +119,7 @@ public:
         if (m_plan.pipeline)
             addPipeline(m_graph, m_resharding.prices(), m_plan);
         fillHostTransfers(m_graph, m_plan, m_hardware);
-        waitForHost(m_plan, m_hardware);
+        waitForHost(m_graph, m_plan, m_hardware);
         m_plan.kernelShare = kernelShareOf(m_hardware.device);
         setStepTimes(m_graph, m_plan);
         m_plan.reservedBytes = static_cast<std::int64_t>(m_hardware.reservedBytes());
