@@ -358,6 +358,14 @@ void TimelineCanvas::setSelectedItem(std::int32_t item)
     moved();
 }
 
+void TimelineCanvas::setFaded(bool faded)
+{
+    if (faded == m_faded)
+        return;
+    m_faded = faded;
+    moved();
+}
+
 void TimelineCanvas::setShownKind(int kind)
 {
     m_kind = kind;
@@ -507,6 +515,7 @@ void TimelineCanvas::paintBase(QPainter& painter) const
         paintRow(painter, ink, row);
     }
     painter.restore();
+    paintPath(painter);
     paintMemory(painter, ink);
 }
 
@@ -561,6 +570,8 @@ void TimelineCanvas::paintRow(QPainter& painter, const Ink& ink, const Row& row)
     if (row.predicted >= 0)
         paintStrip(painter, ink, m_timeline->lanes[static_cast<std::size_t>(row.predicted)],
                    static_cast<std::size_t>(row.predicted), stripOf(row, true));
+    if (m_faded && !m_timeline->lanes[static_cast<std::size_t>(row.lane)].predicted)
+        painter.setOpacity(0.45);
     paintStrip(painter, ink, m_timeline->lanes[static_cast<std::size_t>(row.lane)], static_cast<std::size_t>(row.lane),
                stripOf(row, false));
     painter.restore();
@@ -941,6 +952,9 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event)
         return moveRow(-1);
     case Qt::Key_Down:
         return moveRow(1);
+    case Qt::Key_Period:
+    case Qt::Key_Greater: // the same key with Shift
+        return followPath(shift ? -1 : 1);
     case Qt::Key_Home:
         return setWindow(0, m_window.secondsPerPixel);
     case Qt::Key_End:
