@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/trace/matchtrace.h"
 
+#include "model/io/trace/collectivenames.h"
 #include "model/text/numbers.h"
 
 #include <algorithm>
@@ -113,9 +114,14 @@ private:
         return out;
     }
 
+    static constexpr std::uint32_t kAllLanes = 0xffffffff;
     CollectiveId inTurn(const std::vector<CollectiveId>& left, const TraceCollective& collective)
     {
-        auto& used = m_used[m_trace.slices[collective.slice].lane];
+        return inTurn(left, m_trace.slices[collective.slice].lane);
+    }
+    CollectiveId inTurn(const std::vector<CollectiveId>& left, std::uint32_t lane)
+    {
+        auto& used = m_used[lane];
         const auto best = std::ranges::min_element(left, {}, [&](CollectiveId id) {
             const std::int64_t wanted = m_plan.collective(id).count;
             return std::tuple(used[id] / wanted, static_cast<double>(used[id]) / static_cast<double>(wanted));
@@ -168,9 +174,18 @@ private:
         }
         if (left.empty())
             return {};
-        if (collective.elements == 0 && collective.bytes == 0 && left.size() > 1)
-            ++m_out.inTurn;
-        return inTurn(left, collective);
+        if (collective.elements > 0 || collective.bytes > 0 || left.size() == 1)
+            return inTurn(left, collective);
+        ++m_out.inTurn;
+        // XLA's operations have a name each, which is the same on all devices, whatever threads play them.
+        const TraceSlice& slice = m_trace.slices[collective.slice];
+        const auto named = collectiveOfSlice(m_trace.nameOf(slice), {});
+        if (!named || named->source != CollectiveSource::Hlo)
+            return inTurn(left, collective);
+        const auto [known, isNew] = m_byName.emplace(slice.name, CollectiveId {});
+        if (isNew)
+            known->second = inTurn(left, kAllLanes);
+        return known->second;
     }
 
     /// In the type in which the plan moves it; 0: not known.
@@ -214,6 +229,7 @@ private:
     const Plan& m_plan;
     std::array<std::vector<CollectiveId>, kCollectiveKinds> m_byKind;
     std::map<std::uint32_t, std::map<CollectiveId, std::int64_t>> m_used; ///< by lane
+    std::map<std::uint32_t, CollectiveId> m_byName; ///< by index of the name: operations of XLA
     std::vector<Group> m_groups;
     std::set<CollectiveId> m_inGroups; ///< of those that were seen
     TraceMatch m_out;
