@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/pictures/reportfile.h"
 
+#include "app/desktop/pictures/reportimages.h"
 #include "model/io/file/textfile.h"
 
 #include <QAbstractTextDocumentLayout>
@@ -11,76 +12,16 @@
 #include <QPainter>
 #include <QPdfWriter>
 #include <QRegularExpression>
-#include <QSvgRenderer>
 #include <QTextDocument>
-#include <QTextObjectInterface>
 
 #include <cmath>
-#include <memory>
-#include <vector>
 
 namespace shardboard {
 
 namespace {
 
-constexpr double kReportWidth = 1120; ///< in which the page is laid out, as its style sheet has it
 constexpr double kReportMargin = 40;
 constexpr int kReportDpi = 96;
-
-/// The inline pictures of a page, drawn as what they are.
-class ReportPictures : public QObject, public QTextObjectInterface {
-    Q_OBJECT
-    Q_INTERFACES(QTextObjectInterface)
-public:
-    /// The page with an image for each of them.
-    QString taken(QString html, const QString& style)
-    {
-        static const QRegularExpression kPicture(QStringLiteral("<svg ([^>]*)>(.*?)</svg>"),
-                                                 QRegularExpression::DotMatchesEverythingOption);
-        QString out;
-        qsizetype at = 0;
-        auto all = kPicture.globalMatch(html);
-        while (all.hasNext()) {
-            const QRegularExpressionMatch one = all.next();
-            const QString svg = QStringLiteral("<svg xmlns=\"http://www.w3.org/2000/svg\" ") + one.captured(1)
-                + QStringLiteral("><style type=\"text/css\">") + style + QStringLiteral("</style>") + one.captured(2)
-                + QStringLiteral("</svg>");
-            out += html.mid(at, one.capturedStart() - at);
-            at = one.capturedEnd();
-            auto picture = std::make_unique<QSvgRenderer>(svg.toUtf8());
-            if (!picture->isValid())
-                continue;
-            out += QStringLiteral("<img src=\"picture:%1\">").arg(m_pictures.size());
-            m_pictures.push_back(std::move(picture));
-        }
-        return out + html.mid(at);
-    }
-
-    QSizeF intrinsicSize(QTextDocument*, int, const QTextFormat& format) override
-    {
-        const QSvgRenderer* picture = of(format);
-        if (picture == nullptr)
-            return {};
-        const QSizeF size = picture->defaultSize();
-        return size * std::min(1.0, (kReportWidth - 8) / std::max(1.0, size.width()));
-    }
-
-    void drawObject(QPainter* painter, const QRectF& rect, QTextDocument*, int, const QTextFormat& format) override
-    {
-        if (QSvgRenderer* picture = of(format))
-            picture->render(painter, rect);
-    }
-
-private:
-    QSvgRenderer* of(const QTextFormat& format) const
-    {
-        bool number = false;
-        const auto index = format.toImageFormat().name().section(QLatin1Char(':'), 1).toULongLong(&number);
-        return number && index < m_pictures.size() ? m_pictures[index].get() : nullptr;
-    }
-
-    std::vector<std::unique_ptr<QSvgRenderer>> m_pictures;
-};
 
 /// What Qt's style sheets know of the page's: the light colors as they are, and nothing for screens.
 QString plainStyle(QString style)
@@ -110,7 +51,7 @@ QByteArray reportPdf(const std::string& html)
     static const QRegularExpression kStyle(QStringLiteral("<style>(.*?)</style>"), QRegularExpression::DotMatchesEverythingOption);
     const QString style = plainStyle(kStyle.match(page).captured(1));
     page.remove(kStyle);
-    ReportPictures pictures;
+    ReportImages pictures;
     page = pictures.taken(page, style);
     // What Qt's documents take from attributes alone.
     page.replace(QStringLiteral("<table>"), QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"2\">"));
@@ -176,5 +117,3 @@ Status writeReport(const ReportInput& input, const QString& path)
 }
 
 } // namespace shardboard
-
-#include "reportfile.moc"
