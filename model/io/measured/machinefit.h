@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hardware of the cost model from what a calibration measured: a pure function of its points.
 //
-// A logical device is one worker thread, measured while the others do the same, and all of them share one memory (fabric shared-memory). Its peak is the best rate of
-// products that was seen; all else is by least squares on the relative error (model/cost/calibration.h). Two laws are tried for
-// each kind of point, the plain one, and the one of a processor with caches, which is taken where it comes much nearer:
+// A logical device is one worker thread, measured while the others do the same, and all of them share one memory (fabric
+// shared-memory). Its peak is the best rate of products that was seen; all else is by least squares on the relative error
+// (model/cost/calibration.h). Two laws are tried for each kind of point, the plain one, and the one of a processor with caches,
+// which is taken where it comes much nearer:
 //   memory-bound   launch + bytes / (memoryEfficiency bandwidth)            launch + min(bytes, C) / Rc + max(0, bytes - C) / R
 //   products       launch + max(flops / (gemmEfficiency peak), bytes / …)        Packing (model/hardware/devicespec.h)
 //   attention      launch + max(flops / (attentionEfficiency peak), bytes / …)   Packing; backward with an efficiency of its own
