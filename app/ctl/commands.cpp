@@ -335,6 +335,7 @@ const std::vector<Command>& commands()
           { { "-o", "FILE", "page to write (report.html)" },
             { .name = "--compare", .value = "DESIGN", .help = "other designs beside it", .repeats = true },
             { "--run", "NAME", "a run that was kept of it (shardctl runs list)" },
+            { "--other-run", "NAME", "another one, compared with it operation by operation" },
             { "--runs", "FOLDER", "where runs are kept" } },
           reportCommand,
           "The page holds everything that it shows and needs no network; its pictures are inline SVG.\n" },

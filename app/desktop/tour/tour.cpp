@@ -57,7 +57,8 @@ public:
         : m_line(line)
         , m_settings(m_folder.filePath(QStringLiteral("settings.ini")))
         , m_control(application, m_settings)
-        , m_window(m_settings, (m_control.setChoice(dark ? ThemeChoice::Dark : ThemeChoice::Light), m_control))
+        , m_window((m_settings.setRunsFolder(m_folder.filePath(QStringLiteral("runs"))), m_settings),
+                   (m_control.setChoice(dark ? ThemeChoice::Dark : ThemeChoice::Light), m_control))
     {
     }
 
@@ -314,6 +315,10 @@ void Tour::takeAll()
         take("run");
         view("timeline");
         takeWith("errors", "errors");
+        for (const char* plot : { "accuracy", "scaling", "memoryPlot" })
+            takeWith(plot, plot);
+        takeWith("twoRuns", "two-runs");
+        takeWith("calibration", "calibration");
         m_window.engine()->stop();
     });
 }
