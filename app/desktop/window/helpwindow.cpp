@@ -58,7 +58,7 @@ const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
         QStringLiteral("index first-steps modes weights mesh tiles flow inspector strategy workload history collectives cost "
-                       "explain decisions cuts findings rules memory timeline errors variants compare run report hardware "
+                       "explain decisions cuts findings rules memory timeline errors search variants compare run report hardware "
                        "window notation module files export presets families published optimize sweep solve glossary")
             .split(QLatin1Char(' '));
     return list;
@@ -78,6 +78,8 @@ QString HelpWindow::pageOf(const QWidget* widget)
                 name = QStringLiteral("tiles");
         } else if (name == QLatin1String("runForm")) {
             name = QStringLiteral("run");
+        } else if (name == QLatin1String("searchForm") || name == QLatin1String("designs") || name == QLatin1String("prices")) {
+            name = QStringLiteral("search");
         } else if (name == QLatin1String("targets") || name == QLatin1String("names") || name == QLatin1String("proof")) {
             name = QStringLiteral("export");
         }
