@@ -170,7 +170,10 @@ private Q_SLOTS:
         const Design before = small("data=2,model=4", "replicate");
         Design after = before;
         after.strategies.clear();
-        after.rules = { "mine", { { "mlp", { { "model" } } } } };
+        LogicalRule rule;
+        rule.name = "mlp";
+        rule.axes = { "model" };
+        after.rules = { "mine", { rule } };
         const Way way { before, after };
         const std::size_t step = way.named("mlp.up_proj");
         if (step == way.steps.size())

@@ -91,7 +91,7 @@ PricesView::PricesView(Document* document, QWidget* parent)
     column->addLayout(list, 1);
     column->addWidget(m_empty, 1);
     connect(m_start, &QPushButton::clicked, this, [this] { isBusy() ? m_job->stop() : count(); });
-    connect(m_job, &LatestJob::answered, this, &PricesView::show);
+    connect(m_job, &LatestJob::answered, this, &PricesView::showAnswer);
     connect(m_list, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { open(m_list->indexOfTopLevelItem(item)); });
     connect(document, &Document::opened, this, [this] {
         m_job->forget();
@@ -99,7 +99,7 @@ PricesView::PricesView(Document* document, QWidget* parent)
         m_answer.reset();
         m_of.reset();
         m_problem.clear();
-        show();
+        showAnswer();
     });
     start();
 }
@@ -137,7 +137,7 @@ void PricesView::count()
                     m_problem = errorText(answer.error());
             });
         });
-    show();
+    showAnswer();
 }
 
 void PricesView::addRow(const QString& what, double objective, double change, double peak, double peakChange, bool feasible)
@@ -161,7 +161,7 @@ void PricesView::addRow(const QString& what, double objective, double change, do
     item->setSizeHint(WhatColumn, { 20, rowHeight(this) });
 }
 
-void PricesView::show()
+void PricesView::showAnswer()
 {
     m_list->clear();
     const bool graph = document()->hasDesign() && document()->design().model.hasGraph();
@@ -234,7 +234,7 @@ void PricesView::resizeEvent(QResizeEvent* event)
 void PricesView::refresh()
 {
     setTextColor(m_empty, Theme::of(this).quiet);
-    show();
+    showAnswer();
 }
 
 } // namespace shardboard

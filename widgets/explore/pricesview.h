@@ -38,7 +38,7 @@ protected:
 private:
     void addRow(const QString& what, double objective, double change, double peak, double peakChange, bool feasible);
     void open(int row);
-    void show();
+    void showAnswer();
     void fitColumns();
 
     LatestJob* m_job;

@@ -146,7 +146,6 @@ void SearchForm::build()
     add("search.zero", tr("optimizer"), tr("Whether optimizer states, and gradients, are cut over the copies (ZeRO)"),
         &SearchedParts::zero);
     add("search.precision", tr("precision"), tr("fp8 products, where the device has them"), &SearchedParts::precision);
-    m_parts.front().box->setChecked(true);
     column->addLayout(grid);
     m_note = new WrappedLabel({}, box);
     m_note->setObjectName(QStringLiteral("search.note"));
@@ -163,6 +162,7 @@ void SearchForm::build()
     auto* whole = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     whole->addWidget(scroll);
     setMinimumHeight(60);
+    m_parts.front().box->setChecked(true); // layouts alone
     for (QComboBox* choice : { m_objective, m_time })
         connect(choice, &QComboBox::activated, this, &SearchForm::fieldEdited);
     for (QLineEdit* edit : { m_memory, m_step, static_cast<QLineEdit*>(m_devices) })

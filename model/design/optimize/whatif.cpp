@@ -27,7 +27,8 @@ std::vector<std::string> cutWeights(const Evaluation& evaluation)
 {
     std::vector<std::string> out;
     for (const WeightLayout& weight : evaluation.weights)
-        if (!weight.layout.isReplicated() && weight.spec.name != "tokens" && std::ranges::find(out, weight.spec.name) == out.end())
+        if (!weight.layout.isReplicated() && weight.spec.role == TensorRole::Weight
+            && std::ranges::find(out, weight.spec.name) == out.end())
             out.push_back(weight.spec.name);
     return out;
 }

@@ -68,8 +68,8 @@ private Q_SLOTS:
             if (told["feasible"].toBool())
                 QCOMPARE(told["objective"].toDouble() - told["change"].toDouble(), answer.json()["objective"].toDouble());
         }
-        const QByteArray text = shardctl({ "optimize", m_design, "--memory", "40", "--what-if" }).out;
-        QVERIFY2(text.contains("memory + 1 GiB") && text.contains("on every device"), text.constData());
+        const QString text = shardctl({ "optimize", m_design, "--memory", "40", "--what-if" }).out;
+        QVERIFY2(text.contains("memory + 1 GiB") && text.contains("on every device"), qPrintable(text));
         QCOMPARE(shardctl({ "optimize", m_design, "--search", "mesh", "--what-if" }).code, 2);
     }
 

@@ -226,8 +226,9 @@ private Q_SLOTS:
         const SearchedDesign& best = with.front[*with.best];
         QCOMPARE(planOnly(best.design).value()->plan.seconds(), best.seconds);
         // Where no preset fits, layouts may.
-        const double least =
-            optimizeLayouts(design, { .objective = LayoutObjective::Memory }).value().evaluation->plan.memory.least;
+        OptimizeOptions smallest;
+        smallest.objective = LayoutObjective::Memory;
+        const auto least = static_cast<double>(optimizeLayouts(design, smallest).value().evaluation->plan.memory.least);
         const SearchResult tight = searched(design, "layouts", least * 1.001);
         QVERIFY(tight.best && tight.front[*tight.best].leastBytes <= least * 1.001);
     }
