@@ -395,10 +395,11 @@ const std::vector<Command>& commands()
             { "--forbid", "PATTERN@AXIS", "activations that may not be cut over a mesh axis; may be repeated", true },
             { "--search", "WHAT",
               "what may change instead: a list of mesh, order, micro-batches, virtual-stages, recompute, zero "
-              "and precision; each design is laid out by a preset" },
+              "and precision; each design is laid out by a preset; with layouts, those of the best are optimized, too" },
             { "--devices", "N", "with --search mesh: how many devices (those of the design)" },
             { "--hardware", "ID", "hardware preset or file in place of the design's" },
             { "--front", "FOLDER", "with --search: where to write the designs of the front" },
+            { "--what-if", "", "also by how much it changes with a GiB more or less, and with each weight on every device" },
             { "--within", "SECONDS", "with --search: a step may not take longer" },
             { "--time", "SECONDS", "until the answer is there, counted from the start of the process (60)" },
             kJson },
