@@ -63,7 +63,7 @@ const std::vector<Command>& commands()
           "makes a design from a model and a mesh",
           {},
           withPipelineOptions(withMemoryOptions(
-              { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
+              { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, FILE.safetensors, or FILE.gguf" },
                 { "--in-dim", "N", "for --model column-parallel-linear, a single module: y = x Wt, W [out, in]" },
                 { "--out-dim", "N", "for the same" },
                 { "--bias", "", "for the same: add a bias" },

@@ -20,7 +20,9 @@ double NetworkBuilder::heldPerByte() const
 
 DType NetworkBuilder::gatheredType(TensorId weight) const
 {
-    return m_request.plan.fp8.gather && m_request.plan.fp8Weights.contains(weight) ? DType::F8E4M3 : m_kernels.held.gathered;
+    return m_request.plan.fp8.gather && m_request.plan.fp8Weights.contains(weight)
+        ? DType::F8E4M3
+        : movedType(m_graph.tensor(weight).packing, m_kernels.held.gathered);
 }
 
 void NetworkBuilder::addWeight(std::size_t index)
@@ -34,8 +36,10 @@ void NetworkBuilder::addWeight(std::size_t index)
             continue;
         const bool staged = m_request.plan.pipeline && m_graph.segment(m_graph.entry(tensor).segment).isLayer;
         const double held = static_cast<double>(m_graph.entry(tensor).copies)
-            / static_cast<double>(staged ? m_request.plan.pipeline->stages : 1) * m_perWeightByte * bitsOf(m_kernels.held.weights)
-            / bitsOf(m_graph.tensor(tensor).dtype);
+            / static_cast<double>(staged ? m_request.plan.pipeline->stages : 1) * m_perWeightByte
+            * (m_graph.tensor(tensor).packing.present()
+                   ? 1
+                   : static_cast<double>(bitsOf(m_kernels.held.weights)) / bitsOf(m_graph.tensor(tensor).dtype));
         addPair(
             stored, stored, [&](int from, int) { return held * m_prices.bytes(tensor, from); }, true);
         addUpdate(tensor, stored);

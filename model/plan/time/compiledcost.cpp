@@ -26,6 +26,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     m_plan.performance = plan.performance;
     m_plan.memory = plan.memory;
     m_plan.reservedBytes = plan.reservedBytes;
+    m_plan.besideBytes = plan.besideBytes;
     for (const PlannedSegment& planned : plan.segments) {
         PlannedSegment segment;
         segment.segment = planned.segment;

@@ -279,6 +279,8 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
             continue; // the latent cache is keys and values at once, and read once
         if (static_cast<int>(i) == definition.lookedUp) // as many rows as the result has
             work.bytes += bytesOfShape(local.result, out.dtype);
+        else if (spec.packing.present()) // the kernel unpacks what it reads
+            work.bytes += static_cast<double>(storedBytes(spec, local.operands.back())) * densityOf(use.tensor);
         else
             work.bytes += bytesOfShape(local.operands.back(), spec.role == TensorRole::Weight ? settings.held.gathered : spec.dtype)
                 * densityOf(use.tensor);
