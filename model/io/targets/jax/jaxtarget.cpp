@@ -82,9 +82,8 @@ std::vector<std::string> jaxLeftOut(const Design& design, const Constraints& con
     for (std::string& line : leftOutOf(rest, "XLA"))
         out.push_back(std::move(line));
     if (workload.kind == WorkloadKind::Train && isKnownRecompute(workload) && workload.recompute != Recompute::None
-        && workload.recomputeLayers > 0)
-        out.push_back("recompute of " + std::to_string(workload.recomputeLayers)
-                      + " layers: checkpoint() treats all layers alike; use it for these alone");
+        && !workload.recomputesInAll())
+        out.push_back("recompute" + recomputedWhere(workload) + ": checkpoint() treats all layers alike; use it for these alone");
     return out;
 }
 
