@@ -131,7 +131,8 @@ private:
             value.constraint.gradient = value.gradient.gradients();
         }
         for (const Kept& kept : segment.kept)
-            if (const auto known = std::ranges::find(seen, kept.tensor, &Seen::tensor); known != seen.end())
+            if (const auto known = std::ranges::find(seen, kept.tensor, &Seen::tensor);
+                known != seen.end() && !known->constraint.forward.empty())
                 known->constraint.kept = summed(kept.layout);
         for (Seen& value : seen)
             m_seen.push_back(std::move(value));
