@@ -31,20 +31,6 @@ std::string fixed(double value, int digits)
     return text;
 }
 
-/// `self_attn.o_proj` for `model.layers.*.self_attn.o_proj.weight`.
-std::string withoutLayer(std::string name)
-{
-    constexpr std::string_view kLayer = ".layers.*.";
-    if (const std::size_t at = name.find(kLayer); at != std::string::npos)
-        name.erase(0, at + kLayer.size());
-    else if (name.starts_with("model."))
-        name.erase(0, 6);
-    constexpr std::string_view kWeight = ".weight";
-    if (name.ends_with(kWeight))
-        name.erase(name.size() - kWeight.size());
-    return name;
-}
-
 std::string pickerText(const PickerOptions& options)
 {
     std::vector<std::string> parts { profileName(options.profile) };
@@ -213,28 +199,6 @@ private:
                 b.logitsInF32 ? "copies logits in f32" : "fused");
         changed(Part::Memory, "context", bytesText(a.contextBytes), bytesText(b.contextBytes));
         changed(Part::Memory, "a communicator", bytesText(a.communicatorBytes), bytesText(b.communicatorBytes));
-    }
-
-    /// By name: the layout, or where layers differ each with the layer at which it begins.
-    static std::vector<std::pair<std::string, std::string>> layoutTexts(const Evaluation& evaluation)
-    {
-        std::vector<std::pair<std::string, std::string>> out;
-        std::map<std::string, std::size_t> rows;
-        std::map<std::string, std::string> last;
-        for (const WeightLayout& weight : evaluation.weights) {
-            std::string text = specText(weight.layout, evaluation.plan.mesh);
-            if (weight.shards.cuts().size() == weight.layout.dims.size())
-                for (std::size_t dim = 0; dim < weight.layout.dims.size(); ++dim)
-                    if (!weight.layout.dims[dim].empty() && !weight.shards.cuts()[dim].isBalanced())
-                        text += ", dim " + std::to_string(dim) + " cut " + cutRuleName(weight.shards.cuts()[dim].rule());
-            const auto [row, isNew] = rows.emplace(weight.spec.name, out.size());
-            if (isNew)
-                out.emplace_back(weight.spec.name, text);
-            else if (last[weight.spec.name] != text)
-                out[row->second].second += "; from layer " + std::to_string(weight.firstLayer) + " " + text;
-            last[weight.spec.name] = text;
-        }
-        return out;
     }
 
     void weights()
@@ -417,6 +381,40 @@ private:
 };
 
 } // namespace
+
+std::string withoutLayer(std::string name)
+{
+    constexpr std::string_view kLayer = ".layers.*.";
+    if (const std::size_t at = name.find(kLayer); at != std::string::npos)
+        name.erase(0, at + kLayer.size());
+    else if (name.starts_with("model."))
+        name.erase(0, 6);
+    constexpr std::string_view kWeight = ".weight";
+    if (name.ends_with(kWeight))
+        name.erase(name.size() - kWeight.size());
+    return name;
+}
+
+std::vector<std::pair<std::string, std::string>> layoutTexts(const Evaluation& evaluation)
+{
+    std::vector<std::pair<std::string, std::string>> out;
+    std::map<std::string, std::size_t> rows;
+    std::map<std::string, std::string> last;
+    for (const WeightLayout& weight : evaluation.weights) {
+        std::string text = specText(weight.layout, evaluation.plan.mesh);
+        if (weight.shards.cuts().size() == weight.layout.dims.size())
+            for (std::size_t dim = 0; dim < weight.layout.dims.size(); ++dim)
+                if (!weight.layout.dims[dim].empty() && !weight.shards.cuts()[dim].isBalanced())
+                    text += ", dim " + std::to_string(dim) + " cut " + cutRuleName(weight.shards.cuts()[dim].rule());
+        const auto [row, isNew] = rows.emplace(weight.spec.name, out.size());
+        if (isNew)
+            out.emplace_back(weight.spec.name, text);
+        else if (last[weight.spec.name] != text)
+            out[row->second].second += "; from layer " + std::to_string(weight.firstLayer) + " " + text;
+        last[weight.spec.name] = text;
+    }
+    return out;
+}
 
 std::string changePartName(DesignDifference::Part part)
 {

@@ -46,6 +46,8 @@ public:
         const std::int64_t stages = isStaged(m_plan) ? m_plan.pipeline->stages : 1;
         for (std::int64_t stage = 0; stage < stages && !stopped(); ++stage)
             addStage(stage);
+        if (!stopped())
+            addPath();
         if (m_coarse)
             m_out.notes.push_back("a step has too many operations to show each: a layer of a micro-batch is one interval");
         return std::move(m_out);
@@ -104,6 +106,13 @@ private:
         return out;
     }
 
+    void addPath()
+    {
+        for (const StepTimeline::Step& it : m_timeline.criticalPath())
+            if (it.end > it.start && static_cast<std::size_t>(it.stage) < m_computeLanes.size())
+                addToPath(m_out.path, { m_computeLanes[static_cast<std::size_t>(it.stage)], it.start, it.end });
+    }
+
     void addStage(std::int64_t stage)
     {
         const bool staged = isStaged(m_plan);
@@ -142,6 +151,7 @@ private:
         clip(compute);
         addMemory(group, stage, compute);
         nameIdle(compute, stage);
+        m_computeLanes.push_back(m_out.lanes.size());
         m_out.lanes.push_back(std::move(compute));
         for (std::size_t i = 1; i < streams.size(); ++i) {
             // Sends that the device waits for stand above already.
@@ -249,6 +259,7 @@ private:
     std::map<int, std::int32_t> m_ofCollective;
     std::map<std::string, std::uint32_t> m_names; ///< beside those of items
     std::vector<std::uint32_t> m_segmentNames;
+    std::vector<std::size_t> m_computeLanes; ///< by stage
     bool m_coarse = false;
 };
 

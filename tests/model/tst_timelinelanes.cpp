@@ -76,6 +76,35 @@ Lane randomLane(std::mt19937& random, std::size_t count, double shortest, double
 class TestTimelineLanes : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// The critical path goes from the start of the step to its end without gaps (but for an update's own start), on lanes of
+    /// stages; without stages it is the whole lane, and in a pipeline no stage works for longer than it takes.
+    void criticalPathIsTheStep()
+    {
+        for (const LaneCase& c : kLaneCases) {
+            const Timeline lanes = lanesOf(c);
+            QVERIFY(!lanes.path.empty());
+            double covered = 0;
+            double at = 0;
+            std::set<std::size_t> used;
+            for (const PathPart& part : lanes.path) {
+                QVERIFY(part.end > part.start && part.start >= at - 1e-9 * lanes.seconds);
+                QVERIFY(part.lane < lanes.lanes.size() && lanes.lanes[part.lane].name == "compute");
+                covered += part.end - part.start;
+                at = part.end;
+                used.insert(part.lane);
+            }
+            QVERIFY(lanes.path.front().start <= 1e-9 * lanes.seconds);
+            QVERIFY(std::abs(lanes.path.back().end - lanes.seconds) <= 1e-6 * lanes.seconds);
+            QVERIFY(covered >= 0.999 * lanes.seconds && covered <= 1.001 * lanes.seconds);
+            QCOMPARE(used.size() > 1, std::string_view(c.preset) == "pp-1f1b");
+        }
+        std::vector<PathPart> path;
+        for (const PathPart& part : { PathPart { 0, 0, 1 }, PathPart { 0, 1, 2 }, PathPart { 1, 2, 3 }, PathPart { 1, 4, 5 } })
+            addToPath(path, part);
+        QCOMPARE(path.size(), std::size_t { 3 }); // those that follow each other on a lane are one
+        QVERIFY(path[0].end == 2 && path[1].end == 3);
+    }
+
     /// Computing, waiting and idling of a stage are the step, whatever the plan.
     void lanesAddUpToTheStep()
     {

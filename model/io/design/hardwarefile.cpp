@@ -96,7 +96,7 @@ static void setByFamily(DeviceSpec& device)
         device.kernels = family->kernels;
 }
 
-static auto jsonWords(DeviceKind) { return JsonWords { deviceKindName, deviceKindFromName, "gpu, tpu or cpu" }; }
+static auto jsonWords(DeviceKind) { return JsonWords { deviceKindName, deviceKindFromName, "gpu, tpu, cpu or accelerator" }; }
 template <class Each, MembersOf<DeviceSpec> Device>
 void jsonMembers(Each& each, Device& device)
 {

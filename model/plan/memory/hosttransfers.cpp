@@ -64,6 +64,8 @@ PlannedSegment::HostTransfer transferOf(const Graph& graph, const Plan& plan, co
 std::int64_t storedBytes(const Graph& graph, const Plan& plan, TensorId weight)
 {
     const Layout& layout = plan.layouts[static_cast<std::size_t>(weight)];
+    if (const TensorSpec& spec = graph.tensor(weight); spec.packing.present())
+        return storedBytes(spec, largestShape(spec.shape, layout, plan.mesh));
     const std::int64_t elements = largestShard(graph.tensor(weight).shape, layout, plan.mesh);
     const std::int64_t stored = bytesOf(elements, plan.held.weights);
     if (!factsOf(plan.memorySettings.framework).savesInFp8 || plan.fp8.recipe == Fp8Recipe::Usual

@@ -257,13 +257,16 @@ private:
     std::int64_t enter(const OperandUse& use)
     {
         if (m_graph.tensor(use.tensor).role == TensorRole::Weight) {
-            if (moves(use) || m_plan.held.weights != m_plan.held.gathered) {
+            const WeightPacking& packing = m_graph.tensor(use.tensor).packing;
+            if (moves(use) || (!packing.present() && m_plan.held.weights != m_plan.held.gathered)) {
                 auto& size = m_gathered[use.tensor];
                 const bool fp8 = m_plan.fp8.gather && m_plan.fp8Weights.contains(use.tensor);
                 const std::int64_t elements = largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh);
                 if (moves(use))
                     m_out.moved.insert(use.tensor);
-                size = std::max(size, fp8 ? castBytes(m_plan.fp8.recipe, elements) : bytesOf(elements, m_plan.held.gathered));
+                size = std::max(size,
+                                fp8 ? castBytes(m_plan.fp8.recipe, elements)
+                                    : bytesOf(elements, movedType(packing, m_plan.held.gathered)));
             }
             return 0;
         }

@@ -69,6 +69,7 @@ public:
         , m_parts(stageParts(graph, plan, stage))
     {
         m_steady.runtime = runtime;
+        m_steady.weights = stage == 0 ? plan.besideBytes : 0;
         m_trains = std::ranges::any_of(plan.segments, [](const PlannedSegment& s) { return s.phase == Phase::Update; });
         for (const StagePart& part : m_parts)
             addSteady(part);

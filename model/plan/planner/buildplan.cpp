@@ -68,6 +68,7 @@ public:
         , m_made(request.graph.tensors.size())
         , m_variants(request.graph.segments.size())
     {
+        m_plan.besideBytes = request.besideBytes;
         m_plan.mesh = request.mesh;
         m_plan.microBatches = m_microBatches;
         m_plan.held = m_kernels.held;
@@ -119,7 +120,7 @@ public:
         if (m_plan.pipeline)
             addPipeline(m_graph, m_resharding.prices(), m_plan);
         fillHostTransfers(m_graph, m_plan, m_hardware);
-        waitForHost(m_plan, m_hardware);
+        waitForHost(m_graph, m_plan, m_hardware);
         m_plan.kernelShare = kernelShareOf(m_hardware.device);
         setStepTimes(m_graph, m_plan);
         m_plan.reservedBytes = static_cast<std::int64_t>(m_hardware.reservedBytes());
@@ -694,7 +695,7 @@ private:
     {
         const TensorSpec& spec = m_graph.tensor(tensor);
         if (spec.role == TensorRole::Weight || isUpdated(op))
-            return movesCasts(op, tensor) ? DType::F8E4M3 : m_kernels.held.gathered;
+            return movesCasts(op, tensor) ? DType::F8E4M3 : shardboard::movedType(spec.packing, m_kernels.held.gathered);
         if (op.kind == OpKind::MuonStep && m_plan.layouts[static_cast<std::size_t>(tensor)].partial.empty())
             return m_kernels.held.gathered; // it is orthogonalized in the computing type
         const bool gradient = op.kind == OpKind::ReduceGrad || isStep(op.kind);
@@ -769,7 +770,7 @@ private:
             return 0;
         bool first = false;
         for (const OperandUse& use : planned.operands)
-            if (m_graph.tensor(use.tensor).role == TensorRole::Weight)
+            if (const TensorSpec& spec = m_graph.tensor(use.tensor); spec.role == TensorRole::Weight && !spec.packing.present())
                 first = m_cast.insert(use.tensor).second || first;
         if (!m_plan.keepsGathered)
             return first ? 1 : 0;

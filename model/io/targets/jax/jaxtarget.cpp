@@ -173,8 +173,11 @@ std::pair<std::string, std::string> viewCode(const NamedParameter& parameter)
             labels.emplace_back();
             continue;
         }
-        // Functions of the module know the stack by this name.
-        std::string label = parameter.stacked && parameter.from.front().front() == static_cast<int>(i) ? "layers" : factor.label;
+        // Functions of the module know the stack by this name. What is no word, such as `out (heads x head dim)`, would be read as
+        // several.
+        const bool stack = parameter.stacked && parameter.from.front().front() == static_cast<int>(i);
+        const bool word = factor.label.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+        std::string label = stack ? "layers" : word && !factor.label.empty() ? factor.label : "dim" + std::to_string(i);
         while (std::ranges::find(labels, label) != labels.end())
             label += "_2";
         sizes += (sizes.empty() ? "" : ", ") + pythonLiteral(label) + ": " + std::to_string(factor.size);
