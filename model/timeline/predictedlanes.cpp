@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/timeline/predictedlanes.h"
 
-#include "model/plan/memory/timeline.h"
+#include "model/plan/memory/memoryovertime.h"
 #include "model/plan/time/steptimeline.h"
 
 #include <algorithm>
@@ -211,22 +211,15 @@ private:
         }
     }
 
-    /// What the device holds while it computes, by cause: of a pipeline as many micro-batches as it ever has.
+    /// What the device holds while it computes, by cause.
     void addMemory(const std::string& group, std::int64_t stage, const Lane& compute)
     {
-        const MemoryTimeline moments = memoryTimeline(m_graph, m_plan, stage);
-        std::map<std::tuple<int, int, std::int64_t>, std::size_t> places; // segment, operation, layer
-        for (std::size_t i = 0; i < moments.moments.size(); ++i) {
-            const MemoryMoment& moment = moments.moments[i];
-            places[{ moment.plannedSegment.number(), moment.op.number(), moment.layer }] = i;
-        }
-        if (places.empty())
-            return;
+        const MemoryOverTime memory(m_graph, m_plan, m_timeline, stage);
         MemoryLane out;
         out.group = group;
         out.predicted = true;
         out.limit = m_limit;
-        std::vector<std::size_t> when;
+        std::vector<MemoryBytes> moments;
         for (const LaneInterval& it : compute.intervals) {
             if (it.item < 0)
                 continue;
@@ -234,19 +227,19 @@ private:
             if (!item.operation.valid())
                 continue;
             const OpId op = m_plan.segment(item.segment).ops[item.operation].op;
-            const auto place = places.find({ item.segment.number(), op.number(), it.layer });
-            if (place == places.end() || (!when.empty() && when.back() == place->second))
+            const auto bytes = memory.at(item.segment, op, it.layer, it.microBatch);
+            if (!bytes || (!moments.empty() && moments.back() == *bytes))
                 continue;
-            when.push_back(place->second);
+            moments.push_back(*bytes);
             out.times.push_back(it.start);
         }
-        if (when.empty())
+        if (moments.empty())
             return;
         for (const MemoryCause& cause : memoryCauses()) {
             std::vector<double> bytes;
-            bytes.reserve(when.size());
-            for (const std::size_t i : when)
-                bytes.push_back(static_cast<double>(moments.moments[i].bytes.*cause.bytes));
+            bytes.reserve(moments.size());
+            for (const MemoryBytes& moment : moments)
+                bytes.push_back(static_cast<double>(moment.*cause.bytes));
             if (std::ranges::none_of(bytes, [](double value) { return value > 0; }))
                 continue;
             out.causes.emplace_back(cause.name);

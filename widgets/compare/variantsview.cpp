@@ -38,6 +38,7 @@ enum Column {
     ColumnCount
 };
 
+constexpr int kHeadingPadding = 28; ///< with a sign for the sorting
 constexpr int kVariantRole = Qt::UserRole; ///< index into the others; -1: the design as it is now
 constexpr int kSortRole = Qt::UserRole + 1;
 
@@ -136,6 +137,10 @@ VariantsView::VariantsView(Document* document, CompareView* comparison, QWidget*
             rename(item);
     });
     connect(m_list->itemDelegate(), &QAbstractItemDelegate::closeEditor, this, &VariantsView::catchUp, Qt::QueuedConnection);
+    m_list->setMouseTracking(true);
+    connect(m_list, &QTreeWidget::itemEntered, this,
+            [this](const QTreeWidgetItem* item) { m_comparison->setHovered(item->data(MarkColumn, kVariantRole).toInt()); });
+    connect(comparison, &CompareView::hoveredChanged, this, &VariantsView::showHovered);
     connect(comparison, &CompareView::chosenChanged, this, &VariantsView::showMarks);
     connect(comparison, &CompareView::othersChanged, this, [this] {
         m_missed = true; // until it is seen, or what is being named has its name
@@ -212,8 +217,7 @@ void VariantsView::refresh()
     m_keepFirst->setVisible(evaluation != nullptr);
     m_count->setText(tr("%1 · click: B · Ctrl+click: A · double click: take")
                          .arg(counted(m_list->topLevelItemCount(), tr("design"), tr("designs"))));
-    m_emptyText->setText(evaluation ? tr("Nothing kept yet. Keep this design, or try every preset on this mesh.")
-                                    : tr("No design is open."));
+    m_emptyText->setText(evaluation ? tr("Nothing kept yet. Keep this design, or search for others.") : tr("No design is open."));
     fitColumns();
 }
 
@@ -282,6 +286,20 @@ void VariantsView::showMarks()
     m_filling = filling;
 }
 
+/// The row of the design that is under the mouse, here or elsewhere.
+void VariantsView::showHovered()
+{
+    const bool filling = std::exchange(m_filling, true);
+    const QBrush lit(blended(Theme::of(this).panel, Theme::of(this).selection, 0.7));
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
+        QTreeWidgetItem* item = m_list->topLevelItem(row);
+        const bool hovered = item->data(MarkColumn, kVariantRole).toInt() == m_comparison->hovered();
+        for (int column = 0; column < ColumnCount; ++column)
+            item->setBackground(column, hovered ? lit : QBrush());
+    }
+    m_filling = filling;
+}
+
 /// Numbers as wide as they are; where there is little room, what was moved and what differs go.
 void VariantsView::fitColumns()
 {
@@ -295,11 +313,13 @@ void VariantsView::fitColumns()
     m_list->header()->setStretchLastSection(false);
     const auto stretchAgain = qScopeGuard([this] { m_list->header()->setStretchLastSection(true); });
     int left = m_list->viewport()->width();
+    const QAbstractItemView* cells = m_list;
+    const QFontMetrics headings(m_list->header()->font());
     for (int column = 0; column < ColumnCount; ++column) {
         if (column == VariantColumn || column == MeshColumn || column == DiffersColumn || m_list->isColumnHidden(column))
             continue;
-        m_list->resizeColumnToContents(column);
-        m_list->setColumnWidth(column, m_list->columnWidth(column) + 8);
+        const int heading = headings.horizontalAdvance(m_list->headerItem()->text(column)) + kHeadingPadding;
+        m_list->setColumnWidth(column, std::max(cells->sizeHintForColumn(column) + 8, heading));
         left -= m_list->columnWidth(column);
     }
     const auto wanted = [this](int column) {
@@ -324,6 +344,8 @@ void VariantsView::resizeEvent(QResizeEvent* event)
 
 bool VariantsView::eventFilter(QObject* watched, QEvent* event)
 {
+    if (watched == m_list->viewport() && event->type() == QEvent::Leave)
+        m_comparison->setHovered(CompareView::kNoVariant);
     if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonRelease)
         m_modifiers = static_cast<QMouseEvent*>(event)->modifiers();
     if (watched == m_list && event->type() == QEvent::KeyPress) {

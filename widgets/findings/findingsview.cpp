@@ -64,9 +64,9 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setColumnCount(ColumnCount);
-    m_list->setHeaderLabels({ tr("finding"), tr("GiB per device"), tr("repair") });
+    m_list->setHeaderLabels({ tr("finding"), tr("GiB"), tr("repair") });
     m_list->headerItem()->setTextAlignment(CostColumn, Qt::AlignRight | Qt::AlignVCenter);
-    m_list->headerItem()->setToolTip(CostColumn, tr("What it costs on each device: memory, or bytes that are moved in a step"));
+    m_list->headerItem()->setToolTip(CostColumn, tr("GiB that it costs on each device: memory, or what is moved in a step"));
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionResizeMode(NoteColumn, QHeaderView::Stretch);
     m_list->header()->setSectionsMovable(false);
@@ -230,7 +230,7 @@ void FindingsView::fitColumns()
     m_list->setColumnHidden(RepairColumn, widest == 0);
     m_list->setColumnWidth(RepairColumn, room);
     m_list->setColumnHidden(CostColumn, !costs);
-    m_list->setColumnWidth(CostColumn, QFontMetrics(uiFont(this, -1)).horizontalAdvance(tr("GiB per device")) + 28);
+    m_list->setColumnWidth(CostColumn, QFontMetrics(monoFont(this, -0.5)).horizontalAdvance(QStringLiteral("00,000")) + 24);
     for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
         QPushButton* button = buttonAt(row);
         const int excess = button ? button->sizeHint().width() + kMargins - room : 0;

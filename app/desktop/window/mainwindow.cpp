@@ -64,6 +64,12 @@
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/explain/pinsview.h"
+#include "widgets/explore/designsview.h"
+#include "widgets/explore/exploresearch.h"
+#include "widgets/explore/pricesview.h"
+#include "widgets/explore/searchform.h"
+#include "widgets/explore/searchview.h"
+#include "widgets/explore/sweepview.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/hardware/hardwareview.h"
@@ -277,7 +283,16 @@ void MainWindow::createModes()
     auto* run = new RunAct(
         m_document, m_engine, m_runPanel, [this] { showRun(); }, this);
     auto* exporter = findChild<ExportPanel*>();
-    auto* explore = new ExplorePage(m_document, panel("variants"), panel("compare"), m_compare, this);
+    auto* explore = new ExplorePage(m_document, findChild<ExploreSearch*>(),
+                                    { panel("designs"),
+                                      panel("search"),
+                                      panel("variants"),
+                                      { panel("compare"), panel("sweep"), panel("prices") },
+                                      findChild<SearchForm*>(),
+                                      findChild<DesignsView*>(),
+                                      findChild<PricesView*>(),
+                                      m_compare },
+                                    this);
     connect(explore, &ExplorePage::told, m_banner, &Banner::showInfo);
     ModePage* pages[] = {
         new DesignPage({ panel("mesh"), panel("tiles"), panel("flow"), { panel("collectives"), panel("rules"), panel("cuts") } },
@@ -300,6 +315,7 @@ void MainWindow::createModes()
         connect(page, &ModePage::actChanged, this, &MainWindow::showAct);
     }
     m_workbench->setLeft(panel("weights"));
+    m_workbench->setAsked(WorkMode::Explore, panel("searchForm"));
     m_workbench->setAsked(WorkMode::Profile, panel("runForm"));
     m_workbench->setAsked(WorkMode::Deliver, panel("targets"));
     m_workbench->addRight(WorkMode::Deliver, panel("proof"));
@@ -380,6 +396,12 @@ void MainWindow::createPanels()
     connect(m_compare, &CompareView::fileWanted, this, [this] { compareWithFile(); });
     add("variants", tr("Variants"), new VariantsView(m_document, m_compare));
     add("compare", tr("Differences"), m_compare);
+    auto* search = new ExploreSearch(this);
+    add("searchForm", tr("Search for"), new SearchForm(m_document, search));
+    add("designs", tr("Designs Tried"), new DesignsView(m_document, search));
+    add("search", tr("Search"), new SearchView(m_document, search));
+    add("sweep", tr("Sweeps"), new SweepView(m_document));
+    add("prices", tr("What It Takes"), new PricesView(m_document));
     add("run", tr("Measured"), m_runPanel);
     createTimeline();
     add("history", tr("History"), history);
