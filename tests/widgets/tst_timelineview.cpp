@@ -139,9 +139,21 @@ void TestTimelineView::predictionIsThereAtOnce()
     Design other = shown.document.design();
     other.workload.batch *= 2;
     const double before = timeline->seconds;
+    shown.canvas()->zoom(8);
     QVERIFY(shown.document.edit(other, QStringLiteral("Larger")).ok());
-    QVERIFY(QTest::qWaitFor([&] { return shown.canvas()->timeline() != nullptr; }, 30000));
+    QVERIFY(shown.canvas()->isVisible() && shown.canvas()->timeline() != nullptr); // nothing flickers
+    QVERIFY(QTest::qWaitFor([&] { return shown.canvas()->timeline()->seconds != before; }, 30000));
     QVERIFY(shown.canvas()->timeline()->seconds > 1.5 * before);
+    QVERIFY(shown.canvas()->timeWindow().to() >= shown.canvas()->timeline()->seconds);
+    // An edit that leaves the time leaves the part that is looked at.
+    shown.canvas()->zoom(8);
+    const TimeWindow zoomed = shown.canvas()->timeWindow();
+    const Timeline* same = shown.canvas()->timeline();
+    other.memory.contextBytes *= 2;
+    QVERIFY(shown.document.edit(other, QStringLiteral("Memory")).ok());
+    QVERIFY(QTest::qWaitFor([&] { return shown.canvas()->timeline() != same; }, 30000));
+    QCOMPARE(shown.canvas()->timeWindow().from, zoomed.from);
+    QCOMPARE(shown.canvas()->timeWindow().secondsPerPixel, zoomed.secondsPerPixel);
 }
 
 void TestTimelineView::wheelZoomsAtThePointer()

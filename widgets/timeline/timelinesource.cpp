@@ -58,6 +58,7 @@ TimelineSource::TimelineSource(Document* document, QObject* parent)
     , m_document(document)
     , m_job(new LatestJob(this))
 {
+    connect(document, &Document::opened, this, [this] { m_predicted.reset(); });
 }
 
 bool TimelineSource::has(Shown shown) const
@@ -117,16 +118,16 @@ void TimelineSource::refresh()
     Q_EMIT changed();
 }
 
+/// Until it is there that of the design before the edit is shown.
 void TimelineSource::makePrediction()
 {
-    m_predicted.reset();
     m_predictedOf = m_document->evaluation();
     m_job->forget();
-    if (!has(Shown::Prediction))
+    const auto hardware = has(Shown::Prediction) ? hardwareOf(m_document->design()) : Result<Hardware>(Hardware {});
+    if (!has(Shown::Prediction) || !hardware.ok()) {
+        m_predicted.reset();
         return;
-    const auto hardware = hardwareOf(m_document->design());
-    if (!hardware.ok())
-        return;
+    }
     m_job->ask([this, evaluation = m_predictedOf, machine = hardware.value()](const std::atomic<bool>& stop) -> LatestJob::Answer {
         PredictedLanesOptions options;
         options.stop = &stop;

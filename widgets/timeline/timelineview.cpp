@@ -130,7 +130,7 @@ void TimelineView::follow()
     const auto timeline = m_source->timeline();
     if (timeline != m_timeline) {
         m_timeline = timeline;
-        m_canvas->setTimeline(timeline);
+        m_canvas->setTimeline(timeline, true); // of a step that is as long the same part
         makeLegend();
         selectionChanged();
     }
@@ -140,7 +140,7 @@ void TimelineView::follow()
     m_empty->setVisible(!lanes);
     using Shown = TimelineSource::Shown;
     m_empty->setText(!document()->hasDesign() && m_source->shown() != Shown::Trace ? tr("No design is open.")
-                         : m_source->isBusy()                                      ? QString()
+                         : m_source->isBusy()                                      ? tr("The step is laid out in time …")
                          : m_source->shown() == Shown::Run
                          ? tr("This run kept no whole step: there were too many executions. Run fewer layers or steps.")
                          : m_source->shown() == Shown::Trace ? tr("This trace has no slices.")
