@@ -5,6 +5,8 @@
 #include "app/desktop/base/actions.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
+#include "app/desktop/panels/panel.h"
+#include "app/desktop/panels/workbench.h"
 #include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"
 #include "widgets/tiles/tilecanvas.h"
@@ -86,7 +88,7 @@ void Monkey::act()
         int share;
     } deeds[] = { { &Monkey::click, 30 },   { &Monkey::key, 25 },       { &Monkey::dragMouse, 10 }, { &Monkey::wheel, 8 },
                   { &Monkey::trigger, 12 }, { &Monkey::type, 6 },       { &Monkey::dropAxis, 6 },   { &Monkey::dropFile, 1 },
-                  { &Monkey::resize, 2 },   { &Monkey::undoOrRedo, 8 }, { &Monkey::openSample, 1 } };
+                  { &Monkey::resize, 2 },   { &Monkey::undoOrRedo, 8 }, { &Monkey::openSample, 1 }, { &Monkey::changeMode, 2 } };
     int sum = 0;
     for (const auto& it : deeds)
         sum += it.share;
@@ -101,6 +103,19 @@ void Monkey::act()
     if (!m_window.isVisible())
         m_window.show();
     QCoreApplication::processEvents();
+    countVisits();
+}
+
+void Monkey::countVisits()
+{
+    if (!m_window.document()->hasDesign()) {
+        ++m_visits[QStringLiteral("no design")];
+        return;
+    }
+    ++m_visits[QStringLiteral("mode ") + modeTitle(m_window.workbench()->mode())];
+    for (const Panel* panel : m_window.workbench()->all())
+        if (panel->isVisible())
+            ++m_visits[QStringLiteral("panel ") + panel->objectName()];
 }
 
 /// One that a hand can reach: not behind another tab, nor scrolled out of sight.
@@ -282,9 +297,18 @@ void Monkey::openSample()
     m_window.fileActions()->openSample(sample.id);
 }
 
+void Monkey::changeMode()
+{
+    const WorkMode mode = kWorkModes[static_cast<std::size_t>(upTo(static_cast<int>(kWorkModes.size())))];
+    m_last = QStringLiteral("mode ") + modeId(mode);
+    for (QAction* action : m_window.findChildren<QAction*>(QStringLiteral("mode.") + modeId(mode)))
+        action->trigger();
+}
+
 void Monkey::answer()
 {
     if (QWidget* popup = QApplication::activePopupWidget()) {
+        ++m_visits[QStringLiteral("menu")];
         if (auto* menu = qobject_cast<QMenu*>(popup); menu != nullptr && upTo(3) > 0 && !menu->actions().isEmpty()) {
             QAction* action = menu->actions()[upTo(static_cast<int>(menu->actions().size()))];
             menu->close();
@@ -296,6 +320,7 @@ void Monkey::answer()
         return;
     }
     if (QWidget* dialog = QApplication::activeModalWidget()) {
+        ++m_visits[QStringLiteral("dialog ") + QString::fromLatin1(dialog->metaObject()->className())];
         answerDialog(dialog);
         return;
     }
@@ -306,9 +331,13 @@ void Monkey::answer()
 void Monkey::answerDialog(QWidget* dialog)
 {
     if (auto* files = qobject_cast<QFileDialog*>(dialog)) {
+        const QStringList there = QDir(m_folder).entryList(QDir::Files);
         if (upTo(2) == 0 && files->acceptMode() == QFileDialog::AcceptSave) {
             files->setOption(QFileDialog::DontConfirmOverwrite);
             files->selectFile(m_folder + QStringLiteral("/monkey%1").arg(upTo(5)));
+            static_cast<QDialog*>(files)->done(QDialog::Accepted);
+        } else if (upTo(2) == 0 && files->fileMode() != QFileDialog::Directory && !there.isEmpty()) {
+            files->selectFile(m_folder + QLatin1Char('/') + there[upTo(static_cast<int>(there.size()))]);
             static_cast<QDialog*>(files)->done(QDialog::Accepted);
         } else {
             files->reject();

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user without a plan: clicks, keys, drags, drops, menus, resizes, opened files. Every choice comes from the seed.
+// A user without a plan: clicks, keys, drags, drops, menus, resizes, opened files, in all modes. Every choice comes from the seed.
 #pragma once
 
 #include <QObject>
 #include <QPoint>
 #include <QRandomGenerator>
 #include <QString>
+
+#include <map>
 
 class QWidget;
 
@@ -24,6 +26,8 @@ public:
     /// Meanwhile nothing is answered.
     void pause(bool paused) { m_paused = paused; }
     QString last() const { return m_last; } ///< what it did, for whoever asks what broke the window
+    /// How often it was where: `mode Explore`, `panel compare` that was in sight, `dialog NewDialog`, `menu`.
+    const std::map<QString, int>& visits() const { return m_visits; }
 
 private:
     QWidget* someWidget();
@@ -39,7 +43,9 @@ private:
     void resize();
     void undoOrRedo();
     void openSample();
+    void changeMode();
     void type();
+    void countVisits();
     /// Whatever waits for an answer gets one: menus, boxes, dialogs, drags.
     void answerSoon();
     void answer();
@@ -50,6 +56,7 @@ private:
     QRandomGenerator m_random;
     QObject m_answers; ///< ends with the monkey, and its timers with it
     QString m_last;
+    std::map<QString, int> m_visits;
     bool m_paused = false;
 };
 

@@ -95,6 +95,12 @@ struct Stage {
         (void)writeFileAtomically(path("wrong.shardboard"), "{ \"format\": 1,").ok();
         (void)writeFileAtomically(path("rules.yml"), "logical_axis_rules: [['mlp', 'model']]\n").ok();
         (void)writeFileAtomically(path("picture.png"), "no picture").ok();
+        (void)writeFileAtomically(path("trace.json"),
+                                  R"({"traceEvents": [
+                                      {"ph": "X", "name": "all_reduce", "ts": 0, "dur": 120, "pid": 0, "tid": 1},
+                                      {"ph": "X", "name": "gemm", "ts": 130, "dur": 900.5, "pid": 0, "tid": 0},
+                                      {"ph": "X", "name": "gemm", "ts": 1e300, "dur": -4, "pid": "x", "tid": 0}]})")
+            .ok();
         monkey = std::make_unique<Monkey>(*window, folder.path(), seed);
     }
     std::string path(const char* name) const { return QFile::encodeName(folder.filePath(QString::fromLatin1(name))).toStdString(); }
@@ -178,6 +184,8 @@ int forSeconds(int seconds, quint32 seed)
         }
     }
     std::printf("%lld deeds\n", static_cast<long long>(deeds));
+    for (const auto& [what, times] : stage.monkey->visits())
+        std::printf("%8d %s\n", times, qPrintable(what));
     return 0;
 }
 
