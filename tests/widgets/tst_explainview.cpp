@@ -94,6 +94,7 @@ private Q_SLOTS:
     void operationIsChosenInTheBox();
     void profilesOfMaxTellTheirBytes();
     void everyColumnIsInSight();
+    void causesStandAboveRowsInAColumn();
     void longNamesFitTheInspector();
     void wrappedTextIsCopiedAsItIs();
     void rowsInWords();
@@ -511,6 +512,24 @@ void TestExplainView::rowsInWords()
     QCOMPARE(movesText(row), QStringLiteral("all-gather ×2, all-to-all"));
     row.moves.clear();
     QCOMPARE(movesText(row), QStringLiteral("nothing"));
+}
+
+/// In the column of the inspector causes and rows each have all of its width.
+void TestExplainView::causesStandAboveRowsInAColumn()
+{
+    ShownExplanation shown(knownDesign());
+    QVERIFY(shown.ready);
+    shown.document.selection()->setCollective(collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out"));
+    QTRY_VERIFY(shown.table()->isVisible());
+    const auto* causes = shown.view->findChild<QScrollArea*>(QStringLiteral("explainCauses"));
+    const auto right = [&](const QWidget* widget) { return widget->mapTo(shown.view.get(), widget->rect().bottomRight()).x(); };
+    QVERIFY(right(causes) < shown.table()->mapTo(shown.view.get(), QPoint()).x());
+    shown.view->resize(290, 500);
+    QTRY_VERIFY(right(causes) > 270);
+    QVERIFY(right(shown.table()) > 270 && shown.table()->width() > 250);
+    QVERIFY(shown.table()->height() > 80 && causes->height() > 80);
+    shown.view->resize(950, 260);
+    QTRY_VERIFY(right(causes) < shown.table()->mapTo(shown.view.get(), QPoint()).x());
 }
 
 SHARDBOARD_TEST(TestExplainView)

@@ -20,6 +20,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
+#include <QResizeEvent>
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSplitter>
@@ -98,6 +99,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_title(new ElidedLabel(this))
     , m_operations(new ChoiceBox(false, this))
+    , m_split(new QSplitter(Qt::Horizontal, this))
     , m_causes(new QScrollArea(this))
     , m_ranked(new QWidget(this))
     , m_table(new QTableView(this))
@@ -148,25 +150,36 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     auto* column = boxLayout<QVBoxLayout>({ 8, 0, 8, 6 }, 4, m_ranked);
     column->addWidget(m_table, 1);
     column->addWidget(m_detail);
-    auto* splitter = new QSplitter(Qt::Horizontal, this);
-    splitter->setObjectName(QStringLiteral("explainSplitter"));
-    splitter->setChildrenCollapsible(false);
-    splitter->setHandleWidth(1);
-    splitter->addWidget(m_causes);
-    splitter->addWidget(m_ranked);
-    splitter->setStretchFactor(0, 2);
-    splitter->setStretchFactor(1, 5);
-    splitter->setSizes({ 250, 750 });
+    m_split->setObjectName(QStringLiteral("explainSplitter"));
+    m_split->setChildrenCollapsible(false);
+    m_split->setHandleWidth(1);
+    m_split->addWidget(m_causes);
+    m_split->addWidget(m_ranked);
+    m_split->setStretchFactor(0, 2);
+    m_split->setStretchFactor(1, 5);
+    m_split->setSizes({ 250, 750 });
     auto* all = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     all->addLayout(top);
     all->addWidget(m_note);
-    all->addWidget(splitter, 1);
+    all->addWidget(m_split, 1);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this] { showDetail(); });
     connect(m_operations, &ChoiceBox::activated, this, [this](int index) {
         const QPoint place = m_operations->itemData(index).toPoint();
         selection()->setOperation(PlannedSegmentId(place.x()), PlannedOpId(place.y()));
     });
     start();
+}
+
+/// Causes and rows side by side, or in a column of the window one above the other.
+void ExplainView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    const bool beside = event->size().width() >= static_cast<int>(560 * textScale(this));
+    const auto wanted = beside ? Qt::Horizontal : Qt::Vertical;
+    if (wanted == m_split->orientation())
+        return;
+    m_split->setOrientation(wanted);
+    m_split->setSizes(beside ? QList<int> { 250, 750 } : QList<int> { 450, 550 });
 }
 
 QSize ExplainView::sizeHint() const { return { 900, 240 }; }

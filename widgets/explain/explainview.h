@@ -11,6 +11,7 @@
 
 class QLabel;
 class QScrollArea;
+class QSplitter;
 class QTableView;
 class QTimer;
 
@@ -37,6 +38,7 @@ Q_SIGNALS:
 protected:
     void refresh() override;
     void selectionChanged() override;
+    void resizeEvent(QResizeEvent* event) override;
     void showEvent(QShowEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -56,6 +58,7 @@ private:
 
     ElidedLabel* m_title;
     ChoiceBox* m_operations;
+    QSplitter* m_split;
     QScrollArea* m_causes;
     QWidget* m_ranked; ///< the table and what its row says
     QTableView* m_table;

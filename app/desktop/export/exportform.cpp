@@ -214,7 +214,9 @@ void ExportForm::build()
     top->addWidget(folderLabel);
     top->addWidget(m_folder, 1);
     top->addWidget(browseButton);
-    auto* loss = boxLayout<QVBoxLayout>({ 44, 10, 12, 10 }, 6, m_loss);
+    for (QLabel* label : { m_problemTitle, m_leftOut })
+        label->setContentsMargins(32, 0, 0, 0); // beside the sign
+    auto* loss = boxLayout<QVBoxLayout>({ 12, 10, 12, 10 }, 6, m_loss);
     loss->addWidget(m_problemTitle);
     loss->addWidget(m_problems, 1);
     loss->addWidget(m_leftOut);

@@ -357,6 +357,7 @@ void TestExport::refusalsLeadToTheirWeight()
     QCOMPARE(problems->count(), static_cast<int>(refusals.size()));
     QVERIFY(problems->item(0)->text().contains(QString::fromStdString(refusals.front().error.where)));
     QVERIFY(!form->canExport() && !test.action("mode.act")->isEnabled());
+    QVERIFY(problems->x() <= 12 && problems->geometry().right() >= problems->parentWidget()->width() - 13); // across the box
     Q_EMIT problems->itemActivated(problems->item(0));
     const int shown = test.document()->selection()->weight();
     QVERIFY(shown >= 0);
