@@ -28,7 +28,7 @@ std::string shortNumber(double value)
         double size;
         const char* text;
     };
-    constexpr Prefix kPrefixes[] = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
+    constexpr Prefix kPrefixes[] = { { 1e18, "E" }, { 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
     for (const Prefix& prefix : kPrefixes)
         if (std::abs(value) >= prefix.size * 0.9995)
             return formatted("%.3g%s", value / prefix.size, prefix.text);

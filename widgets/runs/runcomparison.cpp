@@ -90,10 +90,10 @@ RunComparison::RunComparison(Document* document, QWidget* parent)
     top->addWidget(m_what, 1);
     auto* rows = boxLayout<QHBoxLayout>({ 8, 0, 8, 0 }, 0);
     rows->addWidget(m_table);
+    rows->addWidget(m_empty);
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addLayout(top);
     column->addLayout(rows, 1);
-    column->addWidget(m_empty, 1);
     connect(m_table, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
         if (item == nullptr || item->data(0, kSumRole).toBool() || !this->document()->hasDesign())
             return;

@@ -115,13 +115,13 @@ PlotView::PlotView(Kind kind, Document* document, TimelineSource* source, QWidge
     m_empty->setContentsMargins(kPanelMargin, 0, kPanelMargin, 0);
     auto* rows = boxLayout<QHBoxLayout>({ 8, 0, 10, 0 }, 0);
     rows->addWidget(m_chart);
+    rows->addWidget(m_empty);
     auto* low = boxLayout<QVBoxLayout>({ kPanelMargin - 6, 0, kPanelMargin - 6, 4 }, 0);
     low->addWidget(m_legend);
     low->addWidget(m_notes);
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addLayout(rows, 1);
-    column->addWidget(m_empty, 1);
     column->addLayout(low);
     connect(m_save, &QToolButton::clicked, this, &PlotView::saveWanted);
     connect(m_source, &TimelineSource::changed, this, [this] {
@@ -273,8 +273,8 @@ void PlotView::makeLegend()
             continue;
         if (one.hue >= 0 && !told.insert(one.hue).second)
             continue;
-        if (one.hue < 0 && one.name.find("10 %") != std::string::npos)
-            continue; // lines that say what they are where they lie
+        if (one.hue < 0 && one.mark == PlotMark::None && m_kind != Kind::Memory)
+            continue; // the cursor says what these lines are: a roof, what is exact or ideal
         const int key = one.hue >= 0 ? one.hue : other++;
         QString name = qstr(one.name);
         if (const qsizetype comma = name.indexOf(QLatin1Char(',')); comma > 0)

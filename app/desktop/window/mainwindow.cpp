@@ -466,6 +466,7 @@ void MainWindow::createRuns(TimelineSource* source)
     asked->setChildrenCollapsible(false);
     asked->setHandleWidth(1);
     asked->addWidget(m_runPanel->form());
+    m_runPanel->form()->show(); // it was hidden until it has its place
     asked->addWidget(runs);
     asked->setStretchFactor(1, 1);
     m_workbench->add(QStringLiteral("runForm"), tr("Run"), asked);

@@ -8,8 +8,8 @@ namespace shardboard {
 
 inline constexpr Residual kStepResiduals[] {
     { ResidualKind::GpuDense, 0.847, 1.060, 24, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
-    { ResidualKind::GpuExperts, 0.424, 1.106, 9, "Megatron-Bridge on H100, 2026, megatron-bridge-2511" },
-    { ResidualKind::Gpu, 0.767, 1.060, 33, "Megatron-Bridge on H100, 2026, megatron-bridge-2511, megatron-table5, titan-h100-2412" },
+    { ResidualKind::GpuExperts, 0.423, 1.146, 9, "megatron-bridge-2511, megatron-bridge-2607" },
+    { ResidualKind::Gpu, 0.750, 1.060, 33, "megatron-bridge-2511, megatron-bridge-2607, megatron-table5, titan-h100-2412" },
     { ResidualKind::Tpu, 0.852, 1.047, 20, "maxtext-v5e, maxtext-v5p" },
 };
 

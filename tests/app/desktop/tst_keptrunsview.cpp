@@ -12,6 +12,7 @@
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
 #include "widgets/compare/compareview.h"
+#include "widgets/look/format.h"
 #include "widgets/plots/xyplot.h"
 #include "widgets/runs/runcomparison.h"
 #include "widgets/runs/runlist.h"
@@ -76,6 +77,7 @@ private Q_SLOTS:
         RunsWindow test;
         QVERIFY(test.ready);
         QVERIFY(test.view()->list()->count() == 0);
+        QVERIFY(test.window->runPanel()->form()->isVisible()); // above the list
         QVERIFY(test.runOnce());
         // The same library that the command line reads.
         const auto runs = keptRuns(test.root());
