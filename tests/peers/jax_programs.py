@@ -189,8 +189,10 @@ def explained(want, of_weights, found, sizes, platform):
                 want[key] -= times
                 say("the program repeats keys and values for its heads, and XLA sums over devices before over repeats", key, times)
     # No sharding of JAX says partial: XLA sums before a product what the plan sums after it.
-    early_sums = {over: sum(c.times for c in found.all if c.kind == "all-reduce" and c.over == over and "transpose(" in c.source
-                            and c.multiplied()) for _, over, _ in want}
+    early_sums = collections.Counter()
+    for collective in found.all:
+        if collective.kind in ("all-reduce", "reduce-scatter") and "transpose(" in collective.source and collective.multiplied():
+            early_sums[collective.over] += collective.times
     for key in sorted(want):
         kind, over, size = key
         if kind == "all-gather" and key in of_weights:
