@@ -135,13 +135,20 @@ Timing executeHeadRows(Context& context, const OpCall& call, Sharded& result)
     const Sharded& a = *call.operands[0];
     const Sharded& b = *call.operands[1];
     const bool ofHeads = call.kind == OpKind::HeadOuter || call.kind == OpKind::HeadOuterGradX; // b is [heads, n]
-    for (const std::int64_t device : devicesOf(result))
+    const bool addsRows = call.kind == OpKind::HeadOuterGradW; // the result is [heads, n]
+    for (const std::int64_t device : devicesOf(result)) {
         for (std::size_t dim = 0; dim < 3; ++dim) {
             if (dim == 2 || !ofHeads)
                 requireSame(a.box(device)[dim], b.box(device)[ofHeads ? 0 : dim], call, "heads or tokens of the operands");
-            if (call.kind != OpKind::HeadOuterGradW)
+            if (!addsRows)
                 requireSame(a.box(device)[dim], result.box(device)[dim], call, "heads or tokens of operand and result");
         }
+        if (addsRows)
+            requireSame(a.box(device)[2], result.box(device)[0], call, "heads of operand and result");
+        const Box& rows = call.kind == OpKind::HeadOuter ? result.box(device) : a.box(device);
+        const bool ofResult = call.kind == OpKind::HeadGate || addsRows; // which other tensor has rows of n
+        requireSame(rows.back(), (ofResult ? result : b).box(device).back(), call, "elements in the row of a head");
+    }
     return onDevices(context, result, [&](std::int64_t device) {
         const float* const x = a.data(device);
         const float* const y = b.data(device);

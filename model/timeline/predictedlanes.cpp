@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/timeline/predictedlanes.h"
 
-#include "model/plan/memory/memoryovertime.h"
+#include "model/plan/time/memoryovertime.h"
 #include "model/plan/time/steptimeline.h"
 
 #include <algorithm>

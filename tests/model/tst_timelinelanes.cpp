@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a timeline shows: lanes of a prediction add up to its step, idle time says its cause, and what is drawn at a zoom is every
 // interval once.
-#include "model/plan/memory/memoryovertime.h"
 #include "model/plan/memory/segmentprofile.h"
+#include "model/plan/time/memoryovertime.h"
 #include "model/timeline/blocks.h"
 #include "model/timeline/boundby.h"
 #include "model/timeline/predictedlanes.h"

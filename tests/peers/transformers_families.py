@@ -58,7 +58,7 @@ MORE = {
     "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv"], "num_dense_layers": 1, "num_experts": 4, "num_experts_per_tok": 2},
     "kimi_linear": {"num_hidden_layers": 5, "num_local_experts": 4, "num_experts_per_tok": 2, "mlp_layer_types": ["sparse"] * 5},
     "gemma4": {"hidden_size_per_layer_input": 0, "num_hidden_layers": 6, "enable_moe_block": True, "num_experts": 4, "top_k_experts": 2,
-               "moe_intermediate_size": 704, "attention_k_eq_v": True, "num_global_key_value_heads": 2},
+               "moe_intermediate_size": 704, "attention_k_eq_v": True},
     "gemma4_unified": {"num_hidden_layers": 6},
     "jamba": {"num_hidden_layers": 5, "num_experts": 4, "attn_layer_period": 4, "attn_layer_offset": 1},
     "modernbert": {"num_hidden_layers": 4},

@@ -303,7 +303,8 @@ CompareView::Side CompareView::side(int index) const
     if (index < 0)
         return { document()->design(), *document()->evaluation(), tr("now") };
     const Other& other = m_others[static_cast<std::size_t>(index)];
-    return { other.design, *other.evaluation, index == 0 ? tr("as opened") : other.name.section(QLatin1Char(':'), 0, 0) };
+    return { other.design, *other.evaluation,
+             index == 0 ? tr("as opened") : other.name.section(QLatin1Char(':'), 0, 0).section(QLatin1Char(','), 0, 0) };
 }
 
 void CompareView::setHovered(int index)

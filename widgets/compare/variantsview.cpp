@@ -346,6 +346,8 @@ bool VariantsView::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched == m_list->viewport() && event->type() == QEvent::Leave)
         m_comparison->setHovered(CompareView::kNoVariant);
+    if (watched == m_list->viewport() && event->type() == QEvent::Resize)
+        fitColumns(); // also when the first variant brings the list, or a scroll bar comes
     if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonRelease)
         m_modifiers = static_cast<QMouseEvent*>(event)->modifiers();
     if (watched == m_list && event->type() == QEvent::KeyPress) {

@@ -244,7 +244,9 @@ void CollectivesView::fitColumns()
         if (column == CollectivesModel::TensorColumn)
             width = m_wantedTensor = std::min(width, kWidestTensor);
         if (column == CollectivesModel::AxisColumn)
-            width = std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kHeadingPadding));
+            width = std::min(width,
+                             std::max(static_cast<int>(kWidestAxes * std::max(1.0, textScale(this))),
+                                      heading.horizontalAdvance(text) + kHeadingPadding));
         m_table->setColumnWidth(column, width);
     }
     m_table->setColumnWidth(CollectivesModel::CauseColumn, 40);

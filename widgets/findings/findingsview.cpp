@@ -212,6 +212,7 @@ QPushButton* FindingsView::addButton(QTreeWidgetItem* item, const QString& text)
 void FindingsView::fitColumns()
 {
     constexpr int kMargins = 28; // of the cell around the button
+    constexpr int kBesideWords = 26; // of the style, which a button that is not in sight yet may not have
     int widest = 0;
     bool costs = false;
     const auto buttonAt = [this](int row) {
@@ -223,14 +224,18 @@ void FindingsView::fitColumns()
         if (QPushButton* button = buttonAt(row)) {
             button->ensurePolished();
             button->setText(menuText(m_list->topLevelItem(row)->data(RepairColumn, kRepairTextRole).toString()));
-            widest = std::max(widest, button->sizeHint().width());
+            const int words = button->fontMetrics().horizontalAdvance(button->text()) + kBesideWords;
+            widest = std::max({ widest, button->sizeHint().width(), words });
         }
     }
     const int room = widest == 0 ? 0 : std::clamp(widest + kMargins, 100, std::max(140, width() * 2 / 5));
     m_list->setColumnHidden(RepairColumn, widest == 0);
     m_list->setColumnWidth(RepairColumn, room);
     m_list->setColumnHidden(CostColumn, !costs);
-    m_list->setColumnWidth(CostColumn, QFontMetrics(monoFont(this, -0.5)).horizontalAdvance(QStringLiteral("00,000")) + 24);
+    const QFontMetrics digits(monoFont(this, -0.5));
+    m_list->setColumnWidth(
+        CostColumn,
+        std::max(digits.horizontalAdvance(QStringLiteral("00,000")), digits.horizontalAdvance(QStringLiteral("< 0.001"))) + 24);
     for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
         QPushButton* button = buttonAt(row);
         const int excess = button ? button->sizeHint().width() + kMargins - room : 0;

@@ -41,8 +41,7 @@ QString designFilter() { return FileActions::tr("Shardboard designs (*.shardboar
 bool isModel(const QFileInfo& info)
 {
     return info.isDir() || info.fileName() == QLatin1String("config.json") || info.suffix() == QLatin1String("safetensors")
-        || info.suffix() == QLatin1String("gguf")
-        || info.fileName().endsWith(QLatin1String(".safetensors.index.json"));
+        || info.suffix() == QLatin1String("gguf") || info.fileName().endsWith(QLatin1String(".safetensors.index.json"));
 }
 }
 

@@ -85,7 +85,7 @@ void ExplorePage::showCompared()
 {
     std::vector<ComparedDesign> out;
     const CompareView& comparison = *m_views.comparison;
-    if (m_document->hasDesign())
+    if (m_document->hasDesign() && comparison.otherCount() > 0) // of a design that is just opened there are none yet
         for (const auto& [variant, letter] :
              { std::pair(comparison.chosen(), QStringLiteral("A")), std::pair(comparison.shown(), QStringLiteral("B")) }) {
             const CompareView::Side side = comparison.side(variant);

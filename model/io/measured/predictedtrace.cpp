@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/measured/predictedtrace.h"
 
-#include "model/plan/memory/memoryovertime.h"
+#include "model/plan/time/memoryovertime.h"
 
 #include <algorithm>
 #include <map>

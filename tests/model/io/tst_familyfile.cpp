@@ -463,6 +463,19 @@ private Q_SLOTS:
         row("sarvam-105b (defaults)",
             R"({"model_type":"sarvam_mla","vocab_size":262144,"hidden_size":4096,"intermediate_size":16384,"num_hidden_layers":32,"num_attention_heads":64,"n_routed_experts":128,"num_experts_per_tok":8,"moe_intermediate_size":2048,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128})",
             106031767424);
+        // As published.
+        row("chatglm3-6b",
+            R"({"model_type":"chatglm","padded_vocab_size":65024,"hidden_size":4096,"ffn_hidden_size":13696,"num_layers":28,"num_attention_heads":32,"kv_channels":128,"multi_query_attention":true,"multi_query_group_num":2,"add_qkv_bias":true})",
+            6243584000);
+        row("glm-4-9b-chat",
+            R"({"model_type":"chatglm","padded_vocab_size":151552,"hidden_size":4096,"ffn_hidden_size":13696,"num_layers":40,"num_attention_heads":32,"kv_channels":128,"multi_query_attention":true,"multi_query_group_num":2,"add_qkv_bias":true})",
+            9399951360);
+        row("deepseek-moe-16b",
+            R"({"model_type":"deepseek","vocab_size":102400,"hidden_size":2048,"intermediate_size":10944,"num_hidden_layers":28,"num_attention_heads":16,"n_routed_experts":64,"num_experts_per_tok":6,"moe_intermediate_size":1408,"n_shared_experts":2,"first_k_dense_replace":1})",
+            16375728128);
+        row("MiniCPM-2B",
+            R"({"model_type":"minicpm","vocab_size":122753,"hidden_size":2304,"intermediate_size":5760,"num_hidden_layers":40,"num_attention_heads":36,"num_key_value_heads":36,"scale_depth":1.4,"tie_word_embeddings":true})",
+            2724880896);
     }
     void publishedCounts()
     {

@@ -278,12 +278,14 @@ private Q_SLOTS:
         row("a large product", fileOf({}, { { "t", { quint64(1) << 40, quint64(1) << 40 }, 0, { quint64(1) << 63, 4 } } }),
             "larger than");
         row("no data", fileOf({}, { { "t", { 800 }, 0 } }, false), "end");
-        QByteArray inside = fileOf({}, { { "t", { 64 }, 0 }, { "u", { 64 }, 0 } });
-        inside.replace(raw<quint32>(0) + raw<quint64>(256), raw<quint32>(0) + raw<quint64>(32));
-        row("one in another", inside, "lies in another one");
-        QByteArray crooked = fileOf({}, { { "t", { 64 }, 0 }, { "u", { 64 }, 0 } });
-        crooked.replace(raw<quint32>(0) + raw<quint64>(256), raw<quint32>(0) + raw<quint64>(257));
-        row("not aligned", crooked, "multiple of 32");
+        // The type and place of the second tensor are the last such bytes; the counts in the head can look like them.
+        const auto secondAt = [](quint64 place) {
+            QByteArray file = fileOf({}, { { "t", { 64 }, 0 }, { "u", { 64 }, 0 } });
+            const QByteArray before = raw<quint32>(0) + raw<quint64>(256);
+            return file.replace(file.lastIndexOf(before), before.size(), raw<quint32>(0) + raw<quint64>(place));
+        };
+        row("one in another", secondAt(32), "lies in another one");
+        row("not aligned", secondAt(257), "multiple of 32");
         row("alignment", fileOf({ word("general.alignment", 0) }, { { "t", { 8 }, 0 } }), "aligns its tensors to 0");
     }
     void hostileFilesAreRefused()

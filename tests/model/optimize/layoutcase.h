@@ -6,6 +6,8 @@
 #include "model/solver/random.h"
 #include "tests/support/designs.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -124,5 +126,35 @@ struct Searched {
         return sure(of.plan(stored, design.pins)).seconds();
     }
 };
+
+/// What prices of memory say of a network with a limit: no assignment that keeps it takes less than `bound`, and one takes `found`.
+struct Priced {
+    double bound = 0;
+    double found = 0;
+};
+inline Priced withinLimit(const LayoutNetwork& network, double limit)
+{
+    const minplus::LeastCost free = minplus::least(network.costs(0));
+    const minplus::LeastCost small = minplus::least(network.costs(1e3)); // all the bytes first
+    Priced out { free.bound, network.seconds(small.values) };
+    double low = 0;
+    double high = free.cost / std::max(1.0, network.bytes(free.values)); // as the search begins: larger ones lose digits
+    bool fitted = false;
+    for (int round = 0; round < 80 && !(fitted && low > 0 && high / low < 1 + 1e-9); ++round) {
+        const double price = !fitted ? high : low == 0 ? high / 64 : std::sqrt(low * high);
+        const minplus::LeastCost at = minplus::least(network.costs(price));
+        out.bound = std::max(out.bound, at.bound - price * limit);
+        if (network.bytes(at.values) <= limit) {
+            out.found = std::min(out.found, network.seconds(at.values));
+            fitted = true;
+            high = price;
+        } else {
+            low = price;
+            if (!fitted)
+                high *= 8;
+        }
+    }
+    return out;
+}
 
 } // namespace shardboard

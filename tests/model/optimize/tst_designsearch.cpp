@@ -170,7 +170,7 @@ private Q_SLOTS:
         const Design design = trained("data=4,model=2", "megatron-tp", 16);
         SearchOptions options;
         options.parts = searchedPartsFrom("mesh,order,micro-batches,virtual-stages,recompute,zero").value();
-        options.devices = 8;
+        options.devices = 4;
         std::vector<SearchedDesign> tried;
         options.tried = [&](const SearchedDesign& found) { tried.push_back(found); };
         const SearchResult result = searchDesigns(design, options).value();
@@ -192,7 +192,7 @@ private Q_SLOTS:
                                                  SearchObjective::SlowestLink, SearchObjective::Memory }) {
             SearchOptions options;
             options.parts = searchedPartsFrom("mesh,micro-batches,recompute").value();
-            options.devices = 8;
+            options.devices = 4;
             options.objective = objective;
             std::vector<SearchProgress> told;
             options.progress = [&](const SearchProgress& now) { told.push_back(now); };

@@ -132,19 +132,7 @@ private:
         if (!(least < most))
             return;
         const double limit = (most + least) / 2;
-        double bound = 0;
-        double found = network.seconds(small.values);
-        double low = 0;
-        double high = 1e3;
-        for (int round = 0; round < 60 && !(low > 0 && high / low < 1 + 1e-9); ++round) {
-            const double price = low == 0 ? high / 64 : std::sqrt(low * high);
-            const auto at = minplus::least(network.costs(price));
-            bound = std::max(bound, at.bound - price * limit);
-            const bool fits = network.bytes(at.values) <= limit;
-            if (fits)
-                found = std::min(found, network.seconds(at.values));
-            (fits ? high : low) = price;
-        }
+        const auto [bound, found] = withinLimit(network, limit);
         const auto within = solved(m_cbc, network, limit);
         QVERIFY2(within, what);
         qInfo() << what << "bound" << bound << "least" << *within << "found" << found;

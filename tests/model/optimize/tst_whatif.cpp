@@ -12,7 +12,7 @@ using namespace shardboard;
 
 namespace {
 
-constexpr double kStepMiB = 1024.0 * 1024;
+constexpr double kStepUnit = 1024.0 * 1024;
 
 Design trained()
 {
@@ -34,7 +34,7 @@ private Q_SLOTS:
         const OptimizedDesign least = optimizeLayouts(design, smallest).value();
         const auto needed = static_cast<double>(least.evaluation->plan.memory.least);
         WhatIfOptions options;
-        options.stepBytes = 16 * kStepMiB;
+        options.stepBytes = 16 * kStepUnit;
         options.optimize.memoryBytes = (needed + static_cast<double>(free.evaluation->plan.memory.least)) / 2;
         const WhatIfAnswer answer = whatIf(design, options).value();
         QVERIFY(answer.complete && answer.best.feasible);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/plan/memory/memoryovertime.h"
+#include "model/plan/time/memoryovertime.h"
 
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/stagelayers.h"
