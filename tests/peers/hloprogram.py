@@ -174,7 +174,8 @@ class Collective:
     def __init__(self, kind, over, size, times, instruction, program):
         self.key = (kind, over, size)
         self.kind, self.over, self.size, self.times, self.instruction, self.program = kind, over, size, times, instruction, program
-        name = re.search(r'op_name="([^"]*)"', instruction.line)
+        lines = [instruction.line] + [caller.line for caller in program.callers[instruction.computation]]
+        name = next(filter(None, (re.search(r'op_name="([^"]*)"', line) for line in lines)), None)
         self.source = name[1] if name else instruction.computation
 
     @functools.cache
