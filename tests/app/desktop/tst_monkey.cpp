@@ -117,8 +117,14 @@ struct Stage {
             if (tries == 20)
                 break;
         }
-        window->document()->undoStack()->setClean();
-        window->fileActions()->openSample(samples().front().id);
+        for (int tries = 0; tries < 40; ++tries) { // what was typed somewhere becomes an edit, and then it is asked about
+            window->document()->undoStack()->setClean();
+            monkey->pause(false);
+            window->fileActions()->openSample(samples().front().id);
+            monkey->pause(true);
+            if (!window->document()->isModified())
+                break;
+        }
         if (QAction* reset = window->findChild<QAction*>(QStringLiteral("view.reset")))
             reset->trigger();
         window->resize(1280, 800);
