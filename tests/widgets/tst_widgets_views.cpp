@@ -4,6 +4,7 @@
 #include "tests/support/runner.h"
 #include "tests/widgets/editor_support.h"
 
+#include "model/io/checkpoint/openmodel.h"
 #include "widgets/controls/card.h"
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
@@ -13,6 +14,7 @@
 #include "widgets/findings/findingsview.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/memory/memoryview.h"
 #include "widgets/mesh/meshcanvas.h"
@@ -695,6 +697,7 @@ void TestWidgetsViews::findingSelectsItsWeight()
     const auto view = shownView<FindingsView>(document, { 900, 300 });
     auto* list = view->findChild<QTreeWidget*>(QStringLiteral("findingsList"));
     QVERIFY(list->topLevelItemCount() > 0);
+    QVERIFY(!list->isColumnHidden(1) && list->columnWidth(1) < 90); // of numbers: words have the room
     int followed = 0;
     for (int i = 0; i < list->topLevelItemCount(); ++i) {
         const auto& finding = document.evaluation()->findings[static_cast<std::size_t>(i)];
@@ -719,6 +722,16 @@ void TestWidgetsViews::summaryFollowsEdits()
     design.strategies.clear();
     QVERIFY(document.edit(design, QStringLiteral("clear")).ok());
     QVERIFY(memory->text() != before);
+    // In the unit that other views write it in; once where both have it.
+    QVERIFY2(memory->text().startsWith(bytesText(document.evaluation()->plan.memory.peak).section(QLatin1Char(' '), 0, 0)),
+             qPrintable(memory->text()));
+    QVERIFY2(memory->text().endsWith(QStringLiteral(" GiB")) && memory->text().count(QStringLiteral("iB")) <= 2,
+             qPrintable(memory->text()));
+    design.model = builtinModel("llama3.1-405b").value();
+    design.workload.kind = WorkloadKind::Train;
+    QVERIFY(document.edit(design, QStringLiteral("larger"), Misfits::Replicate).ok());
+    QVERIFY(document.evaluation()->plan.memory.peak > std::int64_t { 1 } << 40);
+    QCOMPARE(memory->text().section(QStringLiteral(" / "), 0, 0), bytesText(document.evaluation()->plan.memory.peak));
     auto* action = new QAction(QStringLiteral("Run"), bar.get());
     bar->setAct(action, new QAction(QStringLiteral("Stop"), bar.get()));
     int runs = 0;

@@ -64,9 +64,9 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setColumnCount(ColumnCount);
-    m_list->setHeaderLabels({ tr("finding"), tr("GiB per device"), tr("repair") });
+    m_list->setHeaderLabels({ tr("finding"), tr("GiB"), tr("repair") });
     m_list->headerItem()->setTextAlignment(CostColumn, Qt::AlignRight | Qt::AlignVCenter);
-    m_list->headerItem()->setToolTip(CostColumn, tr("What it costs on each device: memory, or bytes that are moved in a step"));
+    m_list->headerItem()->setToolTip(CostColumn, tr("GiB that it costs on each device: memory, or what is moved in a step"));
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionResizeMode(NoteColumn, QHeaderView::Stretch);
     m_list->header()->setSectionsMovable(false);
@@ -212,6 +212,7 @@ QPushButton* FindingsView::addButton(QTreeWidgetItem* item, const QString& text)
 void FindingsView::fitColumns()
 {
     constexpr int kMargins = 28; // of the cell around the button
+    constexpr int kBesideWords = 26; // of the style, which a button that is not in sight yet may not have
     int widest = 0;
     bool costs = false;
     const auto buttonAt = [this](int row) {
@@ -223,14 +224,15 @@ void FindingsView::fitColumns()
         if (QPushButton* button = buttonAt(row)) {
             button->ensurePolished();
             button->setText(menuText(m_list->topLevelItem(row)->data(RepairColumn, kRepairTextRole).toString()));
-            widest = std::max(widest, button->sizeHint().width());
+            const int words = button->fontMetrics().horizontalAdvance(button->text()) + kBesideWords;
+            widest = std::max({ widest, button->sizeHint().width(), words });
         }
     }
     const int room = widest == 0 ? 0 : std::clamp(widest + kMargins, 100, std::max(140, width() * 2 / 5));
     m_list->setColumnHidden(RepairColumn, widest == 0);
     m_list->setColumnWidth(RepairColumn, room);
     m_list->setColumnHidden(CostColumn, !costs);
-    m_list->setColumnWidth(CostColumn, QFontMetrics(uiFont(this, -1)).horizontalAdvance(tr("GiB per device")) + 28);
+    m_list->setColumnWidth(CostColumn, QFontMetrics(monoFont(this, -0.5)).horizontalAdvance(QStringLiteral("< 0.001")) + 24);
     for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
         QPushButton* button = buttonAt(row);
         const int excess = button ? button->sizeHint().width() + kMargins - room : 0;

@@ -148,18 +148,21 @@ void FlowView::refresh()
     showSegment(segment);
 }
 
-/// A row of operations has its room first: in a low view the legend goes, then the transport, whose keys the canvas takes.
+/// Rows of operations have their room first: where there is none for two the legend goes, and where there is none for one the
+/// transport, whose keys the canvas takes.
 void FlowView::giveWay()
 {
     constexpr int kBesideRow = 16;
     const bool shown = !m_canvas->isHidden();
-    int left = height() - m_header->sizeHint().height() - static_cast<int>((kFlowBoxHeight + kBesideRow) * textScale(this));
+    const int row = static_cast<int>((kFlowBoxHeight + kBesideRow) * textScale(this));
+    int left = height() - m_header->sizeHint().height() - row;
     const auto show = [&](QWidget* widget) {
         const int needed = widget->sizeHint().height();
         widget->setVisible(shown && left >= needed);
         left -= needed;
     };
     show(m_transport);
+    left -= row;
     show(m_foot);
 }
 

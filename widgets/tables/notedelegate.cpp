@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tables/notedelegate.h"
 
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/theme.h"
 
 #include <QHeaderView>
@@ -29,8 +30,8 @@ struct Lines {
 
 Lines linesOf(const QWidget* widget, const QModelIndex& index)
 {
-    return { index.data(NoteDelegate::TitleRole).toString(), index.data(NoteDelegate::TextRole).toString(), uiFont(widget, 0, true),
-             uiFont(widget, -0.5), index.data(NoteDelegate::IndentRole).toInt() };
+    return { index.data(NoteDelegate::TitleRole).toString(), breakable(index.data(NoteDelegate::TextRole).toString()),
+             uiFont(widget, 0, true), uiFont(widget, -0.5), index.data(NoteDelegate::IndentRole).toInt() };
 }
 
 QColor colorOf(const QModelIndex& index, int role, const QColor& fallback)

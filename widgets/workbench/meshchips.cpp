@@ -241,11 +241,8 @@ void MeshChips::refresh()
     stopEdit();
     if (document()->hasDesign()) {
         const Mesh& mesh = document()->design().mesh;
-        m_joined->setText(tr("%1 · %2").arg(counted(mesh.deviceCount(), tr("device"), tr("devices")),
-                                            counted(mesh.axisCount(), tr("axis"), tr("axes"))));
-        m_joined->setAccessibleName(tr("Mesh: %1").arg(m_joined->text()));
+        writeJoined();
         m_joined->setToolTip(tr("%1\nClick for its axes").arg(qstr(mesh.text())));
-        m_joined->updateGeometry();
     }
     const std::vector<MeshAxis> wanted = document()->hasDesign() ? document()->design().mesh.axes() : std::vector<MeshAxis>();
     if (wanted == m_axes && m_chips.size() == wanted.size()) { // the usual edit is none of the mesh
@@ -291,6 +288,26 @@ void MeshChips::setJoined(bool joined)
     m_isJoined = joined;
     if (m_edited == -2) // else when the editor closes
         showChips();
+}
+
+void MeshChips::setBrief(bool brief)
+{
+    if (brief == m_isBrief)
+        return;
+    m_isBrief = brief;
+    writeJoined();
+}
+
+void MeshChips::writeJoined()
+{
+    if (!document()->hasDesign())
+        return;
+    const Mesh& mesh = document()->design().mesh;
+    const QString devices = counted(mesh.deviceCount(), tr("device"), tr("devices"));
+    const QString all = tr("%1 · %2").arg(devices, counted(mesh.axisCount(), tr("axis"), tr("axes")));
+    m_joined->setText(m_isBrief ? devices : all);
+    m_joined->setAccessibleName(tr("Mesh: %1").arg(all));
+    m_joined->updateGeometry();
 }
 
 /// Those there is room for.

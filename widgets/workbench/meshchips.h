@@ -53,6 +53,8 @@ public:
     /// Where there is little room: one chip that says how many, with the axes in its menu.
     void setJoined(bool joined);
     bool isJoined() const { return m_isJoined; }
+    /// That one chip without the number of axes.
+    void setBrief(bool brief);
     int wholeWidth() const; ///< with a chip for each axis
 
 public Q_SLOTS:
@@ -75,6 +77,7 @@ private:
     bool apply(const Design& design, const QString& text);
     void fillMenu(QMenu* menu, int axis);
     void showJoined();
+    void writeJoined();
     void showChips();
     int placeAt(const QPoint& point) const;
     void finishDrop();
@@ -84,6 +87,7 @@ private:
     QToolButton* m_add;
     QAbstractButton* m_joined;
     bool m_isJoined = false;
+    bool m_isBrief = false;
     std::vector<AxisChip*> m_chips;
     std::vector<MeshAxis> m_axes; ///< that the chips were made for
     int m_edited = -2; ///< axis in the editor, -1 for a new one, -2: none

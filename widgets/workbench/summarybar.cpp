@@ -32,10 +32,22 @@ namespace shardboard {
 namespace {
 
 constexpr int kLeastHeight = 48;
+constexpr int kSpacing = 12;
+constexpr int kTight = 6;
 constexpr int kFindWidth = 110;
 constexpr int kWide = 1400; ///< from here there is room for the field that finds things
 constexpr int kNameWidth = 280; ///< of name and workload, as wide as the column below them where there is room
 constexpr int kLeastWorkload = 150; ///< less of it says nothing
+
+/// `43.1 / 79.6 GiB`, `5.91 TiB / 79.6 GiB`. A model that is open as weights of unknown shape has nothing to add up.
+QString usedOfText(std::int64_t used, std::int64_t limit)
+{
+    const QString of = bytesText(limit);
+    QString text = used > 0 ? bytesText(used) : QStringLiteral("–");
+    if (const QString unit = of.mid(of.indexOf(QLatin1Char(' '))); text.endsWith(unit))
+        text.chop(unit.size());
+    return text + QStringLiteral(" / ") + of;
+}
 
 /// A magnifying glass.
 QIcon findIcon(const QWidget* widget)
@@ -107,6 +119,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     nameWidget(this, "summaryBar", tr("Summary"));
     m_name->setObjectName(QStringLiteral("summaryName"));
     m_workload->setObjectName(QStringLiteral("summaryWorkload"));
+    m_stepTitle->setObjectName(QStringLiteral("summaryStepTitle"));
     m_step->setObjectName(QStringLiteral("summaryStep"));
     m_memory->setObjectName(QStringLiteral("summaryMemory"));
     m_rate->setObjectName(QStringLiteral("summaryRate"));
@@ -118,7 +131,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
         label->installEventFilter(this);
     }
     m_workload->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    auto* row = boxLayout<QHBoxLayout>({ kPanelMargin, 4, kPanelMargin, 4 }, 12, this);
+    auto* row = boxLayout<QHBoxLayout>({ kPanelMargin, 4, kPanelMargin, 4 }, kSpacing, this);
     auto* what = new QVBoxLayout;
     what->setSpacing(0);
     what->addWidget(m_name);
@@ -302,11 +315,10 @@ void SummaryBar::refresh()
         m_step->setToolTip(m_step->toolTip() + QLatin1Char('\n') + m_rate->toolTip());
     const auto hardware = hardwareOf(design);
     const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
-    constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
     const double used = static_cast<double>(plan.memory.peak);
-    // A model that is open as weights of unknown shape has nothing to add up.
-    m_memory->setText(
-        QStringLiteral("%1 / %2 GiB").arg(used > 0 ? digitsText(used / kGib) : QStringLiteral("–"), digitsText(limit / kGib)));
+    m_memoryText = usedOfText(plan.memory.peak, static_cast<std::int64_t>(limit));
+    m_memoryBrief = used > 0 ? bytesText(plan.memory.peak) : m_memoryText;
+    writeMemory(m_writesBrief);
     const Fit fit = limit > 0 ? fitOf(plan.memory, static_cast<std::int64_t>(limit)) : Fit::Fits;
     tip = tr("%1 on the fullest device, of %2")
               .arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit)));
@@ -321,6 +333,13 @@ void SummaryBar::refresh()
         m_memoryBar->setShares(weights / limit, (used - weights) / limit);
     giveWay();
     elide();
+}
+
+/// Where there is no room for what a device has, only what it needs of it: the color says whether that is too much.
+void SummaryBar::writeMemory(bool brief)
+{
+    m_writesBrief = brief;
+    m_memory->setText(brief ? m_memoryBrief : m_memoryText);
 }
 
 void SummaryBar::showRate(const Performance& performance)
@@ -362,8 +381,9 @@ void SummaryBar::giveWay()
     const bool find = m_finder != nullptr;
     std::vector<int> hints { width(), open ? 1 : 0, rate ? 1 : 0, find ? 1 : 0, m_chips->wholeWidth(), workloadWidth() };
     for (const QWidget* one :
-         std::initializer_list<QWidget*> { m_name, m_modes, m_stepTitle, m_step, m_rateTitle, m_rate, m_memory, m_badge })
+         std::initializer_list<QWidget*> { m_name, m_modes, m_stepTitle, m_step, m_rateTitle, m_rate, m_badge })
         hints.push_back(one->sizeHint().width());
+    hints.push_back(QFontMetrics(m_memory->font()).horizontalAdvance(m_memoryText));
     hints.push_back(m_actButton->isHidden() ? 0 : m_actButton->minimumWidth());
     if (hints == m_hints && (m_tooNarrow || layout()->minimumSize().width() <= width()))
         return; // nothing is wider or narrower than it was
@@ -384,8 +404,11 @@ void SummaryBar::giveWay()
                            { hide({ m_rateTitle, m_rate }), rate },
                            { hide({ m_memoryBar }), open },
                            { hide({ m_stepTitle, m_memoryTitle }), open },
+                           { [this](bool gone) { m_chips->setBrief(gone); }, open },
                            { hide({ m_find }), find },
                            { hide({ m_chips }), open },
+                           { [this](bool gone) { writeMemory(gone); }, open },
+                           { [this](bool gone) { layout()->setSpacing(gone ? kTight : kSpacing); }, true },
                            { hide({ m_memory }), open },
                            { hide({ m_step }), open } };
     const auto arrange = [this] {
@@ -396,13 +419,25 @@ void SummaryBar::giveWay()
     for (const Part& part : parts)
         part.give(!part.has);
     arrange();
-    for (const Part& part : parts) {
-        if (layout()->minimumSize().width() <= width())
-            break;
-        part.give(true);
+    const auto fits = [this] { return layout()->minimumSize().width() <= width(); };
+    std::size_t given = 0;
+    for (; given < std::size(parts) && !fits(); ++given) {
+        parts[given].give(true);
         arrange();
     }
-    m_tooNarrow = layout()->minimumSize().width() > width();
+    m_tooNarrow = !fits();
+    // What is wide went last, and left room for what went before it and is not.
+    constexpr std::size_t kHeadings = 5;
+    for (std::size_t i = given; i-- > kHeadings;) {
+        if (!parts[i].has || i + 1 == given)
+            continue;
+        parts[i].give(false);
+        arrange();
+        if (!fits()) {
+            parts[i].give(true);
+            arrange();
+        }
+    }
 }
 
 /// As a field or as its icon.

@@ -67,6 +67,7 @@ protected:
 
 private:
     void showRate(const Performance& performance);
+    void writeMemory(bool brief);
     void style();
     void elide();
     void giveWay();
@@ -96,6 +97,9 @@ private:
     QFont m_actFont; ///< for which the button has room
     bool m_showsStop = false;
     QString m_workloadText;
+    QString m_memoryText; ///< `43.1 / 79.6 GiB`
+    QString m_memoryBrief; ///< `43.1 GiB`
+    bool m_writesBrief = false;
     QIcon m_findIcon;
     std::vector<int> m_hints; ///< widths for which it was decided what gives way
     bool m_tooNarrow = false; ///< everything has given way, and there is still no room

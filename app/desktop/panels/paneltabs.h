@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tabs of a group. Where there is no room for all titles, those behind end in an ellipsis, with the title as their tool tip;
-// that of the tab in front stays whole.
+// The tabs of a group. Where there is no room for all titles, those behind the last that has room are in a menu at the end of the
+// row; the tab in front is always seen. A single title that is wider than the row ends in an ellipsis, with all of it as its tool
+// tip.
 #pragma once
 
 #include <QTabBar>
+
+class QToolButton;
 
 namespace shardboard {
 
@@ -12,10 +15,21 @@ class PanelTabs : public QTabBar {
 public:
     explicit PanelTabs(QWidget* parent = nullptr);
     QSize minimumSizeHint() const override;
+    /// Leads to the tabs that have no room.
+    QToolButton* more() const { return m_more; }
 
 protected:
     QSize minimumTabSizeHint(int index) const override;
     bool event(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void tabLayoutChange() override;
+
+private:
+    void fit();
+    void showMore();
+
+    QToolButton* m_more;
+    bool m_fitting = false;
 };
 
 } // namespace shardboard

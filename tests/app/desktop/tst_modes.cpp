@@ -3,12 +3,14 @@
 // and a way from each to all others by keys alone.
 #include "app/desktop/panels/modepage.h"
 #include "app/desktop/panels/panelgroup.h"
+#include "model/design/presets/presets.h"
 #include "model/session/selection.h"
 #include "tests/app/desktop/appwindow.h"
 #include "tests/support/runner.h"
 #include "widgets/compare/compareview.h"
 #include "widgets/controls/viewheader.h"
 #include "widgets/explain/inspector.h"
+#include "widgets/flow/flowlayout.h"
 #include "widgets/workbench/summarybar.h"
 #include "widgets/workload/workloadview.h"
 
@@ -16,7 +18,9 @@
 #include <QComboBox>
 #include <QImage>
 #include <QLabel>
+#include <QLayout>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPointer>
 #include <QPushButton>
 #include <QScrollArea>
@@ -82,6 +86,9 @@ private Q_SLOTS:
     void barGivesWayInOrder();
     void barStandsStill();
     void barIsNotSqueezed();
+    void barIsNotSqueezedByAChip();
+    void barHasNoRoomForWhatWent();
+    void tabsWithoutRoomAreInAMenu();
     void profileAsksAboveWeights();
     void runFormIsNotClipped();
 
@@ -671,13 +678,13 @@ void TestModes::barGivesWayInOrder()
     QVERIFY(given >= 2);
     QVERIFY(m_it.child<QLabel>("summaryName")->toolTip().contains(QStringLiteral("prefill")));
     QVERIFY(m_it.child<QLabel>("summaryStep")->toolTip().contains(QStringLiteral("tokens a second")));
-    QCOMPARE(m_it.child<QAbstractButton>("joinedChip")->text(), QStringLiteral("8 devices · 3 axes"));
+    QVERIFY(m_it.child<QAbstractButton>("joinedChip")->text().startsWith(QStringLiteral("8 devices")));
+    QCOMPARE(m_it.child<QAbstractButton>("joinedChip")->accessibleName(), QStringLiteral("Mesh: 8 devices · 3 axes"));
     m_it.window->resize(1920, 1000);
     settle();
     QCOMPARE(state(), (std::array<bool, 4> {}));
 }
 
-/// Going from mode to mode moves nothing in the bar, and what gives way is decided by the room alone, not by what was shown before.
 /// Whatever width the window has, the modes have the room that they need, with chips for all axes or one for them together.
 void TestModes::barIsNotSqueezed()
 {
@@ -711,6 +718,118 @@ void TestModes::barIsNotSqueezed()
     m_it.document()->undoStack()->setClean();
 }
 
+/// The chip of all axes grows with the number of devices, also where nothing else in the bar becomes wider.
+void TestModes::barIsNotSqueezedByAChip()
+{
+    start({ 1600, 1000 });
+    const auto* modes = m_it.child<QWidget>("modeBar");
+    const auto* chip = m_it.child<QWidget>("joinedChip");
+    const auto* bar = m_it.window->findChild<SummaryBar*>();
+    const auto onMesh = [&](const char* mesh) { // every device does all, so that step and memory stay
+        Design design = m_it.document()->design();
+        design.mesh = Mesh::parse(mesh).value();
+        QVERIFY(applyPreset(design, "replicate").ok());
+        QVERIFY(m_it.document()->edit(design, QStringLiteral("Mesh"), Misfits::Replicate).ok());
+        settle();
+    };
+    int tried = 0;
+    for (int width = 1590; width >= 1030; width -= 35) {
+        m_it.window->resize(width, 1000);
+        onMesh("first=3,second=3,third=11"); // 99 devices
+        const int least = bar->layout()->minimumSize().width();
+        m_it.window->resize(least, 1000); // no pixel to spare
+        settle();
+        if (!chip->isVisible() || bar->layout()->minimumSize().width() != least)
+            continue;
+        onMesh("first=3,second=3,third=12");
+        ++tried;
+        QVERIFY2(modes->width() >= modes->minimumSizeHint().width(),
+                 qPrintable(QStringLiteral("%1: %2 of %3").arg(least).arg(modes->width()).arg(modes->minimumSizeHint().width())));
+        QVERIFY(bar->layout()->minimumSize().width() <= bar->width());
+    }
+    QVERIFY(tried > 0);
+}
+
+/// Of what has given way, nothing would have room now that wider parts went after it.
+void TestModes::barHasNoRoomForWhatWent()
+{
+    start({ 1600, 1000 });
+    Design design = m_it.document()->design();
+    design.mesh = Mesh::parse("pod=4,data=8,fsdp=64,model=8").value();
+    QVERIFY(m_it.document()->edit(design, QStringLiteral("Mesh"), Misfits::Replicate).ok());
+    const auto* bar = m_it.window->findChild<SummaryBar*>();
+    constexpr int kSpacing = 12;
+    for (int width = 1600; width >= 1024; width -= 16) {
+        m_it.window->resize(width, 800);
+        settle();
+        const int left = bar->width() - bar->layout()->minimumSize().width();
+        for (const char* name : { "summaryFind", "meshChips" }) {
+            const auto* part = m_it.child<QWidget>(name);
+            QVERIFY2(part->isVisible() || part->sizeHint().width() + kSpacing > left,
+                     qPrintable(QStringLiteral("%1 has room at %2").arg(QLatin1String(name)).arg(width)));
+        }
+        const auto* heading = m_it.child<QLabel>("summaryStepTitle");
+        QVERIFY2(heading->isVisible() || heading->sizeHint().width() > m_it.child<QLabel>("summaryStep")->width() + left,
+                 qPrintable(QStringLiteral("headings have room at %1").arg(width)));
+    }
+    QVERIFY(m_it.child<QWidget>("joinedChip")->isVisible()); // on which mesh is said at 1024 pixels, too
+    // And in large text the flow has room for two rows.
+    m_it.window->resize(1024, 640);
+    m_it.theme->setTextSize(15);
+    m_it.raise("flow");
+    settle();
+    QVERIFY(m_it.child<QWidget>("flowCanvas")->height() > 2 * 1.5 * kFlowBoxHeight);
+}
+
+/// All titles are whole; those that have no room are in a menu, from which they come to the front.
+void TestModes::tabsWithoutRoomAreInAMenu()
+{
+    start({ 1280, 800 });
+    QTabBar* tabs = panel("inspector")->group()->tabs();
+    auto* more = tabs->findChild<QToolButton*>(QStringLiteral("moreTabs"));
+    QVERIFY(more != nullptr && !more->isVisible());
+    for (const char* name : { "explain", "strategy", "workload" })
+        m_it.raise(name);
+    settle();
+    const auto look = [&] {
+        settle();
+        int hidden = 0;
+        for (int tab = 0; tab < tabs->count(); ++tab) {
+            if (!tabs->isTabVisible(tab)) {
+                ++hidden;
+                continue;
+            }
+            QVERIFY2(tabs->tabRect(tab).width() > tabs->fontMetrics().horizontalAdvance(tabs->tabText(tab)),
+                     qPrintable(tabs->tabText(tab)));
+            QVERIFY2(tabs->tabRect(tab).right() < more->x(), qPrintable(tabs->tabText(tab)));
+        }
+        QVERIFY(tabs->isTabVisible(tabs->currentIndex()));
+        QVERIFY(hidden > 0 && more->isVisible());
+    };
+    look();
+    QVERIFY(panel("workload")->isVisible());
+    QStringList offered;
+    more->click();
+    QTRY_VERIFY(qobject_cast<QMenu*>(QApplication::activePopupWidget()) != nullptr);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    for (int tab = 0, at = 0; tab < tabs->count(); ++tab)
+        if (!tabs->isTabVisible(tab))
+            QCOMPARE(menu->actions().at(at++)->text(), tabs->tabText(tab));
+    QAction* last = menu->actions().last();
+    const QString title = last->text();
+    menu->close();
+    last->trigger();
+    look();
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), title);
+    for (const char* name : { "explain", "strategy", "workload" })
+        bench()->close(panel(name));
+    settle();
+    QVERIFY(!more->isVisible());
+    for (int tab = 0; tab < tabs->count(); ++tab)
+        QVERIFY(tabs->isTabVisible(tab));
+}
+
+/// Going from mode to mode moves nothing in the bar, and what gives way is decided by the room alone, not by what was shown before.
 void TestModes::barStandsStill()
 {
     for (const QSize& size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000) }) {
