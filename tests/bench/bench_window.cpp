@@ -202,7 +202,20 @@ public:
             frames(kSwitches, [&](int i) { theme.setChoice(i % 2 == 0 ? ThemeChoice::Dark : ThemeChoice::Light, false); }), kTheme);
     }
 
+    /// In each mode, with what that mode shows.
     void allEdits(json& report, int weight)
+    {
+        for (const WorkMode mode : kWorkModes) {
+            m_window.workbench()->setMode(mode);
+            settle();
+            allEditsHere(mode == WorkMode::Design ? report : report["edits_in_" + modeId(mode).toStdString()], weight);
+        }
+        m_window.workbench()->setMode(WorkMode::Design);
+        settle();
+    }
+
+private:
+    void allEditsHere(json& report, int weight)
     {
         Document* document = m_window.document();
         const Design before = document->design();
@@ -220,9 +233,10 @@ public:
                 document->patternOf(weight),
                 document->withAxisOnDim(weight, document->design().mesh.find("model"), i % 2 == 0 ? 1 : 0));
         });
+        (void)document->edit(before, QStringLiteral("back"), Misfits::Replicate).ok();
+        settle();
     }
 
-private:
     MainWindow& m_window;
     int m_count;
 };

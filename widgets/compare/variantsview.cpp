@@ -38,6 +38,7 @@ enum Column {
     ColumnCount
 };
 
+constexpr int kHeadingPadding = 28; ///< with a sign for the sorting
 constexpr int kVariantRole = Qt::UserRole; ///< index into the others; -1: the design as it is now
 constexpr int kSortRole = Qt::UserRole + 1;
 
@@ -295,11 +296,13 @@ void VariantsView::fitColumns()
     m_list->header()->setStretchLastSection(false);
     const auto stretchAgain = qScopeGuard([this] { m_list->header()->setStretchLastSection(true); });
     int left = m_list->viewport()->width();
+    const QAbstractItemView* cells = m_list;
+    const QFontMetrics headings(m_list->header()->font());
     for (int column = 0; column < ColumnCount; ++column) {
         if (column == VariantColumn || column == MeshColumn || column == DiffersColumn || m_list->isColumnHidden(column))
             continue;
-        m_list->resizeColumnToContents(column);
-        m_list->setColumnWidth(column, m_list->columnWidth(column) + 8);
+        const int heading = headings.horizontalAdvance(m_list->headerItem()->text(column)) + kHeadingPadding;
+        m_list->setColumnWidth(column, std::max(cells->sizeHintForColumn(column) + 8, heading));
         left -= m_list->columnWidth(column);
     }
     const auto wanted = [this](int column) {
@@ -324,6 +327,8 @@ void VariantsView::resizeEvent(QResizeEvent* event)
 
 bool VariantsView::eventFilter(QObject* watched, QEvent* event)
 {
+    if (watched == m_list->viewport() && event->type() == QEvent::Resize)
+        fitColumns(); // also when the first variant brings the list, or a scroll bar comes
     if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonRelease)
         m_modifiers = static_cast<QMouseEvent*>(event)->modifiers();
     if (watched == m_list && event->type() == QEvent::KeyPress) {

@@ -39,7 +39,7 @@ constexpr int kWidestAxes = 100;
 constexpr int kCellPadding = 28;
 constexpr int kSpare = 12; ///< of the 40 pixels that frame and scroll bar are counted with
 constexpr int kHeadingPadding = 24; ///< without room for a sort arrow
-constexpr int kCause = 190; ///< what the cause needs to say something
+constexpr int kCause = 170; ///< what the cause needs to say something
 
 /// Names of tensors without what all layers share, and with their ends when there is no room: what differs is there.
 class TensorDelegate : public QStyledItemDelegate {
@@ -244,7 +244,9 @@ void CollectivesView::fitColumns()
         if (column == CollectivesModel::TensorColumn)
             width = m_wantedTensor = std::min(width, kWidestTensor);
         if (column == CollectivesModel::AxisColumn)
-            width = std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kHeadingPadding));
+            width = std::min(width,
+                             std::max(static_cast<int>(kWidestAxes * std::max(1.0, textScale(this))),
+                                      heading.horizontalAdvance(text) + kHeadingPadding));
         m_table->setColumnWidth(column, width);
     }
     m_table->setColumnWidth(CollectivesModel::CauseColumn, 40);
@@ -293,10 +295,11 @@ void CollectivesView::showGroups()
         if (left < 0)
             left += m_table->columnWidth(column);
     }
-    if (!caused && left > 0 && !m_table->isColumnHidden(CollectivesModel::TensorColumn)) { // names before an empty last column
+    if (m_table->isColumnHidden(CollectivesModel::TensorColumn))
+        return;
+    if (!caused && left > 0) // names before an empty last column
         widenTensor(left + kSpare);
-        narrowNumbers();
-    }
+    narrowNumbers();
 }
 
 void CollectivesView::widenTensor(int by)

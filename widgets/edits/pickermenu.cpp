@@ -253,8 +253,7 @@ void PickerButton::showState()
     const QString text = planned ? pickerText(m_document->design().picker) : QString();
     m_full = tr("Picker: %1").arg(text) + QStringLiteral(" ▾");
     setText(m_full);
-    if (isVisible())
-        fitText();
+    fitText(); // not seen, too: when it comes into sight it may be as wide
     setAccessibleName(tr("Picker: %1").arg(text));
     setToolTip(
         tr("How the collectives are chosen: picker, profile, what happens when data moves, and the policies of some profiles"));

@@ -194,7 +194,7 @@ QTreeView::item, QTableView::item, QListView::item { border: none; padding: 0 8p
 QTreeView::item:selected, QTableView::item:selected, QListView::item:selected { background: @selection; color: @text; }
 QHeaderView { background: @panel; border: none; }
 QHeaderView::section { background: @panel; color: @quiet; border: none; border-bottom: 1px solid @line; padding: 4px 1px 4px 8px; }
-QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: border; subcontrol-position: center right; width: 7px; height: 7px; }
+QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: border; subcontrol-position: center right; top: 1px; width: 7px; height: 7px; }
 QTabWidget::pane { border: none; border-top: 1px solid @line; background: @panel; }
 QTabBar { background: transparent; }
 QTabBar::tab { background: transparent; color: @quiet; border: none; border-bottom: 2px solid transparent;

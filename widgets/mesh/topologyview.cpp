@@ -172,8 +172,14 @@ std::vector<TopologyView::Chip> TopologyView::chips() const
     const QFontMetricsF metrics(uiFont(this, -1.5));
     for (std::size_t i = 0; i < m_lines.size(); ++i) {
         double right = width() - kPanelMargin;
+        double words = 0;
+        for (const int axis : m_lines[i].axes)
+            words += metrics.horizontalAdvance(qstr(m_mesh.axis(axis).name));
+        const auto count = static_cast<double>(m_lines[i].axes.size());
+        // In little room closer to their names.
+        const double beside = std::clamp((right - kPanelMargin - words) / std::max(1.0, count) - 4, 6.0, 14.0);
         for (auto axis = m_lines[i].axes.rbegin(); axis != m_lines[i].axes.rend(); ++axis) {
-            const double wide = metrics.horizontalAdvance(qstr(m_mesh.axis(*axis).name)) + 14;
+            const double wide = metrics.horizontalAdvance(qstr(m_mesh.axis(*axis).name)) + beside;
             out.push_back({ i, *axis, QRectF(right - wide, lineTop(i) + 3, wide, kLine * textScale(this) - 6) });
             right -= wide + 4;
         }

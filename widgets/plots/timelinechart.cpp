@@ -119,6 +119,8 @@ void TimelineChart::makePlot()
     const double free = std::clamp(1 / (1 - std::min(words, 0.5)), 1.32, 2.0);
     plot.yAxis->setRange(0, std::max({ top * free, showsLimit ? limit * 1.26 : 0.0, 1e-9 }));
     const double ceiling = plot.yAxis->range().upper;
+    const double pixels = std::max(60.0, width() - 60.0) / std::max(1, m_count); // of a moment
+    double taken = 0; // by words, from the left
     for (const TimelineMark& mark : marks) {
         if (mark.moment > 0) {
             auto* line = new QCPItemLine(&plot);
@@ -126,11 +128,16 @@ void TimelineChart::makePlot()
             line->start->setCoords(mark.moment, 0);
             line->end->setCoords(mark.moment, ceiling);
         }
+        const bool narrow = mark.moment > m_count * 85 / 100; // no room at its right
+        const double wide = QFontMetricsF(font()).horizontalAdvance(mark.text) + 8;
+        const double from = mark.moment * pixels - (narrow ? wide : 0);
+        if (from < taken)
+            continue; // beside the one before
+        taken = from + wide;
         auto* label = new QCPItemText(&plot);
         label->setText(mark.text);
         label->setFont(font());
         label->setColor(look.text);
-        const bool narrow = mark.moment > m_count * 85 / 100; // no room at its right
         label->setPositionAlignment((narrow ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignTop);
         label->setPadding(QMargins(4, 1, 4, 1));
         label->position->setCoords(mark.moment, ceiling);

@@ -35,6 +35,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kSideWidth = 190;
+constexpr int kBesideTiles = 36; ///< pixels above the words, where the tiles begin
 constexpr int kLeastCanvas = 170; ///< beside them
 constexpr int kNarrow = 520; ///< below this width the spec stands under the tiles, where there is height for both
 
@@ -167,7 +168,8 @@ void TileView::arrange()
     const int sideWidth = static_cast<int>(kSideWidth * textScale(this));
     m_side->setMaximumWidth(m_sideBelow ? QWIDGETSIZE_MAX : sideWidth);
     m_side->setMinimumWidth(m_sideBelow ? 0 : sideWidth);
-    m_side->layout()->setContentsMargins(m_sideBelow ? kPanelMargin : 0, m_sideBelow ? 0 : 36, kPanelMargin, m_sideBelow ? 4 : 0);
+    m_side->layout()->setContentsMargins(m_sideBelow ? kPanelMargin : 0, m_sideBelow ? 0 : kBesideTiles, kPanelMargin,
+                                         m_sideBelow ? 4 : 0);
     if (const WeightLayout* weight = selectedWeight(*document()))
         showSpec(*weight);
 }
@@ -195,6 +197,13 @@ void TileView::resizeEvent(QResizeEvent* event)
     DocumentView::resizeEvent(event);
     if (m_sideBelow != sideBelow(size()))
         arrange();
+    if (!m_sideBelow) { // beside the tiles, not beside their captions, unless the words have no room there
+        const int words =
+            m_spec->sizeHint().height() + 4 + m_words->heightForWidth(std::max(1, m_side->maximumWidth() - kPanelMargin));
+        const int room = height() - m_header->sizeHint().height() - m_shard->heightForWidth(width())
+            - (m_foot->isHidden() ? 0 : m_foot->sizeHint().height());
+        m_side->layout()->setContentsMargins(0, std::clamp(room - words, 4, kBesideTiles), kPanelMargin, 0);
+    }
     const WeightLayout* weight = selectedWeight(*document());
     m_side->setVisible(!m_all->isChecked() && weight && !weight->unknownShape && roomForSide());
 }

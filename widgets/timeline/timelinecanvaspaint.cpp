@@ -88,8 +88,9 @@ void TimelineCanvas::paintRow(QPainter& painter, const Ink& ink, const Row& row)
     if (current)
         painter.fillRect(QRectF(0, top - 1, width(), row.height + 2), ink.theme.selection);
     const QRectF label(8, top, area.left() - 14, std::max(row.height, ink.smallMetrics.height()));
+    const bool whole = label.top() >= area.top() - 1 && label.bottom() <= area.bottom() + 1; // no half of a word
     double room = label.width();
-    if (!row.error.isEmpty()) {
+    if (!row.error.isEmpty() && whole) {
         painter.setFont(monoFont(this, -1.5));
         painter.setPen(row.attention ? ink.theme.attention : ink.theme.quiet);
         painter.drawText(label, Qt::AlignRight | Qt::AlignVCenter, row.error);
@@ -98,7 +99,7 @@ void TimelineCanvas::paintRow(QPainter& painter, const Ink& ink, const Row& row)
     QString text = row.first ? row.group : row.name;
     if (row.first && !row.name.isEmpty() && row.name != QLatin1String("compute") && row.predicted < 0)
         text = row.group + QStringLiteral(" · ") + row.name;
-    if (!text.isEmpty()) {
+    if (!text.isEmpty() && whole) {
         painter.setFont(row.first ? uiFont(this, -1, current) : ink.small);
         painter.setPen(row.first ? ink.theme.text : ink.theme.quiet);
         painter.drawText(label, Qt::AlignLeft | Qt::AlignVCenter,

@@ -114,7 +114,9 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const int side = narrow ? std::min(kSide, lower.height()) : kSide;
     const int thumbLeft = narrow ? lower.right() - ownWidth - 6 - side : upper.left() + beside;
     const QString shape = index.data(WeightModel::ShapeRole).toString();
-    const bool pictured = !narrow || smallMetrics.horizontalAdvance(shape) <= thumbLeft - lower.left() - 4; // numbers come first
+    const QString compact = QString(shape).remove(QLatin1Char(' ')); // where there is little room
+    const bool pictured =
+        smallMetrics.horizontalAdvance(narrow ? shape : compact) <= thumbLeft - lower.left() - 4; // numbers come first
 
     const int nameRoom = narrow ? upper.width() : beside - 6;
     painter->setPen(theme.text);
@@ -130,7 +132,9 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     painter->setFont(smallFont);
     painter->setPen(theme.quiet);
     const int shapeRoom = (pictured ? thumbLeft : lower.right() - ownWidth) - lower.left() - 4;
-    painter->drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, smallMetrics.elidedText(shape, Qt::ElideRight, shapeRoom));
+    painter->drawText(
+        lower, Qt::AlignLeft | Qt::AlignVCenter,
+        smallMetrics.elidedText(smallMetrics.horizontalAdvance(shape) <= shapeRoom ? shape : compact, Qt::ElideRight, shapeRoom));
     painter->setPen(marked ? markColor : theme.quiet);
     painter->drawText(lower, Qt::AlignRight | Qt::AlignVCenter, bytes);
     const QRectF thumb(thumbLeft, narrow ? lower.top() : rect.top() + (rect.height() - side) / 2, side, side);

@@ -4,10 +4,13 @@
 // without its commas. With SHARDBOARD_PICTURES set to a folder the windows are saved there.
 #include "app/desktop/panels/panel.h"
 #include "app/desktop/panels/workbench.h"
+#include "model/design/presets/presets.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "tests/app/desktop/appwindow.h"
 #include "tests/app/desktop/textroom.h"
 #include "tests/support/runner.h"
 #include "tests/widgets/testfonts.h"
+#include "widgets/compare/compareview.h"
 #include "widgets/workload/workloadview.h"
 
 #include <QHBoxLayout>
@@ -17,6 +20,24 @@
 #include <QTableWidget>
 
 using namespace shardboard;
+
+namespace {
+
+/// Numbers and names are as wide there as they become.
+Design trainedOnMany(const std::string& model)
+{
+    Design design;
+    design.model = builtinModel(model).value();
+    design.mesh = Mesh::parse("pod=4,data=8,fsdp=64,model=8").value();
+    design.workload.kind = WorkloadKind::Train;
+    design.workload.batch = 2048;
+    const auto laidOut = applyPreset(design, "tp+fsdp");
+    if (!laidOut.ok())
+        qFatal("%s", laidOut.error().text().c_str());
+    return design;
+}
+
+} // namespace
 
 class TestTextRoom : public QObject {
     Q_OBJECT
@@ -205,15 +226,19 @@ void TestTextRoom::everyViewHasRoom_data()
 {
     QTest::addColumn<QSize>("size");
     QTest::addColumn<double>("points");
-    for (const double points : { 10.0, 15.0 }) // 10 points at 96 and at 144 dots an inch
-        for (const QSize size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000), QSize(1920, 1080) })
-            QTest::addRow("%dx%d, %g pt", size.width(), size.height(), points) << size << points;
+    QTest::addColumn<QString>("model"); // the sample where none is named
+    for (const char* model : { "", "llama3.1-405b" })
+        for (const double points : { 10.0, 15.0 }) // 10 points at 96 and at 144 dots an inch
+            for (const QSize size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000), QSize(1920, 1080) })
+                QTest::addRow("%dx%d, %g pt%s%s", size.width(), size.height(), points, *model == '\0' ? "" : ", ", model)
+                    << size << points << QString::fromLatin1(model);
 }
 
 void TestTextRoom::everyViewHasRoom()
 {
     QFETCH(QSize, size);
     QFETCH(double, points);
+    QFETCH(QString, model);
     m_it.open(size, false);
     m_it.window->setAnimated(false);
     m_it.theme->setTextSize(points);
@@ -239,7 +264,15 @@ void TestTextRoom::everyViewHasRoom()
                 QStringLiteral("%1/%2x%3-%4pt-%5.png").arg(folder).arg(size.width()).arg(size.height()).arg(points).arg(view));
     };
     look(QStringLiteral("welcome"));
-    m_it.window->fileActions()->openSample();
+    if (model.isEmpty()) {
+        m_it.window->fileActions()->openSample();
+    } else {
+        Design design = trainedOnMany(model.toStdString());
+        QVERIFY(m_it.document()->setDesign(design).ok());
+        m_it.window->findChild<CompareView*>()->keep(); // so that there is something to compare
+        design.workload.recompute = Recompute::Full;
+        QVERIFY(m_it.document()->edit(design, QStringLiteral("Recompute"), Misfits::Replicate).ok());
+    }
     settle();
     Workbench* workbench = m_it.window->workbench();
     for (const Panel* panel : workbench->all()) {
