@@ -35,9 +35,14 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const 
 {
     const std::string help = "see shardctl " + command + " --help";
     Arguments out;
+    bool names = false; // what follows are no options
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i];
-        if (word.size() < 2 || word[0] != '-') {
+        if (word == "--" && !names) {
+            names = true;
+            continue;
+        }
+        if (names || word.size() < 2 || word[0] != '-') {
             if (out.m_positional.size() == positionalNames.size())
                 return usageError("shardctl " + command, "'" + word + "' is one argument too many", help);
             const std::string& valueName = positionalNames[out.m_positional.size()];

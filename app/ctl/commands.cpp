@@ -63,7 +63,7 @@ const std::vector<Command>& commands()
           "makes a design from a model and a mesh",
           {},
           withPipelineOptions(withMemoryOptions(
-              { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
+              { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, FILE.safetensors, or FILE.gguf" },
                 { "--in-dim", "N", "for --model column-parallel-linear, a single module: y = x Wt, W [out, in]" },
                 { "--out-dim", "N", "for the same" },
                 { "--bias", "", "for the same: add a bias" },
@@ -79,6 +79,10 @@ const std::vector<Command>& commands()
                   "Megatron's modules (core_attn, mla_up_proj, ...), MaxText's policies (minimal, ...) (none)" },
                 { "--recompute-layers", "N",
                   "train: only the first N layers of every run of layers of a stage recompute (0: all)" },
+                { "--recompute-every", "N",
+                  "train: of these every N-th layer of a stage recomputes, as TorchTitan's selective recompute by a number does "
+                  "(1: "
+                  "all of them)" },
                 { "--shard-optimizer", "AXES",
                   "train: mesh axes that cut the optimizer states where they do not cut the weights (ZeRO-1)" },
                 { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
@@ -331,6 +335,7 @@ const std::vector<Command>& commands()
           { { "-o", "FILE", "page to write (report.html)" },
             { .name = "--compare", .value = "DESIGN", .help = "other designs beside it", .repeats = true },
             { "--run", "NAME", "a run that was kept of it (shardctl runs list)" },
+            { "--other-run", "NAME", "another one, compared with it operation by operation" },
             { "--runs", "FOLDER", "where runs are kept" } },
           reportCommand,
           "The page holds everything that it shows and needs no network; its pictures are inline SVG.\n" },
@@ -390,10 +395,11 @@ const std::vector<Command>& commands()
             { "--forbid", "PATTERN@AXIS", "activations that may not be cut over a mesh axis; may be repeated", true },
             { "--search", "WHAT",
               "what may change instead: a list of mesh, order, micro-batches, virtual-stages, recompute, zero "
-              "and precision; each design is laid out by a preset" },
+              "and precision; each design is laid out by a preset; with layouts, those of the best are optimized, too" },
             { "--devices", "N", "with --search mesh: how many devices (those of the design)" },
             { "--hardware", "ID", "hardware preset or file in place of the design's" },
             { "--front", "FOLDER", "with --search: where to write the designs of the front" },
+            { "--what-if", "", "also by how much it changes with a GiB more or less, and with each weight on every device" },
             { "--within", "SECONDS", "with --search: a step may not take longer" },
             { "--time", "SECONDS", "until the answer is there, counted from the start of the process (60)" },
             kJson },

@@ -21,7 +21,8 @@ std::vector<OptionSpec> withPipelineOptions(std::vector<OptionSpec> options)
           { "--count-as-layers", "WHAT",
             "pipeline: embedding, loss or embedding,loss counted as a layer each when the layers are cut evenly "
             "(Megatron's account_for_embedding/loss_in_pipeline_split)" },
-          { "--schedule", "NAME", "pipeline: 1f1b (interleaved with virtual stages), zero-bubble (ZB-H1) or dualpipe (1f1b)" } });
+          { "--schedule", "NAME",
+            "pipeline: 1f1b (interleaved with virtual stages), zero-bubble (ZB-H1), dualpipe or gpipe (1f1b)" } });
     return options;
 }
 
@@ -54,7 +55,7 @@ Status choosePipeline(const Arguments& arguments, PipelineSpec& pipeline)
     const std::string name = arguments.text("--schedule");
     const auto schedule = scheduleFromName(name);
     if (!schedule)
-        return usageError("--schedule", "there is no schedule '" + name + "'", "use 1f1b, zero-bubble or dualpipe");
+        return usageError("--schedule", "there is no schedule '" + name + "'", std::string("use ") + kScheduleWords);
     if (name == "interleaved" && pipeline.chunks < 2)
         return usageError("--schedule", "interleaved has several runs of layers on each stage", "add --virtual-stages 2 or more");
     pipeline.schedule = *schedule;

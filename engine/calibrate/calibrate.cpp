@@ -59,12 +59,14 @@ public:
         Streamed, ///< as in a run: made up, untimed, right before they are multiplied with, so that they lie where a run finds them
         InMemory,
     };
-    /// `element`: how the executor holds values. `rounded`: products in bfloat16 of values that are held otherwise.
+    /// `element`: how the executor holds values. `rounded`: products in bfloat16 of values that are held otherwise. `devices` of
+    /// them do the same at the same time, as in a run: they share memory and caches.
     KernelTrial(const char* kind, OpKind op, const std::vector<Shape>& operands, Shape result, Weights weights, Element element,
-                bool rounded = false)
+                int devices, bool rounded = false)
         : m_op(op)
         , m_weights(weights)
         , m_bf16(rounded)
+        , m_mesh(Mesh::parse("d=" + std::to_string(devices)).value())
     {
         const DType dtype = rounded || element == Element::BF16 ? DType::BF16 : DType::F32;
         Graph graph;
@@ -103,7 +105,7 @@ public:
 
     void prepare(Context& context) override
     {
-        context.serial = true;
+        context.serial = m_mesh.deviceCount() == 1;
         for (std::size_t i = 0; i < m_operands.size(); ++i) {
             Sharded& operand = m_operands[i];
             if (m_op == OpKind::Linear && i == 1 && m_weights == Weights::Streamed) {
@@ -134,7 +136,7 @@ private:
     OpKind m_op;
     Weights m_weights;
     bool m_bf16;
-    Mesh m_mesh; ///< of one device
+    Mesh m_mesh;
     std::vector<Sharded> m_operands;
     Sharded m_result;
 };
@@ -220,7 +222,8 @@ std::vector<std::unique_ptr<CollectiveTrial>> collectiveTrialsOf(const Calibrati
     constexpr std::int64_t kKiB = 1024;
     const std::vector<std::int64_t> sizes = options.quick
         ? std::vector<std::int64_t> { 16 * kKiB, 512 * kKiB, 16384 * kKiB }
-        : std::vector<std::int64_t> { 4 * kKiB, 32 * kKiB, 256 * kKiB, 2048 * kKiB, 16384 * kKiB, 65536 * kKiB };
+        : std::vector<std::int64_t> { 4 * kKiB,    32 * kKiB,   256 * kKiB,   1024 * kKiB,
+                                      2048 * kKiB, 8192 * kKiB, 16384 * kKiB, 65536 * kKiB };
     std::vector<std::unique_ptr<CollectiveTrial>> out;
     for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
                                        CollectiveKind::AllToAll, CollectiveKind::SendRecv })
@@ -230,13 +233,16 @@ std::vector<std::unique_ptr<CollectiveTrial>> collectiveTrialsOf(const Calibrati
     return out;
 }
 
-/// Where a run multiplies, normalises and attends: few and many rows, small and large products.
-Trials kernelTrialsOf(const CalibrationOptions& options)
+/// Where a run multiplies, normalises and attends: few and many rows, small and large products. On as many devices at once as there
+/// are workers, up to a number whose memory a large machine has to spare.
+Trials kernelTrialsOf(const CalibrationOptions& options, int workers)
 {
+    constexpr int kMostDevices = 16;
+    const int devices = std::clamp(workers, 1, kMostDevices);
     Trials out;
     const auto kernel = [&](const char* kind, OpKind op, std::vector<Shape> operands, Shape result) {
         out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result),
-                                                    KernelTrial::Weights::Streamed, Element::F32));
+                                                    KernelTrial::Weights::Streamed, Element::F32, devices));
     };
     const std::vector<std::int64_t> products = options.quick ? std::vector<std::int64_t> { 32, 128, 512 }
                                                              : std::vector<std::int64_t> { 16, 32, 64, 128, 256, 512, 1024, 2048 };
@@ -252,10 +258,19 @@ Trials kernelTrialsOf(const CalibrationOptions& options)
                                                                             { 512, 256, 1024 },
                                                                             { 2048, 512, 256 } })
         kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
+    // Of one token for each sequence: decoding, whose products read their weights and do little else.
+    const std::vector<std::array<std::int64_t, 3>> few = options.quick
+        ? std::vector<std::array<std::int64_t, 3>> { { 1, 2048, 1024 }, { 4, 1024, 4096 } }
+        : std::vector<std::array<std::int64_t, 3>> { { 1, 512, 1024 },  { 1, 4096, 1024 }, { 1, 1024, 4096 }, { 1, 4096, 4096 },
+                                                     { 2, 2048, 2048 }, { 4, 1024, 512 },  { 4, 4096, 1024 }, { 8, 1024, 4096 },
+                                                     { 8, 512, 1024 },  { 32, 2048, 2048 } };
+    for (const auto& [m, n, k] : few)
+        kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
     for (const std::int64_t n : products)
         if (n >= 128 && hasBf16Products())
             out.push_back(std::make_unique<KernelTrial>("gemm", OpKind::Linear, std::vector<Shape> { { n, n }, { n, n } },
-                                                        Shape { n, n }, KernelTrial::Weights::Streamed, Element::F32, true));
+                                                        Shape { n, n }, KernelTrial::Weights::Streamed, Element::F32, devices,
+                                                        true));
     constexpr std::int64_t kWidth = 1024;
     const std::vector<std::int64_t> rows = options.quick ? std::vector<std::int64_t> { 16, 256, 4096 }
                                                          : std::vector<std::int64_t> { 4, 16, 64, 256, 1024, 4096, 16384 };
@@ -269,12 +284,24 @@ Trials kernelTrialsOf(const CalibrationOptions& options)
         options.quick ? std::vector<std::int64_t> { 64, 512 } : std::vector<std::int64_t> { 32, 64, 128, 256, 512, 1024, 2048 };
     for (const std::int64_t s : sequences)
         kernel("attention", OpKind::Attention, { { 1, s, 8, 64 }, { 1, s, 2, 64 }, { 1, s, 2, 64 } }, { 1, s, 8, 64 });
+    const std::vector<std::int64_t> cached =
+        options.quick ? std::vector<std::int64_t> { 1024 } : std::vector<std::int64_t> { 256, 1024, 4096 };
+    for (const std::int64_t c : cached) // one token against what was kept of the others
+        for (const std::int64_t b : { 1, 8 })
+            kernel("attention", OpKind::Attention, { { b, 1, 8, 64 }, { b, c, 2, 64 }, { b, c, 2, 64 } }, { b, 1, 8, 64 });
+    const std::vector<std::int64_t> trained =
+        options.quick ? std::vector<std::int64_t> { 256 } : std::vector<std::int64_t> { 64, 256, 512 };
+    for (const std::int64_t s : trained) {
+        const std::vector<Shape> operands { { 1, s, 8, 64 }, { 1, s, 8, 64 }, { 1, s, 2, 64 }, { 1, s, 2, 64 } };
+        kernel("attention-backward", OpKind::AttentionGradQ, operands, { 1, s, 8, 64 });
+        kernel("attention-backward", OpKind::AttentionGradK, operands, { 1, s, 2, 64 });
+    }
     return out;
 }
 
-Trials trialsOf(const CalibrationOptions& options)
+Trials trialsOf(const CalibrationOptions& options, int workers)
 {
-    Trials out = kernelTrialsOf(options);
+    Trials out = kernelTrialsOf(options, workers);
     for (auto& trial : collectiveTrialsOf(options))
         out.push_back(std::move(trial));
     return out;
@@ -347,7 +374,7 @@ Trials gpuTrialsOf(const CalibrationOptions& options)
     Trials out;
     const auto kernel = [&](const char* kind, OpKind op, std::vector<Shape> operands, Shape result) {
         out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result),
-                                                    KernelTrial::Weights::InMemory, Element::BF16));
+                                                    KernelTrial::Weights::InMemory, Element::BF16, 1));
     };
     const std::vector<std::int64_t> products = options.quick ? std::vector<std::int64_t> { 256, 1024, 4096 }
                                                              : std::vector<std::int64_t> { 128, 256, 512, 1024, 2048, 4096, 8192 };
@@ -486,7 +513,7 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
     }
     const std::int64_t needed = subject.needed(arenaBytes);
     if (hooks.announce)
-        hooks.announce(needed, options.quick ? 12 : 45);
+        hooks.announce(needed, options.quick ? 13 : 60);
     checkMemory(needed, out.memoryBytes);
     TaskPool pool(workers, hooks.cancel);
     if (hooks.progress)
@@ -557,7 +584,8 @@ std::variant<Calibration, Failure> calibrate(Executor& executor, const Calibrati
                                              int workers)
 {
     return attempt([&] {
-        return calibrated(options, hooks, coresOf(executor, executor.workers(workers), [&] { return trialsOf(options); }));
+        const int all = executor.workers(workers);
+        return calibrated(options, hooks, coresOf(executor, all, [&, all] { return trialsOf(options, all); }));
     });
 }
 
@@ -643,7 +671,8 @@ std::variant<Calibration, Failure> calibrateOn(Team& team, Executor& executor, c
                 if (hooks.progress && step < of)
                     hooks.progress(step, of + count, what);
             };
-            out = calibrated(options, first, coresOf(executor, executor.workers(0), [&] { return kernelTrialsOf(options); }));
+            const int all = executor.workers(0);
+            out = calibrated(options, first, coresOf(executor, all, [&, all] { return kernelTrialsOf(options, all); }));
             out.workers = std::int64_t { workers } * team.rankCount();
         }
         slowestOf(team, 0); // the others have waited until here

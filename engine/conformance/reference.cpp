@@ -381,6 +381,15 @@ Doubles forward(OpKind kind, const OpAttributes& a, const Operands& in, const Sh
         for (std::size_t i = 0; i < x.data.size(); ++i)
             out.push_back(x.data[i] * in[1]->data[i / at(n) % at(x.shape[2])]);
         return out;
+    case OpKind::HeadGate:
+        for (std::size_t i = 0; i < x.data.size(); ++i)
+            out.push_back(x.data[i] * in[1]->data[i / at(n)]);
+        return out;
+    case OpKind::HeadOuter:
+        for (std::size_t i = 0; i < x.data.size(); ++i)
+            for (std::int64_t e = 0; e < result.back(); ++e)
+                out.push_back(x.data[i] * in[1]->data[i % at(n) * at(result.back()) + at(e)]);
+        return out;
     case OpKind::AddPositions:
         for (std::size_t i = 0; i < x.data.size(); ++i)
             out.push_back(x.data[i] + in[1]->data[(at(a.first) + i / at(n) % at(x.shape[1])) * at(n) + i % at(n)]);

@@ -38,10 +38,10 @@ void launchNothing(Launches&, const OpCall& call, Sharded&)
 {
     throw Failure { "backend", "unusable: the CUDA backend has no such operation", call.where };
 }
-constexpr Launch launchHeadScale = launchNothing, launchHeadScaleGradW = launchNothing, launchAddPositions = launchNothing,
-                 launchAddPositionsGrad = launchNothing, launchCausalConv = launchNothing, launchCausalConvGradW = launchNothing,
-                 launchStateScan = launchNothing, launchStateScanGradient = launchNothing, launchStateAppend = launchNothing,
-                 launchStateRead = launchNothing;
+constexpr Launch launchHeadScale = launchNothing, launchHeadRows = launchNothing, launchHeadScaleGradW = launchNothing,
+                 launchAddPositions = launchNothing, launchAddPositionsGrad = launchNothing, launchCausalConv = launchNothing,
+                 launchCausalConvGradW = launchNothing, launchStateScan = launchNothing, launchStateScanGradient = launchNothing,
+                 launchStateAppend = launchNothing, launchStateRead = launchNothing;
 
 #define SHARDBOARD_OP_BODY(Body) launch##Body,
 constexpr Launch kLaunches[] = { SHARDBOARD_OP_BODIES(SHARDBOARD_OP_BODY) };

@@ -128,6 +128,58 @@ Timing executeHeadScale(Context& context, const OpCall& call, Sharded& result)
     });
 }
 
+/// Of tensors [batch, sequence, heads, n] the rows, of those without the last dim their elements: HeadGate multiplies a row by its
+/// element, HeadOuter makes a row of an element and the head's row of the weight, and gradients are the sums of products.
+Timing executeHeadRows(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& a = *call.operands[0];
+    const Sharded& b = *call.operands[1];
+    const bool ofHeads = call.kind == OpKind::HeadOuter || call.kind == OpKind::HeadOuterGradX; // b is [heads, n]
+    const bool addsRows = call.kind == OpKind::HeadOuterGradW; // the result is [heads, n]
+    for (const std::int64_t device : devicesOf(result)) {
+        for (std::size_t dim = 0; dim < 3; ++dim) {
+            if (dim == 2 || !ofHeads)
+                requireSame(a.box(device)[dim], b.box(device)[ofHeads ? 0 : dim], call, "heads or tokens of the operands");
+            if (!addsRows)
+                requireSame(a.box(device)[dim], result.box(device)[dim], call, "heads or tokens of operand and result");
+        }
+        if (addsRows)
+            requireSame(a.box(device)[2], result.box(device)[0], call, "heads of operand and result");
+        const Box& rows = call.kind == OpKind::HeadOuter ? result.box(device) : a.box(device);
+        const bool ofResult = call.kind == OpKind::HeadGate || addsRows; // which other tensor has rows of n
+        requireSame(rows.back(), (ofResult ? result : b).box(device).back(), call, "elements in the row of a head");
+    }
+    return onDevices(context, result, [&](std::int64_t device) {
+        const float* const x = a.data(device);
+        const float* const y = b.data(device);
+        float* const out = result.data(device);
+        const Box& box = call.kind == OpKind::HeadOuter ? result.box(device) : a.box(device);
+        const std::int64_t heads = box[2].size(), n = box[3].size(), rows = box[0].size() * box[1].size() * heads;
+        std::vector<double> sums(call.kind == OpKind::HeadOuterGradW ? at(heads * n) : 0);
+        for (std::int64_t row = 0; row < rows; ++row) {
+            double sum = 0;
+            for (std::int64_t i = 0; i < n; ++i)
+                switch (call.kind) {
+                case OpKind::HeadGate:
+                    out[row * n + i] = x[row * n + i] * y[row];
+                    break;
+                case OpKind::HeadOuter:
+                    out[row * n + i] = x[row] * y[row % heads * n + i];
+                    break;
+                case OpKind::HeadOuterGradW:
+                    sums[at(row % heads * n + i)] += double { x[row * n + i] } * double { y[row] };
+                    break;
+                default:
+                    sum += double { x[row * n + i] } * double { y[(ofHeads ? row % heads : row) * n + i] };
+                }
+            if (call.kind == OpKind::HeadGateGrad || call.kind == OpKind::HeadOuterGradX)
+                out[row] = static_cast<float>(sum);
+        }
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            out[i] = static_cast<float>(sums[i]);
+    });
+}
+
 Timing executeHeadScaleGradW(Context& context, const OpCall& call, Sharded& result)
 {
     const Sharded& dy = *call.operands[0];

@@ -117,6 +117,12 @@ OpBody bodyOf(OpKind kind)
         return OpBody::AdamStep;
     case OpKind::HeadScale:
         return OpBody::HeadScale;
+    case OpKind::HeadGate:
+    case OpKind::HeadGateGrad:
+    case OpKind::HeadOuter:
+    case OpKind::HeadOuterGradX:
+    case OpKind::HeadOuterGradW:
+        return OpBody::HeadRows;
     case OpKind::HeadScaleGradW:
         return OpBody::HeadScaleGradW;
     case OpKind::AddPositions:

@@ -44,6 +44,7 @@ namespace shardboard::engine {
     X(Loss) /* the pieces of cross-entropy */                                                                                      \
     X(AdamStep) /* AdamStep, SgdStep */                                                                                            \
     X(HeadScale)                                                                                                                   \
+    X(HeadRows) /* HeadGate, HeadOuter and their gradients */                                                                      \
     X(HeadScaleGradW)                                                                                                              \
     X(AddPositions)                                                                                                                \
     X(AddPositionsGrad)                                                                                                            \

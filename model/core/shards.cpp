@@ -221,6 +221,14 @@ std::int64_t ShardMap::maxElements() const
     return count;
 }
 
+Shape ShardMap::largestShape() const
+{
+    Shape out;
+    for (const DimCut& cut : m_cuts)
+        out.push_back(cut.largest());
+    return out;
+}
+
 Result<DimCut> cutDim(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, CutRule rule, std::int64_t grain,
                       const std::string& where)
 {

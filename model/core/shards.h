@@ -106,8 +106,9 @@ public:
     std::int64_t distinctCount() const;
     /// On how many devices each element lies.
     std::int64_t replication() const;
-    /// Elements on the device that holds the most.
+    /// Elements on the device that holds the most, and the shape of what it holds.
     std::int64_t maxElements() const;
+    Shape largestShape() const;
     /// The dim that has several segments, or -1.
     int joinDim() const;
 

@@ -4,7 +4,9 @@
 #include "model/core/checked.h"
 #include "model/text/text.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace shardboard {
@@ -90,10 +92,35 @@ std::int64_t bytesOf(std::int64_t elements, DType type)
     return bits ? *bits / 8 + (*bits % 8 != 0) : std::numeric_limits<std::int64_t>::max();
 }
 
-std::int64_t bytesOf(const TensorSpec& tensor)
+std::int64_t storedBytes(const TensorSpec& tensor, const Shape& part)
 {
-    const auto elements = elementCount(tensor.shape);
-    return elements ? bytesOf(*elements, tensor.dtype) : std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    const auto elements = elementCount(part);
+    if (!elements)
+        return kMost;
+    const WeightPacking& packing = tensor.packing;
+    if (!packing.present() || part.empty())
+        return bytesOf(*elements, tensor.dtype);
+    double blocks = 1;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+        const std::int64_t whole = i + 1 == part.size() ? packing.inBlock : i + 2 == part.size() ? packing.outBlock : 1;
+        const std::int64_t block = whole > 0 ? whole : std::max<std::int64_t>(1, part[i]);
+        blocks *= static_cast<double>(part[i] / block + (part[i] % block != 0));
+    }
+    const double bytes = std::ceil((static_cast<double>(*elements) * packing.bits + blocks * packing.blockBits) / 8);
+    return bytes < 9e18 ? static_cast<std::int64_t>(bytes) : kMost;
+}
+
+std::int64_t bytesOf(const TensorSpec& tensor) { return storedBytes(tensor, tensor.shape); }
+
+DType movedType(const WeightPacking& packing, DType plain)
+{
+    if (!packing.present())
+        return plain;
+    const double block =
+        static_cast<double>(std::max<std::int64_t>(1, packing.outBlock) * std::max<std::int64_t>(1, packing.inBlock));
+    const double bits = packing.bits > 0 ? packing.bits : packing.blockBits / block;
+    return bits <= 5 ? DType::F4 : bits <= 7 ? DType::F6E2M3 : bits <= 10 ? DType::F8E4M3 : plain;
 }
 
 std::string shapeText(const Shape& shape)

@@ -51,6 +51,18 @@ std::optional<DType> dtypeFromSafetensors(std::string_view name);
 /// What part a tensor plays in the graph.
 enum class TensorRole { Weight, Input, Activation, KvCache };
 
+/// How a weight is stored whose elements are no plain numbers: several in a byte, and for each block of them a scale, and sometimes
+/// a zero point. Blocks lie on the last two dims, [out, in] of a matrix.
+struct WeightPacking {
+    double bits = 0; ///< of an element, without what is stored for its block
+    std::int64_t outBlock = 1; ///< elements of a block along the dim before the last; 0: all of it
+    std::int64_t inBlock = 0; ///< along the last dim; 0: all of it
+    double blockBits = 0; ///< for each block; of formats without a part of its own for elements (GGUF) all of its bits
+
+    bool present() const { return bits > 0 || blockBits > 0; }
+    friend bool operator==(const WeightPacking&, const WeightPacking&) = default;
+};
+
 struct TensorSpec {
     std::string name; ///< for weights of repeated layers with `*` in place of the layer number
     Shape shape; ///< global sizes; weights of linear layers are [out, in] as in Hugging Face files
@@ -61,6 +73,7 @@ struct TensorSpec {
     std::vector<std::string> logicalNames {};
     /// Elements of each dim that belong together (a head, a quantisation block); empty: 1 each.
     std::vector<std::int64_t> grains {};
+    WeightPacking packing {}; ///< of a weight that is stored packed; `dtype` is then what it is computed in
 
     friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
@@ -69,8 +82,12 @@ struct TensorSpec {
 std::optional<std::int64_t> elementCount(const Shape& shape);
 /// Bytes of `elements` elements, rounded up to whole bytes; saturates at the largest 63-bit number.
 std::int64_t bytesOf(std::int64_t elements, DType type);
-/// Bytes of the whole tensor (global size); saturates.
+/// Bytes of a part of this shape as stored, packed or not; a block counts where the part has any of it. Saturates.
+std::int64_t storedBytes(const TensorSpec& tensor, const Shape& part);
+/// Bytes of the whole tensor (global size) as stored; saturates.
 std::int64_t bytesOf(const TensorSpec& tensor);
+/// The type whose elements have as many bits as the packed ones, rounded up: what is counted where packed elements move.
+DType movedType(const WeightPacking& packing, DType plain);
 
 /// `4096 x 14336`
 std::string shapeText(const Shape& shape);

@@ -9,16 +9,14 @@ namespace shardboard {
 
 KernelLimits kernelLimits(const KernelWork& work, const Hardware& hardware)
 {
-    KernelWork kernel = work;
-    kernel.hostLaunches = 0;
-    KernelWork none = kernel;
+    KernelWork none = work;
     none.flops = none.bytes = none.between = 0;
     const auto alone = [&](double KernelWork::*part) {
         KernelWork one = none;
-        one.*part = kernel.*part;
+        one.*part = work.*part;
         return kernelSeconds(one, hardware);
     };
-    return { kernelSeconds(kernel, hardware), kernelSeconds(none, hardware),
+    return { kernelSeconds(work, hardware), kernelSeconds(none, hardware),
              alone(&KernelWork::flops) > std::max(alone(&KernelWork::bytes), alone(&KernelWork::between)) };
 }
 

@@ -118,15 +118,14 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
 {
     if (work.kernel == KernelClass::None)
         return 0;
-    const double device = deviceSeconds(work, hardware);
-    return work.hostLaunches > 0 ? std::max(device, work.hostLaunches * hardware.device.kernels.hostSeconds) : device;
+    return deviceSeconds(work, hardware);
 }
 
 double hostSeconds(const KernelWork& work, const KernelConstants& kernels)
 {
     if (work.kernel == KernelClass::None)
         return 0;
-    return kernels.hostSeconds * (work.hostLaunches + (work.inGraph ? 0 : work.launches));
+    return work.inGraph ? 0 : kernels.hostSeconds * (work.launches + work.hostCalls);
 }
 
 } // namespace shardboard

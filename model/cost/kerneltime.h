@@ -45,11 +45,11 @@ double memorySeconds(double bytes, const DeviceSpec& device);
 double packedSeconds(const Packing& packing, double flops, double computeSeconds, double bytes, DType dtype,
                      const DeviceSpec& device);
 
-/// 0 for class None. Never infinite for hardware with positive rates. What the host starts expert by expert takes at least as long
-/// as that: how many tokens an expert has is read from the device, so that the host cannot run ahead.
+/// 0 for class None. Never infinite for hardware with positive rates. Without what it waits for the host
+/// (model/plan/time/hosttime.h).
 double kernelSeconds(const KernelWork& work, const Hardware& hardware);
 
-/// What the host needs to start it: nothing in a recorded graph, but for what stays outside of it.
+/// What the host needs to start it: nothing in a recorded graph.
 double hostSeconds(const KernelWork& work, const KernelConstants& kernels);
 
 } // namespace shardboard

@@ -48,7 +48,10 @@ struct KernelWork {
     bool backward = false; ///< of class Attention: a gradient
     double headDim = 0; ///< of class Attention; 0: not known
     double keys = 0; ///< the same: that a sequence has
-    double hostLaunches = 0; ///< that the host starts one by one beside `launches`: experts' products, each on its own
+    /// What the host goes through for it beside one call for each of `launches`, in calls of an operation of PyTorch; below 0 where
+    /// it goes through less. A recorded graph saves them.
+    double hostCalls = 0;
+    bool readsBack = false; ///< the host waits for the result before it goes on: how many tokens every expert has
     friend bool operator==(const KernelWork&, const KernelWork&) = default;
 };
 

@@ -2,6 +2,7 @@
 #include "model/design/compare.h"
 
 #include "model/plan/hostcopies.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/time/steptime.h"
 #include "model/text/figures.h"
@@ -28,20 +29,6 @@ std::string fixed(double value, int digits)
     char text[64];
     std::snprintf(text, sizeof text, "%.*f", digits, value);
     return text;
-}
-
-/// `self_attn.o_proj` for `model.layers.*.self_attn.o_proj.weight`.
-std::string withoutLayer(std::string name)
-{
-    constexpr std::string_view kLayer = ".layers.*.";
-    if (const std::size_t at = name.find(kLayer); at != std::string::npos)
-        name.erase(0, at + kLayer.size());
-    else if (name.starts_with("model."))
-        name.erase(0, 6);
-    constexpr std::string_view kWeight = ".weight";
-    if (name.ends_with(kWeight))
-        name.erase(name.size() - kWeight.size());
-    return name;
 }
 
 std::string pickerText(const PickerOptions& options)
@@ -162,6 +149,7 @@ private:
         changed(Part::Workload, "recompute", recomputeName(a.recompute), recomputeName(b.recompute));
         changed(Part::Workload, "layers that recompute", a.recomputeLayers == 0 ? "all" : number(a.recomputeLayers),
                 b.recomputeLayers == 0 ? "all" : number(b.recomputeLayers));
+        changed(Part::Workload, "recomputes one layer in", number(a.recomputeEvery), number(b.recomputeEvery));
         changed(Part::Workload, "attention", attentionKernelName(a.attention), attentionKernelName(b.attention));
         changed(Part::Workload, "overlap", overlapName(a.overlap), overlapName(b.overlap));
         changed(Part::Workload, "software", softwareName(a.software), softwareName(b.software));
@@ -211,28 +199,6 @@ private:
                 b.logitsInF32 ? "copies logits in f32" : "fused");
         changed(Part::Memory, "context", bytesText(a.contextBytes), bytesText(b.contextBytes));
         changed(Part::Memory, "a communicator", bytesText(a.communicatorBytes), bytesText(b.communicatorBytes));
-    }
-
-    /// By name: the layout, or where layers differ each with the layer at which it begins.
-    static std::vector<std::pair<std::string, std::string>> layoutTexts(const Evaluation& evaluation)
-    {
-        std::vector<std::pair<std::string, std::string>> out;
-        std::map<std::string, std::size_t> rows;
-        std::map<std::string, std::string> last;
-        for (const WeightLayout& weight : evaluation.weights) {
-            std::string text = specText(weight.layout, evaluation.plan.mesh);
-            if (weight.shards.cuts().size() == weight.layout.dims.size())
-                for (std::size_t dim = 0; dim < weight.layout.dims.size(); ++dim)
-                    if (!weight.layout.dims[dim].empty() && !weight.shards.cuts()[dim].isBalanced())
-                        text += ", dim " + std::to_string(dim) + " cut " + cutRuleName(weight.shards.cuts()[dim].rule());
-            const auto [row, isNew] = rows.emplace(weight.spec.name, out.size());
-            if (isNew)
-                out.emplace_back(weight.spec.name, text);
-            else if (last[weight.spec.name] != text)
-                out[row->second].second += "; from layer " + std::to_string(weight.firstLayer) + " " + text;
-            last[weight.spec.name] = text;
-        }
-        return out;
     }
 
     void weights()
@@ -355,6 +321,8 @@ private:
         line({ "memory_peak_bytes", "memory per device", CostUnit::Bytes, Better::Lower, static_cast<double>(a.memory.peak),
                static_cast<double>(b.memory.peak) });
         memory(a.memory, b.memory);
+        lineIfAny({ "memory_host_bytes", "in the host's memory, per device", CostUnit::Bytes, Better::Lower,
+                    static_cast<double>(hostBytes(a)), static_cast<double>(hostBytes(b)) });
         line({ "collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, collectiveSecondsAlone(m_old.graph, a),
                collectiveSecondsAlone(m_new.graph, b) });
         collectives();
@@ -413,6 +381,40 @@ private:
 };
 
 } // namespace
+
+std::string withoutLayer(std::string name)
+{
+    constexpr std::string_view kLayer = ".layers.*.";
+    if (const std::size_t at = name.find(kLayer); at != std::string::npos)
+        name.erase(0, at + kLayer.size());
+    else if (name.starts_with("model."))
+        name.erase(0, 6);
+    constexpr std::string_view kWeight = ".weight";
+    if (name.ends_with(kWeight))
+        name.erase(name.size() - kWeight.size());
+    return name;
+}
+
+std::vector<std::pair<std::string, std::string>> layoutTexts(const Evaluation& evaluation)
+{
+    std::vector<std::pair<std::string, std::string>> out;
+    std::map<std::string, std::size_t> rows;
+    std::map<std::string, std::string> last;
+    for (const WeightLayout& weight : evaluation.weights) {
+        std::string text = specText(weight.layout, evaluation.plan.mesh);
+        if (weight.shards.cuts().size() == weight.layout.dims.size())
+            for (std::size_t dim = 0; dim < weight.layout.dims.size(); ++dim)
+                if (!weight.layout.dims[dim].empty() && !weight.shards.cuts()[dim].isBalanced())
+                    text += ", dim " + std::to_string(dim) + " cut " + cutRuleName(weight.shards.cuts()[dim].rule());
+        const auto [row, isNew] = rows.emplace(weight.spec.name, out.size());
+        if (isNew)
+            out.emplace_back(weight.spec.name, text);
+        else if (last[weight.spec.name] != text)
+            out[row->second].second += "; from layer " + std::to_string(weight.firstLayer) + " " + text;
+        last[weight.spec.name] = text;
+    }
+    return out;
+}
 
 std::string changePartName(DesignDifference::Part part)
 {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardboard {
@@ -21,6 +22,11 @@ struct DesignDifference {
     std::string after;
 };
 std::string changePartName(DesignDifference::Part part); ///< model, mesh, …
+
+/// A tensor's name without what all layers share: `self_attn.o_proj` for `model.layers.*.self_attn.o_proj.weight`.
+std::string withoutLayer(std::string name);
+/// By name, in the order of the model: the layout, or where layers differ each with the layer at which it begins.
+std::vector<std::pair<std::string, std::string>> layoutTexts(const Evaluation& evaluation);
 
 /// One figure of both evaluations.
 struct CostLine {

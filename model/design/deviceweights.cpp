@@ -25,6 +25,8 @@ bool isTakenOn(const Evaluation& evaluation, const WeightLayout& weight, std::in
 
 std::int64_t copiesOnStage(const Evaluation& evaluation, const WeightLayout& weight, std::int64_t stage)
 {
+    if (weight.tensor == kNoTensor) // of other parts, which come before the first layer
+        return stage == 0 ? 1 : 0;
     if (weight.firstLayer < 0)
         return isTakenOn(evaluation, weight, stage) ? 1 : 0;
     return layersOfStage(*evaluation.plan.pipeline, stage, { weight.firstLayer, weight.firstLayer + weight.copies });
@@ -51,7 +53,7 @@ std::int64_t mostCopiesOn(const Plan& plan, const WeightLayout& weight)
 std::vector<std::int64_t> stagesOf(const Evaluation& evaluation, const WeightLayout& weight)
 {
     const auto& pipeline = evaluation.plan.pipeline;
-    if (pipeline && weight.firstLayer >= 0)
+    if (pipeline && weight.firstLayer >= 0 && weight.tensor != kNoTensor)
         return stagesOfLayer(*pipeline, weight.firstLayer);
     std::vector<std::int64_t> out;
     for (std::int64_t stage = 0; pipeline && stage < pipeline->stages; ++stage)
@@ -86,7 +88,7 @@ std::vector<DeviceWeight> weightsOnDevice(const Evaluation& evaluation, std::int
         held.copies = copiesOn(evaluation, weight, position);
         if (held.copies > 0) {
             held.shard = weight.shards.shardAt(position);
-            held.bytes = bytesOf(held.shard.elements(), weight.spec.dtype) * held.copies;
+            held.bytes = storedBytes(weight.spec, held.shard.shape()) * held.copies;
         }
         out.push_back(std::move(held));
     }

@@ -79,7 +79,7 @@ private:
             return graph.error();
         auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
         const auto recomputed = recomputedLayers(m_design.workload, m_design.pipeline, m_design.mesh, graph.value());
-        std::vector<Range> apart = recomputed;
+        std::vector<Range> apart = recomputed.value_or(std::vector<Range> {});
         if (const Offload& offload = effective(m_design.workload).offload; offload.any() && offload.layers > 0)
             std::ranges::copy(firstLayersOfRuns(offload.layers, m_design.workload, m_design.pipeline, m_design.mesh, graph.value()),
                               std::back_inserter(apart));
@@ -87,7 +87,7 @@ private:
             for (const std::int64_t layer : { layers.lo, layers.hi })
                 if (layer > 0 && layer < m_design.model.layers)
                     points.push_back(layer);
-        if (!points.empty()) {
+        if (!points.empty() || recomputed) { // which may be none
             std::ranges::sort(points);
             points.erase(std::unique(points.begin(), points.end()), points.end());
             graph = buildGraph(m_design.model, m_design.workload, points, recomputed, toEnd);
@@ -104,8 +104,11 @@ private:
                         return status;
                     layouts[id] = plannedLayout(m_out->weights.back());
                 }
+        const auto beside = addLooseWeights();
+        if (!beside.ok())
+            return beside.error();
         auto plan = buildPlan({ m_out->graph, m_design.mesh, layouts, hardware, m_design.picker, m_design.pins, m_design.workload,
-                                m_design.pipeline, memoryOn(hardware) });
+                                m_design.pipeline, memoryOn(hardware), beside.value() });
         if (!plan.ok())
             return plan.error();
         m_out->plan = std::move(plan).value();
@@ -155,9 +158,11 @@ private:
         return add(std::move(weight), segment.isLayer ? concreteName(tensor.spec.name, segment.firstLayer) : tensor.spec.name);
     }
 
-    Status looseWeights(const Hardware& hardware)
+    /// Weights without operations: all of a model that is not understood, or those of other parts beside a graph. The bytes of a
+    /// device.
+    Result<std::int64_t> addLooseWeights()
     {
-        m_out->plan.mesh = m_design.mesh;
+        std::int64_t held = 0;
         std::unordered_map<std::size_t, std::vector<std::int64_t>> blocks;
         for (ScaledWeight& scaled : scaledWeights(m_design.model))
             blocks[scaled.weight] = std::move(scaled.block);
@@ -169,15 +174,24 @@ private:
             if (const auto block = blocks.find(i); block != blocks.end())
                 weight.spec.grains = block->second;
             if (auto status = add(std::move(weight), loose.tensor.name); !status.ok())
-                return status;
+                return status.error();
             const WeightLayout& added = m_out->weights.back();
             if (!added.unknownShape) {
                 m_out->parameters += elementCount(added.spec.shape).value_or(0);
-                auto& held = m_out->plan.memory.weights;
                 held = checkedAdd(held, added.bytesPerDevice).value_or(held);
             }
         }
+        return held;
+    }
+
+    Status looseWeights(const Hardware& hardware)
+    {
+        m_out->plan.mesh = m_design.mesh;
+        const auto held = addLooseWeights();
+        if (!held.ok())
+            return held.error();
         MemoryByCause& memory = m_out->plan.memory;
+        memory.weights = held.value();
         if (memory.weights > 0) // else there is nothing to add up
             memory.runtime = m_out->plan.reservedBytes = static_cast<std::int64_t>(hardware.reservedBytes());
         memory.peak = memory.least = memory.most = memory.total();

@@ -60,6 +60,8 @@ std::vector<std::int64_t> ShardPlaces::stagesOf(const WeightLayout& weight, std:
 {
     if (m_stageAxis < 0)
         return {};
+    if (weight.tensor == kNoTensor) // of other parts, which come before the first layer
+        return { 0 };
     return layer >= 0 ? stagesOfLayer(*m_evaluation.plan.pipeline, layer) : m_ends[static_cast<std::size_t>(weight.tensor)];
 }
 

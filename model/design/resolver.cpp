@@ -121,7 +121,7 @@ void Resolver::layOut(WeightLayout& weight, const std::string& name)
     else
         replicate(weight);
     if (!weight.unknownShape)
-        weight.bytesPerDevice = bytesOf(weight.shards.maxElements(), weight.spec.dtype);
+        weight.bytesPerDevice = storedBytes(weight.spec, weight.shards.largestShape());
 }
 
 void Resolver::replicate(WeightLayout& weight) const

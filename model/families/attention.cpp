@@ -30,6 +30,8 @@ Projected apart(GraphBuilder& builder, TensorId x)
     const bool bias = model.attentionBias != AttentionBias::None;
     const GraphBuilder::Side queries { model.heads * d, "heads x head dim", "q_heads", d };
     const GraphBuilder::Side keys { model.kvHeads * d, "KV heads x head dim", "kv_heads", d };
+    const std::int64_t e = model.valueHeadDim();
+    const GraphBuilder::Side values { model.kvHeads * e, "KV heads x head dim", "kv_heads", e };
     if (model.block.attentionGate) {
         const GraphBuilder::Side both { 2 * model.heads * d, "heads x (head dim, gates)", "q_heads", 2 * d };
         const TensorId wide =
@@ -43,10 +45,34 @@ Projected apart(GraphBuilder& builder, TensorId x)
     }
     TensorId q = builder.linear("self_attn.q_proj", x, queries, builder.hiddenSide(), bias, "q");
     TensorId k = builder.linear("self_attn.k_proj", x, keys, builder.hiddenSide(), bias, "k");
-    const TensorId v = builder.linear("self_attn.v_proj", x, keys, builder.hiddenSide(), bias, "v");
+    const TensorId v =
+        model.block.keysAreValues ? k : builder.linear("self_attn.v_proj", x, values, builder.hiddenSide(), bias, "v");
     wideNorms(builder, q, k);
-    return { splitHeads(builder, "q", q, model.heads, "heads"), splitHeads(builder, "k", k, model.kvHeads, "KV heads"),
-             splitHeads(builder, "v", v, model.kvHeads, "KV heads") };
+    Projected out { splitHeads(builder, "q", q, model.heads, "heads"), splitHeads(builder, "k", k, model.kvHeads, "KV heads"),
+                    kNoTensor };
+    out.v = model.block.keysAreValues ? out.k : splitHeads(builder, "v", v, model.kvHeads, "KV heads");
+    return out;
+}
+
+/// A gate for each head of a token.
+TensorId gatedHeads(GraphBuilder& builder, TensorId values, TensorId gates)
+{
+    return builder.model().block.gateByHead
+        ? builder.op("self_attn.gate_mul", OpKind::HeadGate, { values, gates }, { "attention heads gated" })
+        : values;
+}
+
+/// Gates of a projection of their own: as many as the heads have elements, or one for each head.
+TensorId gatesApart(GraphBuilder& builder, TensorId x)
+{
+    const ModelSpec& model = builder.model();
+    if (!model.block.gateApart && !model.block.gateByHead)
+        return kNoTensor;
+    const std::int64_t width = model.block.gateByHead ? 1 : model.valueHeadDim();
+    const TensorId gates = builder.linear("self_attn.gate_proj", x,
+                                          { model.heads * width, width > 1 ? "heads x head dim" : "heads", "q_heads", width },
+                                          builder.hiddenSide(), false, "gates raw");
+    return builder.op("self_attn.gate_sigmoid", OpKind::Sigmoid, { gates }, { "gates open" });
 }
 
 /// One product for all: the rows of all queries, then those of all keys, then those of all values.
@@ -193,8 +219,18 @@ TensorId attentionPart(GraphBuilder& builder, TensorId x)
     }
     heads.q = rotated(builder, "q", heads.q, 0, model.rotaryDim);
     heads.k = cached(builder, "k", rotated(builder, "k", heads.k, 0, model.rotaryDim));
+    if (model.block.valueNorm) {
+        OpAttributes norm;
+        norm.epsilon = model.norm.epsilon;
+        heads.v = builder.op("self_attn.v_norm", OpKind::UnitNorm, { heads.v }, { "v normed" }, norm);
+    }
     heads.v = cached(builder, "v", heads.v);
-    TensorId merged = mergedHeads(builder, attended(builder, heads.q, heads.k, heads.v));
+    const TensorId apartGates = gatesApart(builder, x);
+    TensorId merged = mergedHeads(builder, gatedHeads(builder, attended(builder, heads.q, heads.k, heads.v), apartGates));
+    if (model.block.gateApart) {
+        merged = builder.op("self_attn.gate_mul", OpKind::Mul, { merged, apartGates }, { "attention values gated" });
+        builder.inUnits(merged, 2, model.valueHeadDim());
+    }
     if (heads.gate != kNoTensor) {
         OpAttributes merge;
         merge.heads = model.heads;
@@ -205,7 +241,7 @@ TensorId attentionPart(GraphBuilder& builder, TensorId x)
         builder.inUnits(merged, 2, model.headDim);
     }
     return builder.linear("self_attn.o_proj", merged, builder.hiddenSide(),
-                          { model.heads * model.headDim, "heads x head dim", "heads", model.headDim },
+                          { model.heads * model.valueHeadDim(), "heads x head dim", "heads", model.valueHeadDim() },
                           model.attentionBias == AttentionBias::Qkvo, "attention out");
 }
 

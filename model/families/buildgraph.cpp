@@ -8,7 +8,7 @@
 namespace shardboard {
 
 Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore,
-                         const std::vector<Range>& recomputed, bool toEnd)
+                         const std::optional<std::vector<Range>>& recomputed, bool toEnd)
 {
     if (model.kind == ModelKind::ColumnParallelLinear)
         return workload.kind == WorkloadKind::Train

@@ -19,6 +19,7 @@ class DecoderBuilder {
 public:
     DecoderBuilder(const ModelSpec& model, const Workload& workload)
         : m_model(model)
+        , m_other(model.withOther())
         , m_builder(model, workload)
         , m_train(workload.kind == WorkloadKind::Train)
         , m_lastLogits(workload.lastLogits())
@@ -88,6 +89,7 @@ private:
         if (const std::string& pattern = m_model.block.pattern; !pattern.empty()) {
             const LayerParts parts = m_model.partsOf(first);
             const std::string mixer = parts.attention && parts.recurrent ? "attention and recurrent "
+                : parts.other                                            ? "other attention "
                 : parts.attention                                        ? "attention "
                 : parts.recurrent                                        ? "recurrent "
                                                                          : "";
@@ -108,13 +110,28 @@ private:
     TensorId block(TensorId x, std::int64_t first, std::int64_t end)
     {
         m_parts = m_model.partsOf(first);
+        m_builder.use(m_parts.other ? m_other : m_model);
         m_builder.begin(blockName(first, end), m_model.weightPrefix + m_model.nameOf("layers") + ".*.", x);
         m_builder.segment().firstLayer = first;
         m_builder.segment().count = end - first;
         m_builder.segment().isLayer = true;
         const TensorId y = layer(x);
         m_builder.segment().carryOut = y;
+        m_builder.use(m_model);
         return y;
+    }
+
+    /// A dense MLP and experts, each between norms of its own; the router reads the stream behind a norm of its own, too.
+    TensorId bothFeedForwards(TensorId x)
+    {
+        TensorId dense = mlpPart(m_builder, m_builder.norm("pre_feedforward_layernorm", x, "mlp in"));
+        dense = m_builder.norm("post_feedforward_layernorm_1", dense, "dense out normed");
+        TensorId scored = m_builder.norm("mlp.gate.scale", x, "router in normed");
+        scored =
+            m_builder.scaled("mlp.gate.input_scale", scored, 1 / std::sqrt(static_cast<double>(m_model.hiddenSize)), "router in");
+        TensorId routed = expertsPart(m_builder, m_builder.norm("pre_feedforward_layernorm_2", x, "experts in"), scored);
+        routed = m_builder.norm("post_feedforward_layernorm_2", routed, "experts out normed");
+        return m_builder.op("mlp.both", OpKind::Add, { dense, routed }, { "both mlps out" });
     }
 
     TensorId feedForward(TensorId x) { return m_parts.experts ? expertsPart(m_builder, x) : mlpPart(m_builder, x); }
@@ -160,13 +177,15 @@ private:
             return normedSums(x);
         const bool four = m_model.norm.perLayer == 4;
         const bool after = m_model.norm.after;
-        TensorId attention = mixer(after ? x : m_builder.norm("input_layernorm", x, "attention in"));
+        TensorId attention = mixer(after || !m_parts.normed ? x : m_builder.norm("input_layernorm", x, "attention in"));
         if (four || after)
             attention = m_builder.norm("post_attention_layernorm", attention, "attention out normed");
         attention = m_builder.scaled("self_attn.residual_scale", attention, m_model.scaling.residual, "attention out scaled");
         const TensorId middle = m_builder.op("self_attn.residual", OpKind::Add, { x, attention }, { "residual" });
         const std::string before = four ? "pre_feedforward_layernorm" : "post_attention_layernorm";
-        TensorId mlp = feedForward(after ? middle : m_builder.norm(before, middle, "mlp in"));
+        TensorId mlp = m_parts.experts && m_model.moe.besideMlp
+            ? bothFeedForwards(middle)
+            : feedForward(after ? middle : m_builder.norm(before, middle, "mlp in"));
         if (four || after)
             mlp = m_builder.norm("post_feedforward_layernorm", mlp, "mlp out normed");
         mlp = m_builder.scaled("mlp.residual_scale", mlp, m_model.scaling.residual, "mlp out scaled");
@@ -208,8 +227,8 @@ private:
         TensorId last = m_model.norm.last ? m_builder.norm("norm", x, "head in") : x;
         if (m_model.headTransform) {
             m_builder.nest({}, {}); // it stands beside the model
-            last = m_builder.linear("head_transform", last, { m_model.hiddenSize, "hidden", "" }, m_builder.hiddenSide(), true,
-                                    "head transformed");
+            last = m_builder.linear("head_transform", last, { m_model.hiddenSize, "hidden", "" }, m_builder.hiddenSide(),
+                                    m_model.norm.bias, "head transformed");
             last = m_builder.activation("head_transform.", "head", kNoTensor, last);
             last = m_builder.norm("head_transform_norm", last, "head normed");
         }
@@ -240,7 +259,8 @@ private:
     TensorId furtherToken(TensorId x, std::int64_t index)
     {
         const std::string number = std::to_string(index + 1);
-        m_builder.nest("mtp" + number + ".", m_model.weightPrefix + "layers." + std::to_string(m_model.layers + index) + ".");
+        m_builder.nest("mtp" + number + ".", m_model.weightPrefix + "layers." + std::to_string(m_model.layers + index) + ".",
+                       static_cast<int>(index) + 1);
         const TensorId embedded =
             m_builder.op("embed_tokens", OpKind::Embedding, { m_targets, m_table }, { "next token", { "hidden" } });
         const TensorId token = m_builder.norm("enorm", embedded, "next token normed");
@@ -279,6 +299,7 @@ private:
     }
 
     const ModelSpec& m_model;
+    ModelSpec m_other; ///< of layers whose attention has other sizes
     GraphBuilder m_builder;
     LayerParts m_parts; ///< of the block that is being built
     bool m_train;

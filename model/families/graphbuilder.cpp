@@ -10,7 +10,7 @@
 namespace shardboard {
 
 GraphBuilder::GraphBuilder(const ModelSpec& model, const Workload& workload)
-    : m_model(model)
+    : m_model(&model)
     , m_dtype(storageType(workload))
     , m_activationType(workload.precision.activations.value_or(m_dtype))
     , m_cacheType(workload.precision.cache.value_or(m_activationType))
@@ -35,8 +35,9 @@ void GraphBuilder::begin(const std::string& name, const std::string& weightPrefi
     nest({}, weightPrefix);
 }
 
-void GraphBuilder::nest(const std::string& opPrefix, const std::string& weightPrefix)
+void GraphBuilder::nest(const std::string& opPrefix, const std::string& weightPrefix, int block)
 {
+    m_block = block;
     m_opPrefix = opPrefix;
     m_prefix = weightPrefix;
 }
@@ -48,6 +49,7 @@ TensorId GraphBuilder::add(const std::string& name, TensorRole role, Shape shape
     tensor.fill = fill;
     tensor.segment = lastId(m_graph.segments);
     tensor.copies = role == TensorRole::Weight ? m_graph.segments.back().count : 1;
+    tensor.block = role == TensorRole::Weight ? m_block : 0;
     m_graph.tensors.push_back(std::move(tensor));
     return lastId(m_graph.tensors);
 }
@@ -59,13 +61,13 @@ TensorId GraphBuilder::weight(const std::string& name, Shape shape, Labels label
 
 std::string GraphBuilder::ownName(const std::string& name) const
 {
-    if (m_model.names.empty())
+    if (m_model->names.empty())
         return name;
-    if (const auto found = m_model.names.find(name); found != m_model.names.end())
+    if (const auto found = m_model->names.find(name); found != m_model->names.end())
         return found->second;
     for (const std::string_view end : { ".weight", ".bias" })
         if (name.ends_with(end))
-            if (const auto found = m_model.names.find(name.substr(0, name.size() - end.size())); found != m_model.names.end())
+            if (const auto found = m_model->names.find(name.substr(0, name.size() - end.size())); found != m_model->names.end())
                 return found->second + std::string(end);
     return name;
 }
@@ -73,7 +75,16 @@ std::string GraphBuilder::ownName(const std::string& name) const
 TensorId GraphBuilder::weightAt(const std::string& wholeName, Shape shape, Labels labels, Fill fill, Labels logical)
 {
     const TensorId id = add(wholeName, TensorRole::Weight, std::move(shape), std::move(labels), m_dtype, fill);
-    m_graph.tensors.back().spec.logicalNames = std::move(logical);
+    TensorSpec& spec = m_graph.tensors.back().spec;
+    spec.logicalNames = std::move(logical);
+    const std::size_t dims = spec.shape.size();
+    if (m_trains || m_model->packed.empty() || dims < 2)
+        return id;
+    if (const PackedWeights* packed = m_model->packedAs(wholeName); packed != nullptr) {
+        spec.packing = packed->packing;
+        if (spec.dimLabels[dims - 2].starts_with("in (")) // blocks lie on [out, in]
+            std::swap(spec.packing.outBlock, spec.packing.inBlock);
+    }
     return id;
 }
 
@@ -126,7 +137,7 @@ void GraphBuilder::inUnits(TensorId id, std::size_t dim, std::int64_t elements)
 TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias,
                               const std::string& result)
 {
-    const bool turned = m_model.block.transposed && m_graph.segments.back().isLayer;
+    const bool turned = m_model->block.transposed && m_graph.segments.back().isLayer;
     Shape shape { out.size, in.size };
     Labels labels { "out (" + out.label + ")", "in (" + in.label + ")" };
     Labels logical { out.logical, in.logical };
@@ -156,16 +167,16 @@ TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& o
 
 TensorId GraphBuilder::norm(const std::string& name, TensorId x, const std::string& result)
 {
-    if (!m_model.norm.weighted) {
+    if (!m_model->norm.weighted) {
         OpAttributes attributes;
-        attributes.epsilon = m_model.norm.epsilon;
-        attributes.centred = m_model.norm.kind == NormKind::LayerNorm;
+        attributes.epsilon = m_model->norm.epsilon;
+        attributes.centred = m_model->norm.kind == NormKind::LayerNorm;
         return op(name, OpKind::UnitNorm, { x }, { result }, attributes);
     }
-    if (m_model.norm.kind == NormKind::RmsNorm || !m_model.norm.bias)
+    if (m_model->norm.kind == NormKind::RmsNorm || !m_model->norm.bias)
         return rmsNorm(name, x, "hidden", result);
     OpAttributes attributes;
-    attributes.epsilon = m_model.norm.epsilon;
+    attributes.epsilon = m_model->norm.epsilon;
     const std::int64_t size = tensor(x).shape.back();
     const TensorId gamma = weight(name + ".weight", { size }, { "hidden" }, { 1.0, 0.1 }, { "norm" });
     const TensorId beta = weight(name + ".bias", { size }, { "hidden" }, { 0.0, 0.1 }, { "norm" });
@@ -175,9 +186,9 @@ TensorId GraphBuilder::norm(const std::string& name, TensorId x, const std::stri
 TensorId GraphBuilder::rmsNorm(const std::string& name, TensorId x, const std::string& label, const std::string& result)
 {
     OpAttributes attributes;
-    attributes.epsilon = m_model.norm.epsilon;
-    attributes.offset = m_model.norm.weightOffset;
-    attributes.centred = m_model.norm.kind == NormKind::LayerNorm;
+    attributes.epsilon = m_model->norm.epsilon;
+    attributes.offset = m_model->norm.weightOffset;
+    attributes.centred = m_model->norm.kind == NormKind::LayerNorm;
     const TensorId gamma =
         weight(name + ".weight", { tensor(x).shape.back() }, { label }, { 1.0 - attributes.offset, 0.1 }, { "norm" });
     return op(name, OpKind::RmsNorm, { x, gamma }, { result }, attributes);
@@ -195,11 +206,11 @@ TensorId GraphBuilder::scaled(const std::string& name, TensorId x, double factor
 TensorId GraphBuilder::activation(const std::string& prefix, const std::string& what, TensorId gate, TensorId up)
 {
     OpAttributes attributes;
-    if (gate != kNoTensor && m_model.scaling.swigluLimit > 0) {
-        attributes.cap = m_model.scaling.swigluLimit;
+    if (gate != kNoTensor && m_model->scaling.swigluLimit > 0) {
+        attributes.cap = m_model->scaling.swigluLimit;
         return op(prefix + "swiglu", OpKind::ClampedSwiglu, { gate, up }, { what + " hidden" }, attributes);
     }
-    const Activation* known = findActivation(m_model.activation);
+    const Activation* known = findActivation(m_model->activation);
     const OpKind kind = known == nullptr ? OpKind::Silu : known->kind;
     if (gate == kNoTensor)
         return op(prefix + "act", kind, { up }, { what + " hidden" });

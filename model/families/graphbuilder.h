@@ -18,7 +18,9 @@ public:
 
     GraphBuilder(const ModelSpec& model, const Workload& workload);
 
-    const ModelSpec& model() const { return m_model; }
+    const ModelSpec& model() const { return *m_model; }
+    /// What follows is of this model, which stays where it is: layers whose attention has other sizes.
+    void use(const ModelSpec& model) { m_model = &model; }
     std::int64_t batch() const { return m_batch; }
     std::int64_t newTokens() const { return m_newTokens; }
     std::int64_t cachedTokens() const { return m_cachedTokens; }
@@ -33,7 +35,8 @@ public:
     /// A new segment, to which everything goes from then on. `weightPrefix` comes before the names of its weights.
     void begin(const std::string& name, const std::string& weightPrefix, TensorId carryIn);
     /// Within the segment, what follows has names of its own: `opPrefix` before those of operations.
-    void nest(const std::string& opPrefix, const std::string& weightPrefix);
+    /// `block`: of the weights that are added (GraphTensor::block).
+    void nest(const std::string& opPrefix, const std::string& weightPrefix, int block = 0);
     Segment& segment() { return m_graph.segments.back(); }
     /// The graph, or what was wrong with the first operation that cannot be: its result was taken to look like its first operand.
     Result<Graph> finish() &&;
@@ -69,7 +72,7 @@ public:
         std::string logical;
         std::int64_t unit = 0;
     };
-    Side hiddenSide() const { return { m_model.hiddenSize, "hidden", "embed" }; }
+    Side hiddenSide() const { return { m_model->hiddenSize, "hidden", "embed" }; }
     /// y = x Wt (+ bias); `name` is both the operation and, with the segment's prefix, the weight.
     TensorId linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias, const std::string& result);
 
@@ -85,7 +88,7 @@ private:
     /// What the checkpoint calls a part, its weight or its bias (ModelSpec::names).
     std::string ownName(const std::string& name) const;
 
-    const ModelSpec& m_model;
+    const ModelSpec* m_model;
     DType m_dtype;
     DType m_activationType;
     DType m_cacheType;
@@ -99,6 +102,7 @@ private:
     bool m_scoresAgain;
     std::string m_prefix;
     std::string m_opPrefix;
+    int m_block = 0;
     Status m_status = done();
     Graph m_graph;
 };
@@ -108,7 +112,8 @@ TensorId attentionPart(GraphBuilder& builder, TensorId x);
 TensorId latentAttentionPart(GraphBuilder& builder, TensorId x);
 TensorId recurrentPart(GraphBuilder& builder, TensorId x);
 TensorId mlpPart(GraphBuilder& builder, TensorId x);
-TensorId expertsPart(GraphBuilder& builder, TensorId x);
+/// The router may read something else.
+TensorId expertsPart(GraphBuilder& builder, TensorId x, TensorId routed = kNoTensor);
 
 /// A gated or plain MLP; `prefix` is before the names of its weights (`mlp.`), `what` before those of its tensors.
 TensorId mlpWith(GraphBuilder& builder, TensorId x, const std::string& prefix, const std::string& what, std::int64_t width);

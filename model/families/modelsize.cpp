@@ -57,11 +57,15 @@ Count attention(const ModelSpec& model)
     const Count hidden = model.hiddenSize;
     const Count queries = Count(model.heads) * Count(model.headDim);
     const Count keys = Count(model.kvHeads) * Count(model.headDim);
-    return linear(hidden, Count(model.block.attentionGate ? 2 : 1) * queries, qkvBias) + Count(2) * linear(hidden, keys, qkvBias)
-        + linear(queries, hidden, model.attentionBias == AttentionBias::Qkvo)
-        + (model.wideQkNorm   ? queries + keys
-               : model.qkNorm ? Count(2) * Count(model.headDim)
-                              : Count(0))
+    const Count values = Count(model.kvHeads) * Count(model.valueHeadDim());
+    const Count merged = Count(model.heads) * Count(model.valueHeadDim());
+    const Count gates = model.block.gateApart ? linear(hidden, merged)
+        : model.block.gateByHead              ? linear(hidden, model.heads)
+                                              : Count(0);
+    const Count norms = model.wideQkNorm ? queries + keys : model.qkNorm ? Count(2) * Count(model.headDim) : Count(0);
+    return linear(hidden, Count(model.block.attentionGate ? 2 : 1) * queries, qkvBias) + linear(hidden, keys, qkvBias)
+        + (model.block.keysAreValues ? Count(0) : linear(hidden, values, qkvBias)) + gates
+        + linear(merged, hidden, model.attentionBias == AttentionBias::Qkvo) + norms
         + (model.attentionSinks ? Count(model.heads) : Count(0));
 }
 
@@ -90,6 +94,23 @@ Count recurrent(const ModelSpec& model)
     const Count inner = heads * Count(spec.valueDim);
     const Count channels = inner + Count(2) * Count(spec.keyHeads) * Count(spec.keyDim);
     const Count taps = channels * (Count(spec.taps) + Count(spec.convolutionBias ? 1 : 0));
+    if (spec.kind == RecurrentKind::Convolution)
+        return linear(hidden, Count(3) * inner, spec.bias) + inner * Count(spec.taps + (spec.convolutionBias ? 1 : 0))
+            + linear(inner, hidden, spec.bias);
+    if (spec.kind == RecurrentKind::Selective) {
+        const Count n = spec.keyDim, rank = spec.stepRank, parts = rank + Count(2) * n;
+        return linear(hidden, Count(2) * inner, spec.bias) + inner * Count(spec.taps + (spec.convolutionBias ? 1 : 0))
+            + linear(inner, parts) + (spec.partNorms ? parts : Count(0)) + linear(rank, inner, true) + inner * n + inner
+            + linear(inner, hidden, spec.bias);
+    }
+    if (spec.keyDecay) {
+        const Count keys = Count(spec.keyHeads) * Count(spec.keyDim), rank = spec.gateRank;
+        const auto through = [&](Count wide) {
+            return spec.gateRank > 0 ? linear(hidden, rank) + linear(rank, wide) : linear(hidden, wide);
+        };
+        return linear(hidden, channels, spec.bias) + taps + through(keys) + through(inner) + linear(hidden, heads) + heads + keys
+            + Count(spec.valueDim) + linear(inner, hidden, spec.bias);
+    }
     const Count in = linear(hidden, inner + channels + heads, spec.bias);
     if (spec.kind == RecurrentKind::DeltaRule) // rates beside steps
         return in + linear(hidden, heads, spec.bias) + taps + Count(2) * heads + Count(spec.valueDim)
@@ -110,30 +131,38 @@ Count parameters(const ModelSpec& model, std::int64_t experts)
     const Count tables =
         (Count(model.tiedEmbeddings ? 1 : 2) * Count(model.vocabSize) + Count(model.positions) + Count(model.tokenTypes)) * hidden
         + (model.embeddingNorm ? norm(model) : Count(0))
-        + (model.headTransform ? linear(hidden, hidden, true) + norm(model) : Count(0));
+        + (model.headTransform ? linear(hidden, hidden, model.norm.bias) + norm(model) : Count(0));
     const Count last = model.norm.last ? norm(model) : Count(0);
-    const Count inEveryLayer = attention(model) + Count(model.norm.perLayer) * norm(model);
+    const Count beside = model.moe.besideMlp ? mlp(hidden, model.intermediateSize, model.block.gatedMlp, model.mlpBias)
+            + Count(4) * norm(model) + Count(model.moe.experts)
+                                             : Count(0);
     const Count dense = mlp(hidden, model.intermediateSize, model.block.gatedMlp, model.mlpBias);
     const std::int64_t sparse = model.layers - model.denseLayers();
     const Count ends = tables + (model.headBias ? Count(model.vocabSize) : Count(0)) + last;
     if (const std::string& pattern = model.block.pattern; !pattern.empty()) {
         Count sum = ends;
         const Count ofAttention = attention(model);
+        const Count ofOther = attention(model.withOther());
         const Count ofState = model.recurrent.present() ? recurrent(model) : Count(0);
-        const Count ofExperts = model.moe.present() ? moe(model, experts) : Count(0);
+        const Count ofExperts = model.moe.present() ? moe(model, experts) + beside : Count(0);
         for (std::int64_t layer = 0; layer < model.layers; ++layer) {
             const LayerParts parts = model.partsOf(layer);
             const bool mixes = parts.attention || parts.recurrent;
-            sum = sum + (parts.attention ? ofAttention : Count(0)) + (parts.recurrent ? ofState : Count(0))
+            sum = sum
+                + (parts.other           ? ofOther
+                       : parts.attention ? ofAttention
+                                         : Count(0))
+                + (parts.recurrent ? ofState : Count(0))
                 + (parts.experts           ? ofExperts
                        : parts.feedForward ? dense
                                            : Count(0))
-                + Count(mixes && parts.feedForward ? model.norm.perLayer : 1) * norm(model);
+                + Count((mixes && parts.feedForward ? model.norm.perLayer : 1) - (parts.normed ? 0 : 1)) * norm(model);
         }
         return sum;
     }
-    return ends + Count(model.layers) * inEveryLayer + Count(model.denseLayers()) * dense
-        + (sparse > 0 ? Count(sparse) * moe(model, experts) : Count(0));
+    const std::int64_t norms = model.layers * model.norm.perLayer - (model.norm.first ? 0 : 1);
+    return ends + Count(model.layers) * attention(model) + Count(norms) * norm(model) + Count(model.denseLayers()) * dense
+        + (sparse > 0 ? Count(sparse) * (moe(model, experts) + beside) : Count(0));
 }
 
 } // namespace

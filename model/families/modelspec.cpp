@@ -3,6 +3,7 @@
 
 #include "model/families/activation.h"
 #include "model/modules/columnparallel.h"
+#include "model/text/glob.h"
 #include "model/text/names.h"
 #include "model/text/visibletext.h"
 
@@ -143,6 +144,9 @@ Status verifyMoe(const ModelSpec& model, const std::string& where)
         return inputError(where + ":routed_scaling_factor", "the factor cannot be used", "use a positive number");
     if (moe.routerBias && moe.correctionBias)
         return inputError(where + ":router_bias", "a router has one bias, for the logits or for choosing", "leave one out");
+    if (moe.besideMlp && (model.norm.perLayer != 4 || model.norm.kind != NormKind::RmsNorm || model.norm.after))
+        return inputError(where + ":experts_beside_mlp", "experts beside an MLP are between four RMS norms of a layer",
+                          "leave one of them out");
     if (moe.expertBias && !moe.together())
         return inputError(where + ":mlp_bias", "only packed experts have a bias", "leave the bias out");
     return done();
@@ -174,8 +178,6 @@ Status verifyBlock(const ModelSpec& model, const std::string& where)
     if (model.slidingWindow < 0)
         return inputError(where + ":sliding_window", "a window of " + std::to_string(model.slidingWindow) + " cannot be used",
                           "use 0 for none");
-    if (model.block.parallel && model.moe.present())
-        return inputError(where, "experts in a parallel block are not known", "use one or the other");
     return done();
 }
 
@@ -184,9 +186,9 @@ Status verifyRecurrent(const ModelSpec& model, const std::string& where)
     const RecurrentSpec& spec = model.recurrent;
     const std::string& pattern = model.block.pattern;
     if (!pattern.empty()) {
-        if (pattern.size() != static_cast<std::size_t>(model.layers) || pattern.find_first_not_of("arbARFE") != std::string::npos)
+        if (pattern.size() != static_cast<std::size_t>(model.layers) || pattern.find_first_not_of("awrbARFE") != std::string::npos)
             return inputError(where + ":layer_pattern",
-                              "it is not one of the letters a, r, b, A, R, F, E for each of " + std::to_string(model.layers)
+                              "it is not one of the letters a, w, r, b, A, R, F, E for each of " + std::to_string(model.layers)
                                   + " layers",
                               "write as many letters as there are layers");
         if (pattern.find_first_of("rbR") != std::string::npos && !spec.present())
@@ -194,7 +196,8 @@ Status verifyRecurrent(const ModelSpec& model, const std::string& where)
                               "say what it is in recurrent, or leave it out");
         if (pattern.find('E') != std::string::npos && !model.moe.present())
             return inputError(where + ":layer_pattern", "there are no experts", "say how many, or leave the letter out");
-        if (model.norm.perLayer == 4 || model.norm.after || model.norm.ofSum)
+        if ((model.norm.perLayer == 4 || model.norm.after || model.norm.ofSum)
+            && pattern.find_first_of("rbARFE") != std::string::npos)
             return inputError(where + ":layer_pattern", "layers of several kinds have one norm before each part",
                               "leave one of them out");
     }
@@ -217,12 +220,69 @@ Status verifyRecurrent(const ModelSpec& model, const std::string& where)
     if (spec.heads > kMost || spec.keyHeads > kMost || spec.keyDim > kMost || spec.valueDim > kMost || spec.taps > 4096
         || spec.innerSize() > kLargest || spec.keySize() > kLargest)
         return inputError(where + ":recurrent_heads", "the heads are too large together", "use smaller sizes");
+    const auto small = [](std::int64_t size) { return size >= 0 && size <= kLargest; };
+    if (!small(spec.gateRank) || !small(spec.stepRank) || (spec.kind == RecurrentKind::Selective && spec.stepRank == 0))
+        return inputError(where + ":recurrent_step_rank", "steps or gates cannot come through so many numbers", "use 1 to 2^31");
+    if (spec.kind == RecurrentKind::Selective && (spec.valueDim != 1 || spec.keyHeads != 1))
+        return inputError(where + ":recurrent_value_dim", "every channel of a selective scan is a head, and all share one key",
+                          "use 1 for recurrent_value_dim and recurrent_key_heads");
+    if (spec.keyDecay && (spec.kind != RecurrentKind::DeltaRule || spec.grouped || spec.heads != spec.keyHeads))
+        return inputError(where + ":recurrent_key_decay", "only a delta rule with as many keys as heads decays element by element",
+                          "leave recurrent_key_decay out");
     if (spec.heads % spec.keyHeads != 0)
         return inputError(where + ":recurrent_heads",
                           std::to_string(spec.heads) + " heads do not divide over " + std::to_string(spec.keyHeads) + " key heads",
                           "each key head serves the same number of heads");
     if (spec.normGroups < 0 || (spec.normGroups > 0 && spec.innerSize() % spec.normGroups != 0))
         return inputError(where + ":recurrent_norm_groups", "the groups do not divide the heads", "use 0 for none, or 1 for one");
+    return done();
+}
+
+/// The layers with other sizes, too, as a model of their own.
+Status verifyOther(const ModelSpec& model, const std::string& where)
+{
+    if (model.valueDim < 0 || model.valueDim > kLargest || (model.valueDim > 0 && model.mla.present()))
+        return inputError(where + ":value_head_dim", "heads of values cannot have this size", "use 0 for that of keys");
+    if (model.block.keysAreValues && model.valueDim > 0)
+        return inputError(where + ":keys_are_values", "values that are keys have their size", "leave value_head_dim out");
+    const int gates = (model.block.attentionGate ? 1 : 0) + (model.block.gateApart ? 1 : 0) + (model.block.gateByHead ? 1 : 0);
+    if (gates > 1 || (gates > 0 && model.mla.present()))
+        return inputError(where + ":attention_gate", "attention's result cannot be gated so", "use one kind of gate");
+    if (!model.norm.first && (model.norm.perLayer != 2 || model.norm.after || model.norm.ofSum || model.block.parallel))
+        return inputError(where + ":first_norm", "only a serial block with two norms before its parts can lack its first norm",
+                          "leave first_norm out");
+    if (model.block.pattern.find('w') == std::string::npos)
+        return done();
+    if (model.mla.present())
+        return inputError(where + ":layer_pattern", "latent attention has the same sizes in all layers", "use the letter a");
+    const OtherAttention& other = model.other;
+    if (const auto status = verifySizes({ { "other_heads", other.heads },
+                                          { "other_kv_heads", other.kvHeads },
+                                          { "other_head_dim", other.headDim },
+                                          { "other_value_head_dim", other.valueDim },
+                                          { "other_rotary_dim", other.rotaryDim },
+                                          { "other_window", other.window } },
+                                        0, where);
+        !status.ok())
+        return status;
+    return verifyHeads(model.withOther(), where);
+}
+
+Status verifyPacked(const ModelSpec& model, const std::string& where)
+{
+    constexpr std::size_t kMost = 2000;
+    if (model.packed.size() > kMost)
+        return inputError(where + ":packed", "too many kinds of weights are packed", "use at most " + std::to_string(kMost));
+    for (const PackedWeights& weights : model.packed) {
+        const WeightPacking& packing = weights.packing;
+        if (weights.match.empty() || weights.match.size() > 400 || weights.format.size() > 80 || nameProblem(weights.match)
+            || nameProblem(weights.format))
+            return inputError(where + ":packed", "packed weights cannot be called so", "use names of up to 400 characters");
+        const auto wrong = [](double bits) { return !(bits >= 0 && bits <= 1e6); };
+        if (wrong(packing.bits) || wrong(packing.blockBits) || packing.bits > 64 || packing.outBlock < 0 || packing.inBlock < 0
+            || packing.outBlock > kLargest || packing.inBlock > kLargest)
+            return inputError(where + ":packed", "weights cannot be packed so", "use bits of 0 to 64 and blocks of 0 to 2^31");
+    }
     return done();
 }
 
@@ -248,10 +308,10 @@ Status verifyTables(const ModelSpec& model, const std::string& where)
     return done();
 }
 
-constexpr std::array kRecurrents { "none", "delta-rule", "state-space" };
+constexpr std::array kRecurrents { "none", "delta-rule", "state-space", "selective", "convolution" };
 constexpr std::array kNorms { "rmsnorm", "layernorm" };
 constexpr std::array kScores { "softmax", "sigmoid" };
-constexpr std::array kStorages { "separate", "mixtral", "packed", "joined", "joined-transposed" };
+constexpr std::array kStorages { "separate", "mixtral", "packed", "joined", "joined-transposed", "stacked", "flat" };
 
 } // namespace
 
@@ -286,6 +346,37 @@ ModelSpec columnParallelModel(const LinearModule& linear, DType dtype)
     return model;
 }
 
+const PackedWeights* ModelSpec::packedAs(const std::string& weight) const
+{
+    for (const PackedWeights& weights : packed)
+        if (globMatch(weights.match, weight))
+            return weights.packing.present() ? &weights : nullptr;
+    return nullptr;
+}
+
+ModelSpec ModelSpec::withOther() const
+{
+    ModelSpec out = *this;
+    out.block.pattern.clear();
+    const auto take = [](auto& to, const auto& from) {
+        if (from != 0)
+            to = from;
+    };
+    take(out.heads, other.heads);
+    take(out.kvHeads, other.kvHeads);
+    take(out.headDim, other.headDim);
+    take(out.valueDim, other.valueDim);
+    take(out.rotaryDim, other.rotaryDim);
+    take(out.ropeTheta, other.ropeTheta);
+    if (other.unrotated)
+        out.ropeTheta = 0;
+    out.attentionSinks = other.sinks;
+    out.block.keysAreValues = other.keysAreValues;
+    out.slidingWindow = other.window;
+    out.windowPeriod = other.window > 0 ? 0 : -1;
+    return out;
+}
+
 LayerParts ModelSpec::partsOf(std::int64_t layer) const
 {
     const bool sparse =
@@ -294,7 +385,9 @@ LayerParts ModelSpec::partsOf(std::int64_t layer) const
     const char letter =
         layer < static_cast<std::int64_t>(block.pattern.size()) ? block.pattern[static_cast<std::size_t>(layer)] : 'a';
     LayerParts parts;
-    parts.attention = letter == 'a' || letter == 'b' || letter == 'A';
+    parts.other = letter == 'w';
+    parts.normed = norm.first || layer > 0;
+    parts.attention = letter == 'a' || letter == 'b' || letter == 'A' || parts.other;
     parts.recurrent = letter == 'r' || letter == 'b' || letter == 'R';
     parts.experts = letter == 'E' || (letter >= 'a' && sparse);
     parts.feedForward = letter >= 'a' || letter == 'F' || letter == 'E';
@@ -332,14 +425,15 @@ Status verifyModel(const ModelSpec& model, const std::string& where)
         { "vocab_size", model.vocabSize },        { "hidden_size", model.hiddenSize }, { "num_attention_heads", model.heads },
         { "num_key_value_heads", model.kvHeads }, { "head_dim", model.headDim },
     };
-    if (model.denseLayers() > 0)
+    if (model.denseLayers() > 0 || (model.moe.present() && model.moe.besideMlp))
         sizes.emplace_back("intermediate_size", model.intermediateSize);
     if (auto status = verifySizes(sizes, 1, where); !status.ok())
         return status;
     if (model.layers < 1 || model.layers > 100000)
         return inputError(where + ":num_hidden_layers", "a model of " + std::to_string(model.layers) + " layers cannot be used",
                           "use 1 to 100000");
-    for (const auto& verify : { verifyHeads, verifyMla, verifyMoe, verifyBlock, verifyRecurrent, verifyTables, verifyNames })
+    for (const auto& verify :
+         { verifyHeads, verifyMla, verifyMoe, verifyBlock, verifyRecurrent, verifyOther, verifyPacked, verifyTables, verifyNames })
         if (auto status = verify(model, where); !status.ok())
             return status;
     return done();

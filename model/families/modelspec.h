@@ -47,6 +47,7 @@ struct NormSpec {
     bool weighted = true; ///< else they have neither weight nor bias (OLMo)
     bool ofSum = false; ///< they stand behind the residual sums, so that the stream itself is normed (BERT)
     bool last = true; ///< there is one behind the last layer
+    bool first = true; ///< there is one before attention in the first layer (not in ModernBERT)
     friend bool operator==(const NormSpec&, const NormSpec&) = default;
 };
 
@@ -62,9 +63,11 @@ enum class ExpertStorage {
     Packed, ///< `mlp.experts.gate_up_proj` [experts, in, 2 out] with gate and up in turn, `mlp.experts.down_proj` [experts, in,
             ///< out]
     Joined, ///< `mlp.experts.gate_up_proj` [experts, 2 out, in], all of gate before all of up; `down_proj` [experts, out, in]
-    JoinedT ///< the same as [experts, in, 2 out] and [experts, in, out]
+    JoinedT, ///< the same as [experts, in, 2 out] and [experts, in, out]
+    Stacked, ///< `mlp.experts.gate_proj.weight` and `up_proj` [experts, out, in], `down_proj` [experts, out, in]
+    Flat ///< `mlp.experts.gate_proj`, `up_proj` and `down_proj`, all [experts x width, hidden] (DBRX)
 };
-std::string expertStorageName(ExpertStorage storage); ///< separate, mixtral, packed, joined, joined-transposed
+std::string expertStorageName(ExpertStorage storage); ///< separate, mixtral, packed, joined, joined-transposed, stacked, flat
 std::optional<ExpertStorage> expertStorageFromName(std::string_view name);
 
 /// A mixture of experts in place of the MLP. Experts are gated MLPs.
@@ -86,11 +89,17 @@ struct MoeSpec {
     bool correctionBias = false; ///< added to the scores for choosing, not to the gates (DeepSeek V3)
     bool expertBias = false; ///< each projection of each expert has a bias
     ExpertStorage storage = ExpertStorage::Separate;
+    bool besideMlp = false; ///< they work beside a dense MLP, each behind norms of its own (Gemma 4)
 
     bool present() const { return experts > 0; }
     std::int64_t sharedSize() const { return sharedWidth > 0 ? sharedWidth : sharedExperts * intermediateSize; }
     /// Whether the layers store gate and up projection of all experts in one tensor.
-    bool together() const { return storage != ExpertStorage::Separate && storage != ExpertStorage::Mixtral; }
+    bool together() const
+    {
+        return storage == ExpertStorage::Packed || storage == ExpertStorage::Joined || storage == ExpertStorage::JoinedT;
+    }
+    /// Whether each expert has tensors of its own.
+    bool apart() const { return storage == ExpertStorage::Separate || storage == ExpertStorage::Mixtral; }
     friend bool operator==(const MoeSpec&, const MoeSpec&) = default;
 };
 
@@ -107,8 +116,14 @@ struct MlaSpec {
 };
 
 /// Linear attention or a state space in place of attention: a state of fixed size for each head (model/ops/recurrent.cpp).
-enum class RecurrentKind { None, DeltaRule, StateSpace };
-std::string recurrentKindName(RecurrentKind kind); ///< none, delta-rule, state-space
+enum class RecurrentKind {
+    None,
+    DeltaRule,
+    StateSpace, ///< of Mamba-2
+    Selective, ///< the state space of the first Mamba: every channel is a head, and has a decay for each number of its state
+    Convolution ///< a short convolution between two gates, and no state beside the last tokens (LFM2)
+};
+std::string recurrentKindName(RecurrentKind kind); ///< none, delta-rule, state-space, selective, convolution
 std::optional<RecurrentKind> recurrentKindFromName(std::string_view name);
 
 struct RecurrentSpec {
@@ -124,11 +139,22 @@ struct RecurrentSpec {
     bool grouped = false;
     std::int64_t normGroups = 1; ///< of a state space: groups in which its gated result is normed; 0: it is only gated
     bool normFirst = false; ///< of a state space: the gate comes after the norm
+    /// Of a delta rule: queries, keys and values each have a projection and a convolution of their own, and decays one number for
+    /// each element of a key (Kimi Linear).
+    bool keyDecay = false;
+    std::int64_t gateRank = 0; ///< of keyDecay: decays and gates come through so many numbers; 0: through one product
+    std::int64_t stepRank = 0; ///< Selective: steps come through so many numbers
+    bool partNorms = false; ///< Selective: steps, keys and queries are normed with weights (Jamba)
 
     bool present() const { return kind != RecurrentKind::None; }
     std::int64_t keySize() const { return keyHeads * keyDim; }
     std::int64_t innerSize() const { return heads * valueDim; }
-    std::int64_t channels() const { return innerSize() + 2 * keySize(); } ///< that the convolution goes over
+    /// That the convolution goes over.
+    std::int64_t channels() const
+    {
+        const bool alone = kind == RecurrentKind::Selective || kind == RecurrentKind::Convolution;
+        return innerSize() + (alone ? 0 : 2 * keySize());
+    }
     friend bool operator==(const RecurrentSpec&, const RecurrentSpec&) = default;
 };
 
@@ -147,7 +173,25 @@ struct LayerParts {
     bool recurrent = false;
     bool feedForward = false; ///< a dense MLP, or experts
     bool experts = false;
+    bool other = false; ///< attention has the sizes of OtherAttention
+    bool normed = true; ///< there is a norm before the first part
     friend bool operator==(const LayerParts&, const LayerParts&) = default;
+};
+
+/// Attention of layers that have other sizes than the rest, `w` in a layer pattern (Gemma 4, MiMo-V2). A size of 0 is that of the
+/// rest.
+struct OtherAttention {
+    std::int64_t heads = 0;
+    std::int64_t kvHeads = 0;
+    std::int64_t headDim = 0;
+    std::int64_t valueDim = 0;
+    std::int64_t rotaryDim = 0;
+    double ropeTheta = 0;
+    std::int64_t window = 0; ///< tokens that these layers attend to; 0: all
+    bool sinks = false;
+    bool unrotated = false;
+    bool keysAreValues = false;
+    friend bool operator==(const OtherAttention&, const OtherAttention&) = default;
 };
 
 /// How one layer is wired, and what its weights are called.
@@ -161,9 +205,14 @@ struct BlockSpec {
         false; ///< gate and up projection of an MLP (of shared experts, too) are one weight, all of gate first (Phi-3)
     bool transposed = false; ///< weights of layers are stored as [in, out] (GPT-2)
     bool attentionGate = false; ///< each query head has as many gates beside it, by whose sigmoid attention's result is multiplied
+    bool gateApart = false; ///< such gates come from a projection of their own
+    bool gateByHead = false; ///< the same with one gate for each head
+    bool keysAreValues = false; ///< values are the keys before their norm and rotation (Gemma 4)
+    bool valueNorm = false; ///< values are normed, without a weight
     bool bothWays = false; ///< a token sees those after it as well: an encoder
     /// A letter for each layer; empty: all are `a`. What follows on small letters is an MLP, or experts where MoeSpec says so:
-    /// a attention, r the recurrent part, b both side by side. Alone in their layer: A attention, R recurrent, F an MLP, E experts.
+    /// a attention, w attention of other sizes, r the recurrent part, b both side by side. Alone in their layer: A attention,
+    /// R recurrent, F an MLP, E experts.
     std::string pattern;
     friend bool operator==(const BlockSpec&, const BlockSpec&) = default;
 };
@@ -180,6 +229,14 @@ struct ScalingSpec {
     friend bool operator==(const ScalingSpec&, const ScalingSpec&) = default;
 };
 
+/// Weights that the checkpoint stores packed. Training has plain ones.
+struct PackedWeights {
+    std::string match; ///< pattern of their names
+    std::string format; ///< for people: gptq, fp8, mxfp4, q4_k; empty: these are not packed
+    WeightPacking packing;
+    friend bool operator==(const PackedWeights&, const PackedWeights&) = default;
+};
+
 struct ModelSpec {
     ModelKind kind = ModelKind::Decoder;
     LinearModule linear; ///< kind ColumnParallelLinear; the dimensions below are then not used
@@ -193,6 +250,7 @@ struct ModelSpec {
     std::int64_t heads = 0; ///< query heads
     std::int64_t kvHeads = 0; ///< key/value heads; divides heads
     std::int64_t headDim = 0; ///< width of a query's and key's head; heads * headDim need not be hiddenSize
+    std::int64_t valueDim = 0; ///< of a value's head, where it is another one; not of latent attention, which has its own
     bool tiedEmbeddings = false; ///< the head is the embedding table; no lm_head tensor
     bool qkNorm = false; ///< RMS norms of headDim on queries and keys (Qwen3, Gemma 3)
     bool wideQkNorm = false; ///< with qkNorm: over all heads together, before they are split (OLMo 2)
@@ -210,6 +268,7 @@ struct ModelSpec {
     BlockSpec block;
     ScalingSpec scaling;
     RecurrentSpec recurrent;
+    OtherAttention other; ///< of layers with a `w`
     IndexerSpec indexer; ///< of latent attention
     std::int64_t positions = 0; ///< rows of a table of learned positions; 0: none
     std::int64_t firstPosition = 0; ///< row of the first token (OPT: 2)
@@ -224,9 +283,11 @@ struct ModelSpec {
     /// What the checkpoint calls parts that have another name in Llama's: `self_attn.o_proj` may be `attention.dense`. Without the
     /// prefix, and of a layer's without `layers.*.`; `layers`, `embed_tokens`, `norm`, `lm_head.weight` are among them.
     std::map<std::string, std::string> names;
+    std::vector<PackedWeights> packed; ///< the first that fits a name counts
 
     /// Set when the architecture is not understood: why, in one sentence. The model then has no graph, only
-    /// `looseWeights` (a shape of rank 0 with unknownShape true where no header told it).
+    /// `looseWeights` (a shape of rank 0 with unknownShape true where no header told it). Beside a graph, these are the weights of
+    /// other parts: a vision tower and its projector.
     std::string notUnderstood;
     struct LooseWeight {
         TensorSpec tensor;
@@ -247,7 +308,11 @@ struct ModelSpec {
         const auto found = names.find(part);
         return found == names.end() ? part : found->second;
     }
-    std::int64_t valueHeadDim() const { return mla.present() ? mla.valueHeadDim : headDim; }
+    std::int64_t valueHeadDim() const { return mla.present() ? mla.valueHeadDim : valueDim > 0 ? valueDim : headDim; }
+    /// Null where a weight of that name is not packed.
+    const PackedWeights* packedAs(const std::string& name) const;
+    /// The model with the attention of its layers `w`.
+    ModelSpec withOther() const;
     friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 

@@ -28,6 +28,9 @@ ExpertNames namesOf(ExpertStorage storage)
     case ExpertStorage::Joined:
     case ExpertStorage::JoinedT:
         return { "mlp.", "gate", "experts.gate_up_proj", {}, "experts.down_proj" };
+    case ExpertStorage::Stacked:
+    case ExpertStorage::Flat:
+        return { "mlp.", "gate", "experts.gate_proj.weight", "experts.up_proj.weight", "experts.down_proj.weight" };
     case ExpertStorage::Separate:
         break;
     }
@@ -44,9 +47,9 @@ public:
     {
     }
 
-    TensorId build(TensorId x)
+    TensorId build(TensorId x, TensorId routed)
     {
-        const TensorId gates = router(x);
+        const TensorId gates = router(routed != kNoTensor ? routed : x);
         TensorId y = m_builder.op(m_names.block + "dispatch", OpKind::Dispatch, { x, gates },
                                   { "dispatched", { "experts", "batch", "sequence", "hidden" } });
         m_builder.entry(y).density =
@@ -94,11 +97,28 @@ private:
         attributes.normalized = m_moe.normalizedGates;
         attributes.scale = m_moe.gateScale;
         const std::string op = m_names.block + "top_k";
-        if (!m_moe.correctionBias)
-            return m_builder.op(op, OpKind::TopKGates, { logits }, { "gates" }, attributes);
+        if (!m_moe.correctionBias) {
+            const TensorId gates = m_builder.op(op, OpKind::TopKGates, { logits }, { "gates" }, attributes);
+            return m_moe.besideMlp ? scaledByExpert(gates) : gates;
+        }
         const TensorId bias = m_builder.weight(m_names.block + "gate.e_score_correction_bias", { m_moe.experts }, { "experts" },
                                                { 0.0, 0.1 }, { "" });
         return m_builder.op(op, OpKind::BiasedTopKGates, { logits, bias }, { "gates" }, attributes);
+    }
+
+    /// A factor for each expert (Gemma 4).
+    TensorId scaledByExpert(TensorId gates)
+    {
+        OpAttributes split;
+        split.heads = m_moe.experts;
+        const TensorId apart = m_builder.op(m_names.block + "gates_apart", OpKind::SplitHeads, { gates },
+                                            { "gates of experts", { "experts", "one" } }, split);
+        const TensorId factors =
+            m_builder.weight(m_names.block + "gate.per_expert_scale", { m_moe.experts }, { "experts" }, { 1.0, 0.1 }, { "" });
+        const TensorId scaled =
+            m_builder.op(m_names.block + "gates_scale", OpKind::HeadScale, { apart, factors }, { "gates scaled" });
+        return m_builder.op(m_names.block + "gates_joined", OpKind::MergeHeads, { scaled }, { "gates of tokens", { "experts" } },
+                            split);
     }
 
     using Side = GraphBuilder::Side;
@@ -115,7 +135,8 @@ private:
     TensorId matmul(const std::string& name, const std::string& weightName, TensorId x, const Side& out, const Side& in,
                     const std::string& result)
     {
-        const bool transposed = m_moe.storage == ExpertStorage::Packed || m_moe.storage == ExpertStorage::JoinedT;
+        const bool transposed = m_moe.storage == ExpertStorage::Packed || m_moe.storage == ExpertStorage::JoinedT
+            || (m_moe.storage == ExpertStorage::Flat && name == "down_proj");
         Shape shape { m_moe.experts, out.size, in.size };
         GraphBuilder::Labels labels { "experts", "out (" + out.label + ")", "in (" + in.label + ")" };
         GraphBuilder::Labels logical { "exp", out.logical, in.logical };
@@ -126,7 +147,7 @@ private:
         }
         const TensorId w = m_builder.weight(m_names.block + weightName, std::move(shape), std::move(labels),
                                             { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical));
-        if (!m_moe.together())
+        if (m_moe.apart())
             m_builder.entry(w).pieces = m_moe.experts;
         return expert(name, transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear, { x, w }, result, out);
     }
@@ -183,6 +204,6 @@ private:
 
 } // namespace
 
-TensorId expertsPart(GraphBuilder& builder, TensorId x) { return ExpertsBuilder(builder).build(x); }
+TensorId expertsPart(GraphBuilder& builder, TensorId x, TensorId routed) { return ExpertsBuilder(builder).build(x, routed); }
 
 } // namespace shardboard

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear attention with a gated delta rule (Qwen3-Next, Qwen3.5) and state spaces of Mamba-2: projections, a short convolution over
-// queries, keys and values, the scan, and a gated norm. A prompt scans from a state of zeros, and what stays is the state after it;
-// decoding has the state and the tokens that the convolution looks back on, and goes one step further.
+// queries, keys and values, the scan, and a gated norm; the state spaces of the first Mamba, and layers of a short convolution
+// between gates (LFM2), which have no scan. A prompt scans from a state of zeros, and what stays is the state after it; decoding
+// has the state and the tokens that the convolution looks back on, and goes one step further.
 #include "model/families/graphbuilder.h"
 
 #include <cmath>
@@ -25,13 +26,19 @@ public:
         , m_model(builder.model())
         , m_spec(m_model.recurrent)
         , m_delta(m_spec.kind == RecurrentKind::DeltaRule)
-        , m_name(m_delta ? "linear_attn." : "mamba.")
+        , m_name(m_delta                                         ? "linear_attn."
+                     : m_spec.kind == RecurrentKind::Convolution ? "conv."
+                                                                 : "mamba.")
     {
     }
 
     TensorId build(TensorId x)
     {
-        const Parts parts = !m_delta ? ofStateSpace(x) : m_spec.grouped ? grouped(x) : apart(x);
+        if (m_spec.kind == RecurrentKind::Selective)
+            return selective(x);
+        if (m_spec.kind == RecurrentKind::Convolution)
+            return convolution(x);
+        const Parts parts = !m_delta ? ofStateSpace(x) : m_spec.grouped ? grouped(x) : m_spec.keyDecay ? eachApart(x) : apart(x);
         TensorId q = heads("q", convolved("q", parts.q, 0, m_spec.keyDim), m_spec.keyHeads, "key heads");
         TensorId k = heads("k", convolved("k", parts.k, m_spec.keySize(), m_spec.keyDim), m_spec.keyHeads, "key heads");
         TensorId v = parts.v;
@@ -42,7 +49,7 @@ public:
                                  "k of length 1");
         }
         v = heads("v", v, m_spec.heads, "heads");
-        const TensorId step = smoothStep(parts.step);
+        const TensorId step = smoothStep(parts.step, m_spec.keyDecay ? m_spec.keySize() : m_spec.heads);
         const TensorId rate = m_delta ? m_builder.op(m_name + "rate", OpKind::Sigmoid, { parts.rate }, { "write strength" }) : step;
         TensorId y = scan(q, k, v, decay(step), rate);
         if (!m_delta) {
@@ -50,14 +57,86 @@ public:
             const TensorId passed = m_builder.op(m_name + "skip", OpKind::HeadScale, { v, skip }, { "x passed on" });
             y = m_builder.op(m_name + "add_skip", OpKind::Add, { y, passed }, { "values with x" });
         }
-        const TensorId out = m_delta ? gatedByHead(y, parts.gate) : gatedWhole(merged("y", y), parts.gate);
+        return projected(m_delta ? gatedByHead(y, parts.gate) : gatedWhole(merged("y", y), parts.gate));
+    }
+
+private:
+    using Side = GraphBuilder::Side;
+
+    TensorId projected(TensorId out)
+    {
         return m_builder.linear(m_name + "out_proj", out, m_builder.hiddenSide(),
                                 { m_spec.innerSize(), "heads x value dim", "heads", m_spec.valueDim }, m_spec.bias,
                                 "attention out");
     }
 
-private:
-    using Side = GraphBuilder::Side;
+    /// The first Mamba (arXiv 2312.00752): one weight for values and gates, and from the values steps, keys (B) and queries (C).
+    TensorId selective(TensorId x)
+    {
+        const std::int64_t inner = m_spec.innerSize(), n = m_spec.keyDim, rank = m_spec.stepRank;
+        const TensorId both = m_builder.linear(m_name + "in_proj", x, { 2 * inner, "values, gates", "kv_heads" },
+                                               m_builder.hiddenSide(), m_spec.bias, "xz");
+        const TensorId v = convolved("x", slice("x", both, 0, inner, "channels"), 0, 1);
+        const TensorId all = m_builder.linear(m_name + "x_proj", v, { rank + 2 * n, "steps, keys, queries", "" },
+                                              { inner, "channels", "heads" }, false, "dt, B, C");
+        const auto part = [&](const std::string& name, std::int64_t first, std::int64_t size, const std::string& norm) {
+            const TensorId id = slice(name, all, first, size, name == "dt" ? "step rank" : "state");
+            return m_spec.partNorms ? m_builder.rmsNorm(m_name + norm, id, "", name + " normed") : id;
+        };
+        const TensorId steps = part("dt", 0, rank, "dt_layernorm");
+        const TensorId k = heads("B", part("B", rank, n, "b_layernorm"), 1, "key heads");
+        const TensorId q = heads("C", part("C", rank + n, n, "c_layernorm"), 1, "key heads");
+        const TensorId wide = m_builder.linear(m_name + "dt_proj", steps, { inner, "channels", "heads" }, { rank, "step rank", "" },
+                                               true, "step before softplus");
+        const TensorId dt = m_builder.op(m_name + "dt", OpKind::Softplus, { wide }, { "step" });
+        const TensorId log = m_builder.weight(m_name + "A_log", { inner, n }, { "channels", "state" }, { 0.0, 0.5 }, { "", "" });
+        const TensorId a = m_builder.op(m_name + "A", OpKind::NegativeExp, { log }, { "A", { "channels", "state" } });
+        const TensorId decays = m_builder.op(m_name + "decay", OpKind::HeadOuter, { dt, a }, { "decay", { "channels", "state" } });
+        const TensorId channels = heads("v", v, inner, "channels");
+        TensorId y = scan(q, k, channels, decays, dt);
+        const TensorId skip = m_builder.weight(m_name + "D", { inner }, { "channels" }, { 1.0, 0.1 }, { "" });
+        const TensorId passed = m_builder.op(m_name + "skip", OpKind::HeadScale, { channels, skip }, { "x passed on" });
+        y = m_builder.op(m_name + "add_skip", OpKind::Add, { y, passed }, { "values with x" });
+        return projected(times(merged("y", y), active(slice("z", both, inner, inner, "channels"))));
+    }
+
+    /// One weight for two gates and values: the values times the first, convolved, times the second.
+    TensorId convolution(TensorId x)
+    {
+        const std::int64_t inner = m_spec.innerSize();
+        const TensorId all = m_builder.linear(m_name + "in_proj", x, { 3 * inner, "gates, gates, values", "kv_heads" },
+                                              m_builder.hiddenSide(), m_spec.bias, "BCx");
+        const TensorId first = m_builder.op(
+            m_name + "first_gate", OpKind::Mul,
+            { slice("B", all, 0, inner, "channels"), slice("x", all, 2 * inner, inner, "channels") }, { "values gated first" });
+        return projected(times(slice("C", all, inner, inner, "channels"), convolved("x", first, 0, 1)));
+    }
+
+    /// Queries, keys, values, decays, gates and rates each with a weight of their own.
+    Parts eachApart(TensorId x)
+    {
+        const std::int64_t keys = m_spec.keySize(), values = m_spec.innerSize();
+        const Side hidden = m_builder.hiddenSide();
+        const auto out = [&](const char* name, std::int64_t size, std::int64_t unit, const std::string& result) {
+            return m_builder.linear(m_name + name, x, { size, "heads x head dim", "kv_heads", unit }, hidden, m_spec.bias, result);
+        };
+        const auto through = [&](const std::string& letter, std::int64_t size, std::int64_t unit, const std::string& result) {
+            const Side wide { size, "heads x head dim", "kv_heads", unit };
+            if (m_spec.gateRank == 0)
+                return m_builder.linear(m_name + letter + "_proj", x, wide, hidden, false, result);
+            const Side rank { m_spec.gateRank, "gate rank", "" };
+            const TensorId low = m_builder.linear(m_name + letter + "_a_proj", x, rank, hidden, false, result + " low");
+            return m_builder.linear(m_name + letter + "_b_proj", low, wide, rank, false, result);
+        };
+        Parts parts {};
+        parts.q = out("q_proj", keys, m_spec.keyDim, "q");
+        parts.k = out("k_proj", keys, m_spec.keyDim, "k");
+        parts.v = out("v_proj", values, m_spec.valueDim, "v");
+        parts.step = through("f", keys, m_spec.keyDim, "decays raw");
+        parts.gate = heads("z", through("g", values, m_spec.valueDim, "gates raw"), m_spec.heads, "heads");
+        parts.rate = m_builder.linear(m_name + "b_proj", x, { m_spec.heads, "heads", "kv_heads" }, hidden, false, "b");
+        return parts;
+    }
 
     TensorId slice(const std::string& name, TensorId x, std::int64_t first, std::int64_t size, const std::string& label)
     {
@@ -156,12 +235,17 @@ private:
         const std::int64_t channels = m_builder.tensor(x).shape.back();
         if (!m_delta && name != "x") // k before q
             first = m_spec.innerSize() + (name == "q" ? m_spec.keySize() : 0);
+        if (m_spec.keyDecay) { // taps for each part
+            first = 0;
+            m_taps = kNoTensor;
+        }
         if (m_taps == kNoTensor) {
-            m_taps =
-                m_builder.weight(m_name + "conv1d.weight", { m_spec.channels(), 1, m_spec.taps }, { "channels", "one", "taps" },
-                                 { 0.0, 1 / std::sqrt(static_cast<double>(m_spec.taps)) }, { "", "", "" });
+            const std::string weight = m_name + (m_spec.keyDecay ? name + "_conv1d" : "conv1d");
+            const std::int64_t all = m_spec.keyDecay ? channels : m_spec.channels();
+            m_taps = m_builder.weight(weight + ".weight", { all, 1, m_spec.taps }, { "channels", "one", "taps" },
+                                      { 0.0, 1 / std::sqrt(static_cast<double>(m_spec.taps)) }, { "", "", "" });
             if (m_spec.convolutionBias)
-                m_tapBias = m_builder.weight(m_name + "conv1d.bias", { m_spec.channels() }, { "channels" }, { 0.0, 0.1 }, { "" });
+                m_tapBias = m_builder.weight(weight + ".bias", { all }, { "channels" }, { 0.0, 0.1 }, { "" });
         }
         const TensorId seen = withLast(name, x, channels, unit);
         OpAttributes attributes;
@@ -173,7 +257,8 @@ private:
                                                   name + " convolution bias");
             y = m_builder.op(m_name + name + "_conv_bias", OpKind::Add, { y, bias }, { name + " convolved, with bias" });
         }
-        y = m_builder.op(m_name + name + "_act", OpKind::Silu, { y }, { name + " active" });
+        if (m_spec.kind != RecurrentKind::Convolution)
+            y = m_builder.op(m_name + name + "_act", OpKind::Silu, { y }, { name + " active" });
         m_builder.inUnits(y, 2, unit);
         return y;
     }
@@ -202,14 +287,14 @@ private:
         return m_builder.op(m_name + name + "_norm", OpKind::UnitNorm, { x }, { name + " normed" }, attributes);
     }
 
-    TensorId smoothStep(TensorId raw)
+    TensorId smoothStep(TensorId raw, std::int64_t count)
     {
-        const TensorId bias = m_builder.weight(m_name + "dt_bias", { m_spec.heads }, { "heads" }, { 0.0, 0.5 }, { "" });
+        const TensorId bias = m_builder.weight(m_name + "dt_bias", { count }, { "heads" }, { 0.0, 0.5 }, { "" });
         const TensorId sum = m_builder.op(m_name + "dt_sum", OpKind::Add, { raw, bias }, { "step before softplus" });
         return m_builder.op(m_name + "dt", OpKind::Softplus, { sum }, { "step" });
     }
 
-    /// -exp(A) of each head times its step: [B,S,heads,1].
+    /// -exp(A) of each head times its step: [B,S,heads,1], or a step for each element of a key.
     TensorId decay(TensorId step)
     {
         const TensorId log = m_builder.weight(m_name + "A_log", { m_spec.heads }, { "heads" }, { 0.0, 0.5 }, { "" });
@@ -255,7 +340,9 @@ private:
         const TensorId gamma =
             m_builder.weight(m_name + "norm.weight", { m_spec.valueDim }, { "head dim" }, { 1.0, 0.1 }, { "norm" });
         const TensorId normed = m_builder.op(m_name + "norm", OpKind::RmsNorm, { y, gamma }, { "values normed" }, attributes);
-        return merged("y", times(normed, active(gate)));
+        const TensorId open =
+            m_spec.keyDecay ? m_builder.op(m_name + "gate_act", OpKind::Sigmoid, { gate }, { "gates open" }) : active(gate);
+        return merged("y", times(normed, open));
     }
 
     TensorId gatedWhole(TensorId y, TensorId gate)

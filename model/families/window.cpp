@@ -3,6 +3,9 @@
 
 #include "model/text/numbers.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace shardboard {
 
 namespace {
@@ -41,6 +44,16 @@ double attendedShare(const ModelSpec& model, std::int64_t tokens)
 
 std::string windowText(const ModelSpec& model, std::int64_t tokens)
 {
+    const std::string& pattern = model.block.pattern;
+    if (pattern.find('w') != std::string::npos) { // each kind of layer is planned by itself
+        const auto layersOf = [&](char letter) { return std::count(pattern.begin(), pattern.end(), letter); };
+        std::string text;
+        for (const auto& [letter, window] : { std::pair { 'a', model.slidingWindow }, std::pair { 'w', model.other.window } })
+            if (window > 0 && window < tokens)
+                text += (text.empty() ? "sliding windows of " : ", of ") + countText(window) + " tokens in "
+                    + std::to_string(layersOf(letter)) + " of " + std::to_string(model.layers) + " layers";
+        return text;
+    }
     if (!reaches(model, tokens))
         return {};
     return "sliding windows of " + countText(model.slidingWindow) + " tokens in " + std::to_string(windowedLayers(model)) + " of "

@@ -8,7 +8,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::array<const char*, 3> kKinds { "gpu", "tpu", "cpu" };
+constexpr std::array<const char*, 4> kKinds { "gpu", "tpu", "cpu", "accelerator" };
 
 enum class MathUnit { Fp4, Fp8, Int8, Half, Bfloat, Single };
 

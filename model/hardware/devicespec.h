@@ -15,8 +15,9 @@
 
 namespace shardboard {
 
-enum class DeviceKind { Gpu, Tpu, Cpu };
-std::string deviceKindName(DeviceKind kind); ///< gpu, tpu, cpu
+/// Accelerator: another one, such as Trainium, of which neither what holds of CUDA nor what was published of GPUs and TPUs is said.
+enum class DeviceKind { Gpu, Tpu, Cpu, Accelerator };
+std::string deviceKindName(DeviceKind kind); ///< gpu, tpu, cpu, accelerator
 std::optional<DeviceKind> deviceKindFromName(std::string_view name);
 
 /// Dense FLOP/s by element type; nothing where the device has none or none is published.

@@ -145,6 +145,9 @@ void checkDevice(const DeviceSpec& device, Checker& check)
         check.rate("device.host.bytes_per_second", device.host->bytesPerSecond, "bytes/s");
         if (device.host->memoryBytesPerSecond != 0)
             check.rate("device.host.memory_bytes_per_second", device.host->memoryBytesPerSecond, "bytes/s");
+        if (!(device.host->memoryBytes >= 0 && device.host->memoryBytes <= kMostBytes))
+            check.fail("device.host.memory_bytes", "cannot be " + numberText(device.host->memoryBytes) + " bytes",
+                       "use 1 to 2^60, or 0 where it is not known");
     }
 }
 

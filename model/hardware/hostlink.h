@@ -12,6 +12,8 @@ struct HostLink {
     /// Of the host's memory, the share of one device where all of a node work at once; 0: not known (hostLinkOf() takes a slow
     /// one).
     double memoryBytesPerSecond = 0;
+    /// Of the host's memory, the share of one device; 0: not known, and nothing says how much can lie there.
+    double memoryBytes = 0;
     friend bool operator==(const HostLink&, const HostLink&) = default;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/hardware/devicespec.h"
+#include "model/hardware/devicetables.h"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,8 @@
 namespace shardboard {
 
 namespace {
+
+using devicetable::gibi;
 
 struct KnownLink {
     std::string_view device;
@@ -23,18 +25,33 @@ struct KnownLink {
 //   GB300: the same Grace for 2 GPUs. GH200: one for one GPU; with 480 GB its memory has 384 GB/s (NVIDIA GH200 data sheet).
 //   DGX-1 with V100: PCIe 3 x16, 15.75 GB/s, of which 12 are reached; two Xeon E5-2698 v4, each 76.8 GB/s (Intel ARK), for 8.
 //   Cards with PCIe 5 of whose hosts nothing is known: the link alone; those with PCIe 4 have the one that is taken for all others.
-//   TPUs: PCIe, about 15 GB/s to v5e and v5p, 32 to v6e (scaling-book tpus.md); nothing about their hosts' memory.
+//   TPUs: PCIe, about 15 GB/s to v5e and v5p, 32 to v6e (scaling-book tpus.md); nothing about the rate of their hosts' memory.
+// How much memory a host has, by the devices of the node:
+//   DGX H100, H200 and B200: 2 TB, the B200 with 32 modules (docs.nvidia.com/dgx-basepod, core components; DGX B200 user guide).
+//   DGX A100: 2 TB with 80 GB GPUs, 1 TB with 40 GB ones (NVIDIA DGX A100 data sheet). DGX-1: 512 GB (NVIDIA DGX-1 data sheet).
+//   GB200, GB300: 480 GB of LPDDR5X a Grace (NVIDIA, 17 TB for the 36 of an NVL72), for 2 GPUs. GH200: 480 GB (its data sheet).
+//   TPU v5e: 512 GiB, v6e: 1,536 GiB for 8 chips (docs.cloud.google.com/tpu/docs/v5e and v6e, DRAM per host).
+//   Of the others nothing is known.
 constexpr std::array kLinks {
-    KnownLink { "a100-sxm-40", { 26e9, 51.2e9 } }, KnownLink { "a100-sxm-80", { 26e9, 51.2e9 } },
-    KnownLink { "h100-sxm", { 55.6e9, 76.8e9 } },  KnownLink { "h200-sxm", { 55.6e9, 76.8e9 } },
-    KnownLink { "b200-sxm", { 55.6e9, 89.6e9 } },  KnownLink { "gb200", { 225e9, 256e9 } },
-    KnownLink { "gb300", { 225e9, 256e9 } },       KnownLink { "gh200", { 450e9, 384e9 } },
-    KnownLink { "v100-sxm-16", { 12e9, 19.2e9 } }, KnownLink { "v100-sxm-32", { 12e9, 19.2e9 } },
-    KnownLink { "h100-pcie", { 55.6e9, 0 } },      KnownLink { "h100-nvl", { 55.6e9, 0 } },
-    KnownLink { "rtx-5090", { 55.6e9, 0 } },       KnownLink { "rtx-pro-6000", { 55.6e9, 0 } },
-    KnownLink { "mi300x", { 55.6e9, 0 } },         KnownLink { "mi325x", { 55.6e9, 0 } },
-    KnownLink { "tpu-v5e", { 15e9, 0 } },          KnownLink { "tpu-v5p", { 15e9, 0 } },
-    KnownLink { "tpu-v6e", { 32e9, 0 } },
+    KnownLink { "a100-sxm-40", { 26e9, 51.2e9, gibi(128) } },
+    KnownLink { "a100-sxm-80", { 26e9, 51.2e9, gibi(256) } },
+    KnownLink { "h100-sxm", { 55.6e9, 76.8e9, gibi(256) } },
+    KnownLink { "h200-sxm", { 55.6e9, 76.8e9, gibi(256) } },
+    KnownLink { "b200-sxm", { 55.6e9, 89.6e9, gibi(256) } },
+    KnownLink { "gb200", { 225e9, 256e9, 240e9 } },
+    KnownLink { "gb300", { 225e9, 256e9, 240e9 } },
+    KnownLink { "gh200", { 450e9, 384e9, 480e9 } },
+    KnownLink { "v100-sxm-16", { 12e9, 19.2e9, gibi(64) } },
+    KnownLink { "v100-sxm-32", { 12e9, 19.2e9, gibi(64) } },
+    KnownLink { "h100-pcie", { 55.6e9, 0 } },
+    KnownLink { "h100-nvl", { 55.6e9, 0 } },
+    KnownLink { "rtx-5090", { 55.6e9, 0 } },
+    KnownLink { "rtx-pro-6000", { 55.6e9, 0 } },
+    KnownLink { "mi300x", { 55.6e9, 0 } },
+    KnownLink { "mi325x", { 55.6e9, 0 } },
+    KnownLink { "tpu-v5e", { 15e9, 0, gibi(64) } },
+    KnownLink { "tpu-v5p", { 15e9, 0 } },
+    KnownLink { "tpu-v6e", { 32e9, 0, gibi(192) } },
 };
 
 } // namespace

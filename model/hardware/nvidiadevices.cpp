@@ -24,8 +24,9 @@
 // - Attention on the B200: FlashAttention-4 reaches 1,613 TFLOP/s, at most 1.3 times cuDNN 9.13: 1,240. Backward it is limited
 //   by shared memory, which has not become faster per clock (together.ai/blog/flashattention-4): taken is 0.82 of forward as on the
 //   H100. Blackwell Ultra has twice the exponentials, which limit forward (NVIDIA Technical Blog, "Inside NVIDIA Blackwell Ultra").
-// - The host: what an operation of PyTorch goes through in eager mode adds up to 6 to 15 us, Python 1, binding 1, autograd 1 to 3,
-//   dispatcher 1 to 2, backend 1 to 5, driver 1 to 3 (jiahuanglin.xyz, "From PyTorch op to kernel launch"): 10.
+// - The host: the forward pass of PyTorch's linear layer, one operation, takes it 13.5 us on a DGX H100 (Xeon 8480C), 33.2 on a
+//   GH200 and 37.1 on a GB200 (TransformerEngine#2053, 2025-08). Layers of an operation's call add up to 6 to 15 (jiahuanglin.xyz,
+//   "From PyTorch op to kernel launch").
 // Others have no measurements of this kind; they have the constants of the nearest relative, as their source says.
 #include "model/hardware/devicetables.h"
 
@@ -35,7 +36,9 @@ using namespace devicetable;
 
 namespace {
 
-constexpr double kHost = 10e-6;
+constexpr double kHost = 13.5e-6;
+constexpr double kGh200Host = 33.2e-6;
+constexpr double kGraceHost = 37.1e-6; // GB200, and GB300, whose host is the same
 
 KernelConstants general()
 {
@@ -93,6 +96,12 @@ KernelConstants blackwell(const BlackwellShares& shares)
     return out;
 }
 
+KernelConstants startedBy(double hostSeconds, KernelConstants kernels)
+{
+    kernels.hostSeconds = hostSeconds;
+    return kernels;
+}
+
 /// Blackwell Ultra: nothing waits for exponentials any more.
 KernelConstants ultra(const BlackwellShares& shares)
 {
@@ -119,7 +128,7 @@ std::vector<DeviceSpec> nvidiaDevices()
     const KernelConstants a100 = ampere(0.87);
     const KernelConstants h100 = hopper(0.90);
     const KernelConstants b200 = blackwell({ 0.79, 0.775, 0.93, 0.55, 0.45 });
-    const KernelConstants gb200 = blackwell({ 0.735, 0.73, 0.93, 0.51, 0.42 });
+    const KernelConstants gb200 = startedBy(kGraceHost, blackwell({ 0.735, 0.73, 0.93, 0.51, 0.42 }));
     const Row rows[] {
         { "a100-sxm-40", "NVIDIA A100 SXM4 40 GB", peaksOfA100(), gpuMemory(40960, 39.50), tera(1.555), a100, 108,
           "NVIDIA A100 datasheet us-nvidia-1758950-r4; memory by nvidia-smi (modal-labs/modal-client#2797) and PyTorch "
@@ -165,12 +174,12 @@ std::vector<DeviceSpec> nvidiaDevices()
           { tera(80), tera(1250), tera(2500), tera(2500), tera(5000), tera(15000), tera(165) },
           gpuMemory(284208),
           tera(8),
-          ultra({ 0.735, 0.73, 0.98, 0.64, 0.42 }),
+          startedBy(kGraceHost, ultra({ 0.735, 0.73, 0.98, 0.64, 0.42 })),
           148,
           "nvidia.com/en-us/data-center/gb300-nvl72: 360 PFLOP/s in bf16 and 720 in fp8 with sparsity, 1,080 in fp4 without, of "
           "72; "
           "memory by nvidia-smi in public logs (GB300, 284208 MiB)" },
-        { "gh200", "NVIDIA GH200 144 GB", peaksOfH100(), gpuMemory(147456), tera(4.9), hopper(0.95), 132,
+        { "gh200", "NVIDIA GH200 144 GB", peaksOfH100(), gpuMemory(147456), tera(4.9), startedBy(kGh200Host, hopper(0.95)), 132,
           "NVIDIA GH200 datasheet: 144 GB HBM3e at 4.9 TB/s; held clock by MAMF, 828.6 TFLOP/s at 900 W where the H100 has 794.5; "
           "memory as on the datasheet" },
         { "h20",

@@ -89,7 +89,8 @@ std::vector<DeviceSpec> otherDevices()
               {},
               0,
               "AWS Neuron documentation, Trainium2 architecture: 667 TFLOP/s in bf16, 1,299 in fp8, 96 GiB at 2.9 TB/s for a chip; "
-              "constants of kernels not measured" }),
+              "constants of kernels not measured" },
+            DeviceKind::Accelerator),
         deviceOf({ "cpu-dev-2core",
                    "Two CPU cores with AVX-512",
                    { tera(0.49), kNone, tera(1.0), kNone, kNone, kNone, kNone },

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,13 +18,13 @@ namespace shardboard {
 /// Which layers compute what again.
 struct Recomputing {
     Recompute what = Recompute::None;
-    std::vector<Range> layers {}; ///< layers that do; none: all
+    std::optional<std::vector<Range>> layers {}; ///< layers that do; nothing: all
     bool toEnd = false; ///< where a whole layer is computed again, what no gradient reads is, too
     /// A segment's first layer tells of all of them.
     Recompute of(const Segment& segment) const
     {
         const auto holds = [&](const Range& range) { return range.lo <= segment.firstLayer && segment.firstLayer < range.hi; };
-        return layers.empty() || std::ranges::any_of(layers, holds) ? what : Recompute::None;
+        return !layers || std::ranges::any_of(*layers, holds) ? what : Recompute::None;
     }
 };
 

@@ -114,6 +114,11 @@ enum class OpKind {
     UnitNormGrad,
     HeadScale,
     HeadScaleGradW,
+    HeadGate,
+    HeadGateGrad,
+    HeadOuter,
+    HeadOuterGradX,
+    HeadOuterGradW,
     AddPositions,
     AddPositionsGrad,
     CausalConv,
@@ -237,6 +242,9 @@ struct GraphTensor {
     /// leave on the mean of all layers. Bytes and operations count by it.
     double density = 1;
     bool cached = false; ///< stays for the tokens to come, as keys and values do
+    /// Weights of a block within its segment that is gathered for itself, as layers are: the number, from 1 on, of the module that
+    /// predicts a further token. 0: of the segment.
+    int block = 0;
     double cachedShare = 1; ///< share of it that stays: of layers with a sliding window only the last tokens
     TensorId gradientOf = kNoTensor; ///< the tensor whose gradient, all of it, this is
     TensorId addendOf = kNoTensor; ///< the tensor of whose gradient this is a part

@@ -51,6 +51,18 @@ void headScaleGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, OpKind::HeadScaleGradW, "grad_w", { builder.dy(), op.operands[0] });
 }
 
+void headGateGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, OpKind::HeadGate, "grad_x", { builder.dy(), op.operands[1] });
+    builder.give(1, OpKind::HeadGateGrad, "grad_gate", { builder.dy(), op.operands[0] });
+}
+
+void headOuterGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, OpKind::HeadOuterGradX, "grad_x", { builder.dy(), op.operands[1] });
+    builder.give(1, OpKind::HeadOuterGradW, "grad_w", { builder.dy(), op.operands[0] });
+}
+
 void convolutionGradient(GradientBuilder& builder, const Op& op)
 {
     builder.give(0, OpKind::CausalConvGradX, "grad_x", { builder.dy(), op.operands[1] }, op.attributes);
@@ -107,6 +119,40 @@ const std::array kRecurrentOps {
     OpDefinition { .kind = OpKind::HeadScaleGradW,
                    .name = "head_scale_grad_w",
                    .rule = "dy [b s h d], x [b s h d] -> [h] ; P R -> P",
+                   .group = OpGroup::Gradient,
+                   .contracts = true,
+                   .onGpus = false },
+    // A factor for each head of each token.
+    OpDefinition { .kind = OpKind::HeadGate,
+                   .name = "head_gate",
+                   .rule = "x [b s h d], gate [b s h] -> [b s h d] ; P R -> P",
+                   .group = OpGroup::Attention,
+                   .gradient = headGateGradient,
+                   .cheap = true,
+                   .onGpus = false },
+    OpDefinition { .kind = OpKind::HeadGateGrad,
+                   .name = "head_gate_grad",
+                   .rule = "dy [b s h d], x [b s h d] -> [b s h] ; P R -> P",
+                   .group = OpGroup::Gradient,
+                   .contracts = true,
+                   .onGpus = false },
+    // A number for each head of each token, times a row of the head.
+    OpDefinition { .kind = OpKind::HeadOuter,
+                   .name = "head_outer",
+                   .rule = "x [b s h], weight [h n] -> [b s h n] ; P R -> P",
+                   .group = OpGroup::Attention,
+                   .gradient = headOuterGradient,
+                   .cheap = true,
+                   .onGpus = false },
+    OpDefinition { .kind = OpKind::HeadOuterGradX,
+                   .name = "head_outer_grad_x",
+                   .rule = "dy [b s h n], weight [h n] -> [b s h] ; P R -> P",
+                   .group = OpGroup::Gradient,
+                   .contracts = true,
+                   .onGpus = false },
+    OpDefinition { .kind = OpKind::HeadOuterGradW,
+                   .name = "head_outer_grad_w",
+                   .rule = "dy [b s h n], x [b s h] -> [h n] ; P R -> P",
                    .group = OpGroup::Gradient,
                    .contracts = true,
                    .onGpus = false },

@@ -89,6 +89,7 @@ Workload effective(Workload workload)
         workload.microBatches = 1;
         workload.recompute = Recompute::None;
         workload.recomputeLayers = 0;
+        workload.recomputeEvery = 1;
         workload.optimizer = {};
         workload.rule = Optimizer::Adam;
         workload.offload = {};
@@ -116,6 +117,9 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
                           "batch " + std::to_string(workload.batch) + " cannot be cut into " + std::to_string(microBatches)
                               + " micro-batches",
                           "use a number that divides it");
+    if (workload.recomputeEvery < 1)
+        return inputError(where, "one layer in " + std::to_string(workload.recomputeEvery) + " cannot compute again",
+                          "use 1 for all of them, 2 for every second one");
     if (workload.predicted < 0 || workload.predicted > kMostPredicted)
         return inputError(where, std::to_string(workload.predicted) + " further tokens cannot be predicted",
                           "use 0 to " + std::to_string(kMostPredicted));

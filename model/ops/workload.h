@@ -86,6 +86,10 @@ struct Workload {
     /// Train: so many layers of every run of layers that a stage has (of the model without a pipeline), from the first on, compute
     /// again, the others keep everything (Megatron-LM: recompute_method block). 0: all of them.
     std::int64_t recomputeLayers = 0;
+    /// Train: of these layers every so-many-th of a stage, counted over all its runs (TorchTitan's selective recompute by a number:
+    /// activation_checkpoint.py, _apply_layer_sac): 2 is the second, the fourth, and so on. 1: all of them.
+    std::int64_t recomputeEvery = 1;
+    bool recomputesInAll() const { return recomputeLayers == 0 && recomputeEvery == 1; } ///< layers, if it does at all
     AttentionKernel attention = AttentionKernel::Flash;
     Overlap overlap = Overlap::None;
     ContextOrder contextOrder = ContextOrder::HeadTail;
@@ -123,7 +127,8 @@ Workload effective(Workload workload);
 
 constexpr std::int64_t kMostPredicted = 16;
 
-/// Rules: batch and sequence from 1 to 2^31; dtype one of computeTypes; the effective micro-batches divide the batch.
+/// Rules: batch and sequence from 1 to 2^31; dtype one of computeTypes; the effective micro-batches divide the batch; every layer
+/// or one in more of them computes again.
 Status verifyWorkload(const Workload& workload, const std::string& where);
 
 } // namespace shardboard

@@ -46,6 +46,7 @@ struct FrameworkFacts {
     bool savesInFp8 = true; ///< what a product in fp8 keeps of its input is the cast, not the value
     bool keepsProducts = false; ///< recomputing by operation in eager mode keeps results of products that no gradient reads
     bool expertsApart = false; ///< the host starts the product of every expert on its own
+    double productCalls = 1; ///< operations of PyTorch that take the host as long as a product in 16 bits, or attention, does
     bool addsGradients = false; ///< the product that gives a weight's gradient adds it to those of the micro-batches before
     int lossBytes = 8; ///< of a logit, beside it and its gradient, while the gradient is made
     int lossBytesCut = 8; ///< the same where the vocabulary is cut

@@ -42,6 +42,7 @@ struct MemoryByCause : MemoryBytes {
     std::int64_t peak = 0; ///< sum of all causes
     std::int64_t least = 0; ///< the same with the reserve of an allocator at its best
     std::int64_t most = 0; ///< and at its worst
+    std::int64_t host = 0; ///< what of the device lies in the memory of its host, at most; in no other sum
     std::string peakAt; ///< the operation: `block/mlp.up_proj`, with the phase in front where it is not the forward one
 };
 

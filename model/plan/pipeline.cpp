@@ -347,6 +347,8 @@ std::string scheduleTitle(PipelineSchedule schedule, std::int64_t chunks)
         return "zero-bubble (ZB-H1)";
     case PipelineSchedule::DualPipe:
         return "DualPipe";
+    case PipelineSchedule::GPipe:
+        return "GPipe";
     case PipelineSchedule::OneForwardOneBackward:
         break;
     }

@@ -36,7 +36,7 @@ double deviceShare(const Graph& graph, const Plan& plan, PlannedSegmentId segmen
 /// The same of a collective; a send between stages is each stage's in turn.
 double deviceShare(const Graph& graph, const Plan& plan, const Collective& collective);
 
-/// How the stages take turns: `1F1B`, `interleaved`, `zero-bubble (ZB-H1)`, `DualPipe`.
+/// How the stages take turns: `1F1B`, `interleaved`, `zero-bubble (ZB-H1)`, `DualPipe`, `GPipe`.
 std::string scheduleTitle(PipelineSchedule schedule, std::int64_t chunks);
 
 /// The share of the busiest stage, whose device Plan::device is; of a send between stages what they send on average.

@@ -12,6 +12,8 @@ std::string scheduleName(PipelineSchedule schedule)
         return "zero-bubble";
     case PipelineSchedule::DualPipe:
         return "dualpipe";
+    case PipelineSchedule::GPipe:
+        return "gpipe";
     case PipelineSchedule::OneForwardOneBackward:
         break;
     }
@@ -20,8 +22,8 @@ std::string scheduleName(PipelineSchedule schedule)
 
 std::optional<PipelineSchedule> scheduleFromName(std::string_view name)
 {
-    for (const auto schedule :
-         { PipelineSchedule::OneForwardOneBackward, PipelineSchedule::ZeroBubble, PipelineSchedule::DualPipe })
+    for (const auto schedule : { PipelineSchedule::OneForwardOneBackward, PipelineSchedule::ZeroBubble, PipelineSchedule::DualPipe,
+                                 PipelineSchedule::GPipe })
         if (name == scheduleName(schedule))
             return schedule;
     return name == "interleaved" ? std::optional(PipelineSchedule::OneForwardOneBackward) : std::nullopt;

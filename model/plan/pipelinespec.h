@@ -17,9 +17,16 @@ namespace shardboard {
 ///   zero-bubble  ZB-H1 (arXiv 2401.10241): gradients of weights wait until there is nothing else to do
 ///   dualpipe     DeepSeek-V3 (arXiv 2412.19437, 3.2.1): micro-batches enter at both ends, so that every stage's weights lie on two
 ///                devices, s and p-1-s
-enum class PipelineSchedule { OneForwardOneBackward, ZeroBubble, DualPipe };
+///   gpipe        all micro-batches forward, then all backward (arXiv 1811.06965)
+enum class PipelineSchedule { OneForwardOneBackward, ZeroBubble, DualPipe, GPipe };
+inline constexpr const char* kScheduleWords = "1f1b, zero-bubble, dualpipe or gpipe";
 
 std::string scheduleName(PipelineSchedule schedule);
+/// Whether passes backward put off the gradients of weights.
+constexpr bool putsOffWeights(PipelineSchedule schedule)
+{
+    return schedule == PipelineSchedule::ZeroBubble || schedule == PipelineSchedule::DualPipe;
+}
 /// `interleaved` is 1f1b too.
 std::optional<PipelineSchedule> scheduleFromName(std::string_view name);
 

@@ -162,6 +162,7 @@ struct Plan {
     std::set<TensorId> fp8Weights {}; ///< those that products in fp8 take
     std::optional<DType> cacheType {}; ///< of the KV cache, where it is another one than that of what is written into it
     std::int64_t reservedBytes = 0; ///< of the hardware's device (DeviceSpec); part of what the runtime takes
+    std::int64_t besideBytes = 0; ///< of a device: weights that no operation takes (ModelSpec::looseWeights); on the first stage
     MemoryByCause memory; ///< model/plan/memory/timeline.h fills it, and has it for every operation
     Performance performance {}; ///< filled where a whole design is evaluated
     double computeSeconds = 0;

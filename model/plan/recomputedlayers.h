@@ -9,6 +9,7 @@
 #include "model/plan/plan.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace shardboard {
@@ -19,7 +20,9 @@ std::vector<Range> firstLayersOfRuns(std::int64_t count, const Workload& workloa
                                      const Graph& graph);
 std::vector<Range> firstLayersOfRuns(std::int64_t count, const PlannedPipeline& planned);
 
-/// The first `recomputeLayers` of every run; none where all layers compute again, or none does.
-std::vector<Range> recomputedLayers(const Workload& workload, const PipelineSpec& pipeline, const Mesh& mesh, const Graph& graph);
+/// Which layers compute again, in order; nothing where all do that the graph's segments allow, or where the workload recomputes
+/// nothing. Of the first `recomputeLayers` of every run each `recomputeEvery`-th, counted over the runs of a stage.
+std::optional<std::vector<Range>> recomputedLayers(const Workload& workload, const PipelineSpec& pipeline, const Mesh& mesh,
+                                                   const Graph& graph);
 
 } // namespace shardboard

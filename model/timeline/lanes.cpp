@@ -2,6 +2,7 @@
 #include "model/timeline/lanes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -130,6 +131,15 @@ std::int32_t itemOf(const std::vector<TimelineItem>& items, CollectiveId collect
     const auto it = std::ranges::find_if(
         items, [&](const TimelineItem& item) { return item.collective.valid() && item.collective == collective; });
     return it == items.end() ? -1 : static_cast<std::int32_t>(it - items.begin());
+}
+
+void addToPath(std::vector<PathPart>& path, const PathPart& part)
+{
+    const double rounding = 1e-9 * std::max(std::abs(part.end), 1e-12);
+    if (!path.empty() && path.back().lane == part.lane && part.start <= path.back().end + rounding)
+        path.back().end = std::max(path.back().end, part.end);
+    else
+        path.push_back(part);
 }
 
 void fillIdle(Lane& lane, double end, double least, std::uint32_t name)

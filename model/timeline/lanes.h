@@ -71,11 +71,21 @@ struct TimelineItem {
     CollectiveId collective {};
 };
 
+/// A part of what decides how long the step takes.
+struct PathPart {
+    std::size_t lane = 0; ///< index into Timeline::lanes
+    double start = 0;
+    double end = 0;
+};
+
 struct Timeline {
     std::vector<std::string> names {}; ///< each once; the first are those of `items`
     std::vector<TimelineItem> items {};
     std::vector<Lane> lanes {}; ///< those of a group together
     std::vector<MemoryLane> memory {};
+    /// The critical path, in order of time and without overlaps; empty: not known. Parts on one lane that follow each other are
+    /// one.
+    std::vector<PathPart> path {};
     double seconds = 0; ///< from 0 to its end
     std::vector<std::string> notes {}; ///< what was left aside, for people
 
@@ -88,6 +98,9 @@ std::vector<TimelineItem> timelineItems(const Graph& graph, const Plan& plan);
 /// Index of the item, or -1.
 std::int32_t itemOf(const std::vector<TimelineItem>& items, PlannedSegmentId segment, PlannedOpId operation);
 std::int32_t itemOf(const std::vector<TimelineItem>& items, CollectiveId collective);
+
+/// Adds a part to a path, or makes its last one longer.
+void addToPath(std::vector<PathPart>& path, const PathPart& part);
 
 /// Adds `Idle` intervals under this name between those of a lane, from 0 to `end`; shorter ones than `least` are left out.
 void fillIdle(Lane& lane, double end, double least, std::uint32_t name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/timeline/predictedlanes.h"
 
-#include "model/plan/memory/timeline.h"
+#include "model/plan/time/memoryovertime.h"
 #include "model/plan/time/steptimeline.h"
 
 #include <algorithm>
@@ -46,6 +46,8 @@ public:
         const std::int64_t stages = isStaged(m_plan) ? m_plan.pipeline->stages : 1;
         for (std::int64_t stage = 0; stage < stages && !stopped(); ++stage)
             addStage(stage);
+        if (!stopped())
+            addPath();
         if (m_coarse)
             m_out.notes.push_back("a step has too many operations to show each: a layer of a micro-batch is one interval");
         return std::move(m_out);
@@ -104,6 +106,13 @@ private:
         return out;
     }
 
+    void addPath()
+    {
+        for (const StepTimeline::Step& it : m_timeline.criticalPath())
+            if (it.end > it.start && static_cast<std::size_t>(it.stage) < m_computeLanes.size())
+                addToPath(m_out.path, { m_computeLanes[static_cast<std::size_t>(it.stage)], it.start, it.end });
+    }
+
     void addStage(std::int64_t stage)
     {
         const bool staged = isStaged(m_plan);
@@ -142,6 +151,7 @@ private:
         clip(compute);
         addMemory(group, stage, compute);
         nameIdle(compute, stage);
+        m_computeLanes.push_back(m_out.lanes.size());
         m_out.lanes.push_back(std::move(compute));
         for (std::size_t i = 1; i < streams.size(); ++i) {
             // Sends that the device waits for stand above already.
@@ -201,22 +211,15 @@ private:
         }
     }
 
-    /// What the device holds while it computes, by cause: of a pipeline as many micro-batches as it ever has.
+    /// What the device holds while it computes, by cause.
     void addMemory(const std::string& group, std::int64_t stage, const Lane& compute)
     {
-        const MemoryTimeline moments = memoryTimeline(m_graph, m_plan, stage);
-        std::map<std::tuple<int, int, std::int64_t>, std::size_t> places; // segment, operation, layer
-        for (std::size_t i = 0; i < moments.moments.size(); ++i) {
-            const MemoryMoment& moment = moments.moments[i];
-            places[{ moment.plannedSegment.number(), moment.op.number(), moment.layer }] = i;
-        }
-        if (places.empty())
-            return;
+        const MemoryOverTime memory(m_graph, m_plan, m_timeline, stage);
         MemoryLane out;
         out.group = group;
         out.predicted = true;
         out.limit = m_limit;
-        std::vector<std::size_t> when;
+        std::vector<MemoryBytes> moments;
         for (const LaneInterval& it : compute.intervals) {
             if (it.item < 0)
                 continue;
@@ -224,19 +227,19 @@ private:
             if (!item.operation.valid())
                 continue;
             const OpId op = m_plan.segment(item.segment).ops[item.operation].op;
-            const auto place = places.find({ item.segment.number(), op.number(), it.layer });
-            if (place == places.end() || (!when.empty() && when.back() == place->second))
+            const auto bytes = memory.at(item.segment, op, it.layer, it.microBatch);
+            if (!bytes || (!moments.empty() && moments.back() == *bytes))
                 continue;
-            when.push_back(place->second);
+            moments.push_back(*bytes);
             out.times.push_back(it.start);
         }
-        if (when.empty())
+        if (moments.empty())
             return;
         for (const MemoryCause& cause : memoryCauses()) {
             std::vector<double> bytes;
-            bytes.reserve(when.size());
-            for (const std::size_t i : when)
-                bytes.push_back(static_cast<double>(moments.moments[i].bytes.*cause.bytes));
+            bytes.reserve(moments.size());
+            for (const MemoryBytes& moment : moments)
+                bytes.push_back(static_cast<double>(moment.*cause.bytes));
             if (std::ranges::none_of(bytes, [](double value) { return value > 0; }))
                 continue;
             out.causes.emplace_back(cause.name);
@@ -256,6 +259,7 @@ private:
     std::map<int, std::int32_t> m_ofCollective;
     std::map<std::string, std::uint32_t> m_names; ///< beside those of items
     std::vector<std::uint32_t> m_segmentNames;
+    std::vector<std::size_t> m_computeLanes; ///< by stage
     bool m_coarse = false;
 };
 

@@ -188,6 +188,39 @@ json filter(int rows)
     return out;
 }
 
+/// The list of a model that nobody knows: it is scrolled, searched, and a weight of it is given another strategy.
+json unknown(int rows, int count)
+{
+    constexpr double kGoal = 100;
+    Document document;
+    if (!document.setDesign(looseWeights(rows)).ok())
+        return "the design cannot be evaluated";
+    WeightPanel panel(&document);
+    panel.resize(310, 1000);
+    panel.show();
+    settle();
+    json out { { "rows", document.evaluation()->weights.size() } };
+    auto* tree = panel.findChild<QTreeView*>(QStringLiteral("weightTree"));
+    QScrollBar* bar = tree->verticalScrollBar();
+    out["scroll"] = summary(
+        frames(count, [&](int i) { bar->setValue(static_cast<int>((0.5 + 0.5 * std::sin(i * 0.1)) * bar->maximum())); }), kFrame);
+    auto* edit = panel.findChild<QLineEdit*>(QStringLiteral("weightFilter"));
+    const QStringList typed { QStringLiteral("mlp"), QStringLiteral("layers.77"), QStringLiteral("*.mlp.part7*"), QString() };
+    out["search"] = summary(frames(20, [&](int i) { edit->setText(typed[i % typed.size()]); }), kGoal);
+    out["layout"] = summary(frames(10,
+                                   [&](int i) {
+                                       Design design = document.design();
+                                       StrategyEntry entry;
+                                       entry.match = "*.mlp.part" + std::to_string(4 + i % 6) + ".weight";
+                                       entry.strategy.kind = StrategyKind::Spec;
+                                       entry.strategy.spec = i % 2 == 0 ? "P('model')" : "P(None, 'model')";
+                                       design.strategies.push_back(entry);
+                                       document.setDesign(design).ok();
+                                   }),
+                            kGoal);
+    return out;
+}
+
 /// Gaps between turns of an event loop that has a timer of no time, as a window that is painted all the time has.
 json flood(const QString& program)
 {
@@ -296,6 +329,7 @@ int main(int argc, char** argv)
     report["weights"] = weights(count);
     report["hover"] = hover(count);
     report["filter"] = filter(10000);
+    report["unknown"] = unknown(100000, count);
     report["run"] = flood(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/fakeengine"));
     report["cancel"] =
         cancelling(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/../bin/shardboard-engine"));

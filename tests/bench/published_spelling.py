@@ -39,6 +39,10 @@ assert said["--precision"] == "optimizer=bf16,reductions=f32", said
 assert options(gaps=["CP: zigzag load balancing"])["--context-order"] == "head-tail"
 assert options(gaps=["2 MTP modules"])["--mtp"] == "2" and plain["--mtp"] == "0"
 assert options(gaps=["recompute of RMSNorm and MLA up-projection"])["--recompute"] == "norms,latent-up"
+for remark, every in (("selective AC every second layer", "2"), ("full recompute of every 4th layer", "4"), ("every third layer: remat", "3")):
+    said = options(gaps=[remark])
+    assert said["--recompute"] == "full" and said["--recompute-every"] == every, remark
+assert options(recompute="by-op", gaps=["AC every 2nd layer"])["--recompute"] == "by-op"
 assert "f8e4m3" in options(gaps=["FP8 delayed scaling"])["--dtype"]
 for remark, expressed in (("ZB-V schedule", False), ("Adafactor optimizer", False), ("tied embeddings", True)):
     _, left, unknown = published.read_gaps(published.plain_row({**ROW, "gaps": [remark]}))
@@ -51,4 +55,8 @@ assert "object with keys" in refused("a string") and "object with keys" in refus
 assert "has no model" in refused({**ROW, "model": None}) and "mesh, hardware" in refused({"model": "x"})
 assert "name=size" in refused({**ROW, "mesh": "fsdp:8"})
 assert "no number" in refused({**ROW, "batch": "many"}) and "no number" in refused({**ROW, "sequence": [1]})
+for number in (float("inf"), float("nan"), "1e400", -5):
+    assert "which no run has" in refused({**ROW, "measured_gib": number}), number
+for remark in ("layout of 0 layers by hand", "layout of 99999999999999999999 layers by hand", "capacity factor 1e309", "(((recompute of"):
+    published.read_gaps(published.plain_row({**ROW, "gaps": [remark]}))  # told, not taken
 print("all as expected")

@@ -103,7 +103,9 @@ private Q_SLOTS:
         };
         const auto counted = [](PipelineSpec& pipeline) { pipeline.countEmbedding = pipeline.countLoss = true; };
         const auto waiting = [](PipelineSpec& pipeline) { pipeline.schedule = PipelineSchedule::ZeroBubble; };
-        for (const auto& change : std::initializer_list<std::function<void(PipelineSpec&)>> { byHand, counted, waiting }) {
+        const auto forwardFirst = [](PipelineSpec& pipeline) { pipeline.schedule = PipelineSchedule::GPipe; };
+        for (const auto& change :
+             std::initializer_list<std::function<void(PipelineSpec&)>> { byHand, counted, waiting, forwardFirst }) {
             const Program program = pipelined("stage=2", "pp", 5, training(2), false, change);
             std::map<std::string, std::set<std::int64_t>> seen;
             RunHooks hooks;

@@ -101,6 +101,7 @@ public:
         design.workload = { WorkloadKind::Train, microBatches * (1 + below(3)),
                             1 + below(6),        DType::BF16,
                             microBatches,        kRecomputing[static_cast<std::size_t>(below(std::ssize(kRecomputing)))] };
+        design.workload.recomputeEvery = 1 + below(3); // of two layers the second one, or none
         return design;
     }
 
@@ -142,9 +143,10 @@ private:
 std::string describe(const Design& design)
 {
     std::string text = design.model.name + " " + profileName(design.picker.profile) + " " + design.mesh.text() + " "
-        + recomputeName(design.workload.recompute) + " " + std::to_string(design.workload.microBatches) + " heads "
-        + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads) + " " + workloadName(design.workload.kind)
-        + " " + std::to_string(design.workload.batch) + "x" + std::to_string(design.workload.sequence);
+        + recomputeName(design.workload.recompute) + " 1 in " + std::to_string(design.workload.recomputeEvery) + " "
+        + std::to_string(design.workload.microBatches) + " heads " + std::to_string(design.model.heads) + "/"
+        + std::to_string(design.model.kvHeads) + " " + workloadName(design.workload.kind) + " "
+        + std::to_string(design.workload.batch) + "x" + std::to_string(design.workload.sequence);
     for (const StrategyEntry& entry : design.strategies)
         text += "; " + entry.match + " " + entry.strategy.text() + " " + cutRuleName(entry.cut.value_or(CutRule::Balanced));
     return text;

@@ -996,6 +996,25 @@ private Q_SLOTS:
                   d.workload.recompute = Recompute::Full;
                   d.workload.recomputeLayers = 17;
               } },
+            { "recompute of one layer in 3 changes nothing: nothing is computed again",
+              [](Design& d) { d.workload.recomputeEvery = 3; } },
+            { "recompute of one layer in 17: no stage has so many layers that count, and none computes again",
+              [](Design& d) {
+                  d.workload.recompute = Recompute::Full;
+                  d.workload.recomputeEvery = 17;
+              } },
+            { "overlap host changes nothing: nothing is offloaded",
+              [](Design& d) { d.workload.overlap = *overlapFromName("host"); } },
+            { "overlap tensor changes nothing: no activations move",
+              [](Design& d) { d.workload.overlap = *overlapFromName("tensor"); } },
+            { "overlap context changes nothing: no attention waits",
+              [](Design& d) { d.workload.overlap = *overlapFromName("weights,context"); } },
+            { "order of context in-order changes nothing", [](Design& d) { d.workload.contextOrder = ContextOrder::InOrder; } },
+            { "offload of 3 layers changes nothing: nothing is offloaded", [](Design& d) { d.workload.offload.layers = 3; } },
+            { "offload of 99 layers: no run of layers has more than 16, and all of them are offloaded",
+              [](Design& d) {
+                  d.workload.offload = { *offloadFromName("activations"), 99 };
+              } },
             { "recompute experts changes nothing", [](Design& d) { d.workload.recompute = *recomputeFromName("experts"); } },
             { "recompute latent-up changes nothing", [](Design& d) { d.workload.recompute = *recomputeFromName("latent-up"); } },
             { "overlap experts changes nothing", [](Design& d) { d.workload.overlap = *overlapFromName("experts"); } },
@@ -1035,6 +1054,51 @@ private Q_SLOTS:
         QCOMPARE(ofKind(*evaluated(whole), "idle-setting").size(), std::size_t(1));
         whole.workload.overlap = Overlap::All; // names no kind
         QVERIFY(ofKind(*evaluated(whole), "idle-setting").empty());
+        Design alone = designOn("model=2", llama3Model(), { WorkloadKind::Train, 2, 1024, DType::BF16 }, "megatron-tp");
+        const std::pair<const char*, std::function<void(Design&)>> weights[] {
+            { "overlap weights changes nothing: no weights are gathered",
+              [](Design& d) { d.workload.overlap = Overlap::Weights; } },
+            { "when gathered weights are given back changes nothing", [](Design& d) { d.memory.reshardAfterForward = false; } },
+            { "collectives of a block changes nothing", [](Design& d) { d.memory.groupCollectives = true; } },
+            { "gathers in fp8 changes nothing: no weights are gathered",
+              [](Design& d) {
+                  d.workload.dtype = DType::F8E4M3;
+                  d.workload.fp8 = { Fp8Recipe::Mxfp8, true };
+                  d.hardware = "dgx-b200";
+              } },
+        };
+        for (const auto& [message, set] : weights) {
+            Design design = alone;
+            set(design);
+            const auto found = ofKind(*evaluated(design), "idle-setting");
+            QCOMPARE(found.size(), std::size_t(1));
+            QVERIFY2(found.front().message.starts_with(message), found.front().message.c_str());
+        }
+    }
+
+    /// What lies on the host is held against a device's share of the host's memory, where that is known.
+    void hostMemory()
+    {
+        Design design = designOn("fsdp=8", llama3Model(), { WorkloadKind::Train, 16, 1024, DType::BF16 }, "fsdp");
+        const auto found = [&](const char* kind) { return ofKind(*evaluated(design), kind); };
+        QVERIFY(found("over-host-memory").empty() && found("host-memory-unknown").empty());
+        design.workload.offload.what = *offloadFromName("optimizer,weights");
+        QVERIFY(found("over-host-memory").empty() && found("host-memory-unknown").empty()); // 256 GiB a device
+        design.hardware = "mi300x";
+        QCOMPARE(found("host-memory-unknown").size(), std::size_t(1));
+        QVERIFY(!isDefect(found("host-memory-unknown").front()));
+        design.hardware = "dgx-spark"; // nothing is moved there
+        QVERIFY(found("over-host-memory").empty() && found("host-memory-unknown").empty());
+        Hardware small = findHardware("dgx-h100").value();
+        const std::int64_t needed = evaluated(designOn("fsdp=8", llama3Model(), design.workload, "fsdp"))->plan.memory.host;
+        for (const std::int64_t bytes : { needed, needed - 1 }) {
+            small.device.host->memoryBytes = static_cast<double>(bytes);
+            design.hardware = small.id;
+            design.ownHardware = small;
+            QCOMPARE(found("over-host-memory").size(), std::size_t(bytes < needed ? 1 : 0));
+        }
+        QVERIFY(isDefect(found("over-host-memory").front()));
+        QCOMPARE(found("over-host-memory").front().costBytes, 1);
     }
 
     /// Where the peak fits and the allocator's worst does not, it is a note.

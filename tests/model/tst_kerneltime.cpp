@@ -5,6 +5,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/time/compiledcost.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/steptime.h"
 #include "tests/support/designs.h"
 #include "tests/support/runner.h"
@@ -173,10 +174,10 @@ private Q_SLOTS:
         KernelWork work = product(16, 128, 128, 128);
         work.launches = 2;
         QCOMPARE(hostSeconds(work, kernels), 8e-6);
-        work.hostLaunches = 16;
+        work.hostCalls = 16;
         QCOMPARE(hostSeconds(work, kernels), 72e-6);
         work.inGraph = true;
-        QCOMPARE(hostSeconds(work, kernels), 64e-6);
+        QCOMPARE(hostSeconds(work, kernels), 0.0);
         Design design =
             designOn("data=2", denseModel(512, 128, 256, 2, 4, 4, 32), { WorkloadKind::Train, 2, 32, DType::BF16 }, "replicate");
         const auto plain = evaluate(design).value();
@@ -189,9 +190,50 @@ private Q_SLOTS:
             for (const PlannedOp& op : segment.ops)
                 kernelsOf += static_cast<double>(op.count) * op.work.launches * (op.work.kernel == KernelClass::None ? 0 : 1);
         QVERIFY(plain->plan.computeSeconds < 0.1 * waits->plan.computeSeconds);
-        QVERIFY(std::abs(waits->plan.computeSeconds / (kernelsOf * 1e-3) - 1) < 1e-9);
+        // While the device waits for gradients to be reduced, the host runs ahead.
+        const double step = waits->plan.computeSeconds + waits->plan.exposedSeconds;
+        QVERIFY(std::abs(step / (kernelsOf * 1e-3) - 1) < 1e-9);
         CompiledCost compiled(waits->graph, waits->plan, DType::BF16);
         QVERIFY(std::abs(compiled.on(slow).seconds / waits->plan.seconds() - 1) < 1e-9);
+    }
+
+    /// Against a hundred layers, one after the other: the host starts steps in turn, the device runs them in turn, and the host
+    /// goes on after what it reads back when the device is done with it.
+    void hostRunsAheadUntilItReads()
+    {
+        std::uint32_t state = 12345;
+        const auto random = [&](double most) {
+            state = state * 1664525 + 1013904223;
+            return most * static_cast<double>(state >> 8) / (1 << 24);
+        };
+        int waited = 0;
+        for (int round = 0; round < 200; ++round) {
+            std::vector<HostStep> steps;
+            for (int i = 0; i < 12; ++i)
+                steps.push_back({ random(1) < 0.2 ? 0 : random(1), random(round % 2 == 0 ? 1.5 : 0.8), false });
+            if (round % 3 != 0)
+                steps[static_cast<std::size_t>(random(12))] = { 0.3, 0.4, true };
+            double host = 0, device = 0, before = 0;
+            for (int layer = 0; layer < 200; ++layer) {
+                before = layer == 100 ? device : before;
+                for (const HostStep& step : steps) {
+                    host += step.host;
+                    device = (step.host > 0 ? std::max(device, host) : device) + step.device;
+                    host = step.readsBack ? std::max(host, device) : host;
+                }
+            }
+            std::vector<double> waits;
+            double predicted = 0;
+            if (hostWaits(steps, waits))
+                for (const double wait : waits)
+                    predicted += wait;
+            waited += predicted > 0;
+            for (const HostStep& step : steps)
+                predicted += step.device;
+            QVERIFY2(std::abs((device - before) / 100 - predicted) < 1e-9,
+                     qPrintable(QString::number((device - before) / 100 / predicted)));
+        }
+        QVERIFY(waited > 50 && waited < 200);
     }
 
     /// What only calibrated hardware has: a cache, and operands that are moved before they are computed with. By hand.
@@ -346,6 +388,69 @@ private Q_SLOTS:
         Design repriced = designOn("expert=32", mixture(), { WorkloadKind::Train, 64, 2048, DType::BF16 }, "ep");
         CompiledCost cost(once->graph, once->plan, DType::BF16);
         QVERIFY(std::abs(cost.on(hardwareOf(repriced).value()).seconds / once->plan.seconds() - 1) < 1e-9);
+    }
+
+    /// Tokens to experts as Megatron sends them: those of one expert come from every device and are put together, which reads and
+    /// writes them once more than where a node is sent to; the host waits for how many there are, unless that is fixed.
+    void mixturesOfMegatron()
+    {
+        const auto step = [](Dispatch dispatch, double capacity) {
+            Workload work { WorkloadKind::Train, 16, 2048, DType::BF16 };
+            work.dispatch = dispatch;
+            work.capacityFactor = capacity;
+            Design design = designOn("expert=8", mixture(), work, "ep");
+            design.memory.framework = Framework::Megatron;
+            Hardware slow = sure(findHardware("dgx-h100"));
+            slow.device.kernels.hostSeconds = 50e-6;
+            setHardware(design, slow);
+            return evaluated(design);
+        };
+        const auto dispatched = [](const Evaluation& of) {
+            for (const PlannedSegment& segment : of.plan.segments)
+                for (const PlannedOp& op : segment.ops)
+                    if (of.graph.op(op.op).kind == OpKind::Dispatch)
+                        return op.work;
+            qFatal("nothing is dispatched");
+        };
+        const auto every = step(Dispatch::PerExpert, 0);
+        const double tokens = 16.0 / 8 * 2048 * 8 * 2048 * 2; // of a device, for 8 experts, 2,048 wide, in bf16
+        QCOMPARE(dispatched(*every).bytes - dispatched(*step(Dispatch::PerNode, 0)).bytes, 2 * tokens);
+        QVERIFY(dispatched(*every).readsBack);
+        const auto fixed = step(Dispatch::PerExpert, 1);
+        QVERIFY(!dispatched(*fixed).readsBack);
+        QVERIFY(fixed->plan.seconds() < every->plan.seconds());
+    }
+
+    /// Plain and compiled, whatever the host: a slower one makes no step faster.
+    void hostsOfMixtures()
+    {
+        for (const char* preset : { "ep", "pp+ep" })
+            for (const bool beside : { false, true }) {
+                Workload work { WorkloadKind::Train, 64, 2048, DType::BF16, 4 };
+                work.overlap = beside ? Overlap::Weights.with(OverlapKind::Experts) : Overlap::None;
+                work.recompute = beside ? Recompute::Full : Recompute::None;
+                const bool staged = preset[0] == 'p';
+                Design design = designOn(staged ? "stage=2,expert=8" : "expert=8", mixture(), work, preset);
+                if (staged && beside)
+                    design.pipeline.schedule = PipelineSchedule::ZeroBubble;
+                design.memory.framework = Framework::Megatron;
+                double before = 0;
+                std::optional<CompiledCost> compiled;
+                for (const double host : { 0.0, 13.5e-6, 100e-6 }) {
+                    Hardware hardware = sure(findHardware("dgx-h100"));
+                    hardware.device.kernels.hostSeconds = host;
+                    setHardware(design, hardware);
+                    const auto there = evaluated(design);
+                    const double seconds = there->plan.seconds();
+                    QVERIFY(seconds >= before * (host > 50e-6 ? 1.1 : 1));
+                    before = seconds;
+                    if (!compiled)
+                        compiled.emplace(there->graph, there->plan, DType::BF16);
+                    const double again = compiled->on(hardware).seconds;
+                    QVERIFY2(std::abs(again / seconds - 1) < 1e-9, qPrintable(QString::number(again / seconds)));
+                    QVERIFY(std::abs(compiled->on(hardware).computeSeconds / there->plan.computeSeconds - 1) < 1e-9);
+                }
+            }
     }
 
     /// Scores that are written to memory take time and FLOPs, and nothing else changes.

@@ -7,7 +7,9 @@
 #include "model/plan/time/compiledcost.h"
 #include "model/plan/time/pipelineschedule.h"
 #include "model/plan/time/reprice.h"
+#include "model/plan/time/steptimeline.h"
 #include "tests/support/designs.h"
+#include "tests/support/pipelineend.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -157,7 +159,9 @@ private Q_SLOTS:
     /// passes one micro-batch before and after it.
     void timeOfUnevenStages()
     {
-        const auto even = evaluated(staged(16, spec(1)))->plan;
+        const auto evaluation = evaluated(staged(16, spec(1)));
+        const Graph& graph = evaluation->graph;
+        const Plan& even = evaluation->plan;
         const auto same = evaluated(staged(16, spec(1, { 4, 4, 4, 4 })))->plan;
         const auto& last = *same.pipeline; // whose head takes longer than the embedding of the first
         QCOMPARE(last.busiestStage, std::int64_t { 3 });
@@ -168,10 +172,11 @@ private Q_SLOTS:
         QCOMPARE(lighter.pipeline->endSeconds, 0.0);
         // Runs without layers take no time, but the stages take turns in another order.
         const auto padded = evaluated(staged(16, spec(2, { 0, 0, 0, 0, 4, 4, 4, 4 })))->plan;
-        QVERIFY2(qAbs(padded.seconds() / same.seconds() - 1) < 0.25,
-                 qPrintable(QString::number(padded.seconds() / same.seconds())));
-        for (const Plan* plan : { &same, &lighter })
+        for (const Plan* plan : { &same, &lighter, &padded }) {
+            const double exactly = pipelineSeconds(graph, *plan);
+            QVERIFY2(qAbs(plan->seconds() / exactly - 1) < 1e-9, qPrintable(QString::number(plan->seconds() / exactly)));
             QVERIFY(qAbs(plan->device.seconds() / plan->seconds() - 1) < 1e-9); // parts of a device's step add up
+        }
     }
 
     /// ZB-H1 waits (p-1)(F + B - W) where 1F1B waits (p-1)(F + B + W), B without W: a third where they are equal, as those of a
@@ -190,6 +195,29 @@ private Q_SLOTS:
         PipelineSpec interleaved = scheduled(PipelineSchedule::ZeroBubble);
         interleaved.chunks = 2;
         QVERIFY(refusal(staged(16, interleaved)).contains("has one run of layers on each stage, and 2 are asked for"));
+    }
+
+    /// GPipe takes as long as 1F1B, and every stage keeps what all micro-batches need; forward comes before backward on each.
+    void allForwardFirst()
+    {
+        const auto plain = evaluated(staged(16, spec(1)))->plan;
+        const auto evaluation = evaluated(staged(16, scheduled(PipelineSchedule::GPipe)));
+        const Plan& plan = evaluation->plan;
+        QVERIFY(qAbs(plan.seconds() / plain.seconds() - 1) < 0.05);
+        const auto kept = [](const Plan& it, std::size_t stage) { return static_cast<double>(it.pipeline->memory[stage].kept); };
+        for (std::size_t stage = 0; stage < 4; ++stage) {
+            QCOMPARE(microBatchesHeld(plan, static_cast<std::int64_t>(stage)), static_cast<double>(plan.microBatches));
+            QVERIFY(kept(plan, stage) > kept(plain, stage));
+        }
+        const StepTimeline timeline(evaluation->graph, plan, plan.kernelShare);
+        for (const auto& passes : timeline.turns().stages) {
+            QCOMPARE(std::ssize(passes), 2 * plan.microBatches);
+            for (std::size_t i = 0; i < passes.size(); ++i)
+                QVERIFY(passes[i].kind == (i < passes.size() / 2 ? PassKind::Forward : PassKind::Backward));
+        }
+        PipelineSpec interleaved = scheduled(PipelineSchedule::GPipe);
+        interleaved.chunks = 2;
+        QVERIFY(refusal(staged(16, interleaved)).contains("GPipe has one run of layers on each stage"));
     }
 
     /// Against the turns of its passes, one by one: each stage goes p - s - 1 micro-batches ahead, then takes one forward, one
@@ -282,8 +310,11 @@ private Q_SLOTS:
     void virtualStages()
     {
         for (const std::int64_t chunks : { 2, 3, 4 }) {
-            const auto plan = evaluated(staged(48, spec(chunks)))->plan;
-            QVERIFY(qAbs(plan.pipeline->bubble * static_cast<double>(chunks * 8) / 3 - 1) < 0.1);
+            const auto evaluation = evaluated(staged(48, spec(chunks)));
+            const Plan& plan = evaluation->plan;
+            const double exactly = pipelineSeconds(evaluation->graph, plan);
+            QVERIFY2(qAbs(plan.seconds() / exactly - 1) < 1e-9, qPrintable(QString::number(plan.seconds() / exactly)));
+            QVERIFY(qAbs(plan.pipeline->bubble * static_cast<double>(chunks * 8) / 3 - 1) < 0.1); // but for sends and the ends
             QCOMPARE(layersOfStages(plan), (std::vector<std::int64_t> { 12, 12, 12, 12 }));
         }
         QVERIFY(refusal(staged(48, spec(13))).contains("48 layers cannot be cut into 4 stages of 13 runs"));

@@ -9,6 +9,8 @@
 #include <QtTest>
 
 #include <random>
+#include <set>
+#include <string>
 
 using namespace shardboard;
 
@@ -79,7 +81,7 @@ private Q_SLOTS:
         Design design = llama(Recompute::Full, "stage=2", "pp-1f1b", 4);
         design.workload.recomputeLayers = 1;
         const auto ranges = [&] {
-            return recomputedLayers(design.workload, design.pipeline, design.mesh, evaluated(design)->graph);
+            return recomputedLayers(design.workload, design.pipeline, design.mesh, evaluated(design)->graph).value();
         };
         QCOMPARE(ranges(), (std::vector<Range> { { 0, 1 }, { 3, 4 } }));
         design.pipeline.layers = { 5, 1 };
@@ -108,6 +110,80 @@ private Q_SLOTS:
         };
         QVERIFY(peak(1) > peak(3) && peak(3) > peak(5));
         QVERIFY(evaluate(design).ok());
+    }
+
+    /// One layer in n of a stage, as TorchTitan counts the blocks of a process while it wraps them, over all its runs.
+    void everyNth()
+    {
+        std::mt19937 random(22);
+        for (int i = 0; i < 300; ++i) {
+            const std::int64_t stages = 1 + static_cast<std::int64_t>(random() % 3);
+            const std::int64_t chunks = stages == 1 ? 1 : 1 + static_cast<std::int64_t>(random() % 3);
+            const std::int64_t layers = stages * chunks + static_cast<std::int64_t>(random() % 8);
+            Design design = designOn(stages == 1 ? "data=1" : ("stage=" + std::to_string(stages)).c_str(),
+                                     denseModel(64, 32, 64, layers, 2, 1, 16), { WorkloadKind::Train, 6, 8, DType::BF16, 6 },
+                                     stages == 1 ? "replicate" : "pp-1f1b");
+            design.pipeline.chunks = chunks;
+            design.workload.recompute = Recompute::Full;
+            design.workload.recomputeEvery = 1 + static_cast<std::int64_t>(random() % 4);
+            design.workload.recomputeLayers = static_cast<std::int64_t>(random() % 3);
+            const auto evaluation = evaluated(design);
+            const auto ranges = recomputedLayers(design.workload, design.pipeline, design.mesh, evaluation->graph);
+            std::set<std::int64_t> wanted;
+            for (std::int64_t stage = 0; stage < stages; ++stage) {
+                std::int64_t count = 0;
+                for (std::int64_t run = stage; run < stages * chunks; run += stages) {
+                    const Range part = balancedPart(layers, stages * chunks, run);
+                    for (std::int64_t layer = part.lo; layer < part.hi; ++layer)
+                        if (design.workload.recomputeLayers == 0 || layer - part.lo < design.workload.recomputeLayers)
+                            if (++count % design.workload.recomputeEvery == 0)
+                                wanted.insert(layer);
+                }
+            }
+            std::set<std::int64_t> got;
+            for (const Range& range : ranges.value_or(std::vector<Range> { { 0, layers } }))
+                for (std::int64_t layer = range.lo; layer < range.hi; ++layer)
+                    got.insert(layer);
+            QVERIFY2(got == wanted, design.mesh.text().c_str());
+            std::set<std::int64_t> planned; // those whose backward pass computes something again
+            for (const PlannedSegment& segment : evaluation->plan.segments)
+                if (segment.phase == Phase::Backward && evaluation->graph.segment(segment.segment).isLayer
+                    && !recomputedIn(evaluation->graph, segment).empty())
+                    for (std::int64_t layer = segment.firstLayer; layer < segment.firstLayer + segment.count; ++layer)
+                        planned.insert(layer);
+            // What a kernel makes of the gate is made again in every layer and named in all.
+            if (planned.size() < static_cast<std::size_t>(layers))
+                QVERIFY(planned == wanted);
+        }
+    }
+
+    /// The layers that compute again keep what enters them, the others everything; time is in between by their number.
+    void keptByEveryNth()
+    {
+        const auto of = [](std::int64_t every) {
+            Design it = llama(Recompute::Full);
+            it.workload.recomputeEvery = every;
+            return evaluated(it);
+        };
+        const std::int64_t all = keptOf(Recompute::None);
+        const auto none = evaluated(llama(Recompute::None));
+        const double full = of(1)->plan.computeSeconds;
+        for (const std::int64_t every : { 2, 3, 4, 6, 7 }) {
+            const auto evaluation = of(every);
+            const std::int64_t again = kLayers / every; // layers
+            std::int64_t kept = 0;
+            const auto profiles = segmentProfiles(evaluation->graph, evaluation->plan);
+            for (std::size_t i = 0; i < profiles.size(); ++i) {
+                const PlannedSegment& planned = evaluation->plan.segments[i];
+                if (planned.phase == Phase::Forward && evaluation->graph.segment(planned.segment).isLayer)
+                    kept += planned.count * profiles[i].keptActivations;
+            }
+            QCOMPARE(kept, kTokens * (again * 2 * kHidden + (kLayers - again) * all));
+            const double seconds = none->plan.computeSeconds
+                + (full - none->plan.computeSeconds) * static_cast<double>(again) / static_cast<double>(kLayers);
+            QVERIFY(std::abs(evaluation->plan.computeSeconds - seconds) < 1e-9 * seconds);
+            QVERIFY(again > 0 || evaluation->plan.memory == none->plan.memory);
+        }
     }
 
     /// Unfused attention keeps its scores in the layers that compute nothing again, and there alone.

@@ -4,6 +4,8 @@
 #include "model/design/presets/presets.h"
 #include "model/hardware/hostlink.h"
 #include "model/ops/opdefinition.h"
+#include "model/plan/memory/hosttransfers.h"
+#include "model/plan/memory/timeline.h"
 #include "model/plan/time/compiledcost.h"
 #include "model/plan/time/reprice.h"
 #include "tests/support/designs.h"
@@ -12,6 +14,8 @@
 #include <QtTest>
 
 #include <map>
+#include <set>
+#include <string>
 
 using namespace shardboard;
 
@@ -145,6 +149,71 @@ private Q_SLOTS:
         QCOMPARE(hostBytes(one->plan, Phase::Forward, &PlannedSegment::HostTransfer::toHost), moved / kLayers);
         design.workload.overlap = Overlap::None.with(OverlapKind::Host);
         QVERIFY(evaluated(design)->plan.seconds() < one->plan.seconds());
+    }
+
+    /// In the host's memory: weights, states with the gradients of its step, and what all micro-batches in flight keep.
+    void bytesOfTheHost()
+    {
+        Design design = trained("fsdp=8", "fsdp");
+        const std::int64_t parameters = evaluated(design)->parameters / 8;
+        const auto host = [&](const char* what) {
+            design.workload.offload.what = *offloadFromName(what);
+            return shardboard::hostBytes(evaluated(design)->plan);
+        };
+        QCOMPARE(host("none"), 0);
+        QCOMPARE(host("optimizer"), (12 + 2) * parameters);
+        QCOMPARE(host("weights"), 2 * parameters);
+        const std::int64_t kept = host("activations");
+        QCOMPARE(host("optimizer,weights,activations"), 16 * parameters + kept);
+        QCOMPARE(kept, hostBytes(evaluated(design)->plan, Phase::Forward, &PlannedSegment::HostTransfer::toHost));
+        design.memory.choose(Framework::MaxText); // whose devices step; weights are f32, and there is no copy
+        QCOMPARE(host("optimizer"), 8 * parameters);
+        // Of four stages the first one has four micro-batches in flight, of one layer each, and the last one has one.
+        Design staged = trained("stage=4", "pp-1f1b");
+        staged.workload.microBatches = 16;
+        staged.workload.offload.what = *offloadFromName("activations");
+        const auto evaluation = evaluated(staged);
+        const auto& stages = evaluation->plan.pipeline->memory;
+        QVERIFY(stages[3].host > 0);
+        for (std::int64_t stage = 0; stage < 4; ++stage)
+            QCOMPARE(stages[static_cast<std::size_t>(stage)].host, (4 - stage) * stages[3].host);
+        QCOMPARE(shardboard::hostBytes(evaluation->plan), 4 * stages[3].host);
+    }
+
+    /// A module's weights are gathered while it works and once more backward, as a layer's are; what embedding and head have stays.
+    void gathersOfFurtherTokens()
+    {
+        Design design = trained("fsdp=8", "fsdp");
+        design.memory.choose(Framework::TorchTitan);
+        design.workload.predicted = 2;
+        QVERIFY(applyPreset(design, "fsdp").ok());
+        constexpr std::int64_t ends = 2 * (2 * kVocabulary * kHidden + kHidden);
+        constexpr std::int64_t module = 2 * (2 * kHidden + 2 * kHidden * kHidden + kLayer + kHidden);
+        const auto evaluation = evaluated(design);
+        std::map<std::string, std::set<std::int64_t>> gathered; // by the phase and the first word of the operation
+        for (const MemoryMoment& moment : memoryTimeline(evaluation->graph, evaluation->plan).moments) {
+            const PlannedSegment& segment = evaluation->plan.segment(moment.plannedSegment);
+            if (segment.phase == Phase::Update || segment.name.find("head") == std::string::npos)
+                continue;
+            const std::string name = evaluation->graph.op(moment.op).name;
+            const std::string part = name.starts_with("mtp1.") ? "1" : name.starts_with("mtp2.") ? "2" : "end";
+            gathered[(segment.phase == Phase::Forward ? "forward " : "backward ") + part].insert(moment.bytes.gathered);
+        }
+        // One is gathered ahead; forward the first one comes first, backward the last.
+        QVERIFY(gathered["forward 1"].contains(ends + 2 * module));
+        QCOMPARE(*gathered["forward 2"].rbegin(), ends + module);
+        QCOMPARE(*gathered["forward 2"].begin(), ends); // at its loss, by the head that all share
+        QCOMPARE(*gathered["forward end"].begin(), ends);
+        QVERIFY(gathered["backward 2"].contains(ends + 2 * module));
+        QCOMPARE(*gathered["backward 1"].rbegin(), ends + module);
+        std::int64_t moved = 0;
+        for (const Collective& collective : evaluation->plan.collectives)
+            if (evaluation->graph.tensor(collective.tensor).role == TensorRole::Weight)
+                moved += collective.count * collective.bytes;
+        QCOMPARE(moved, ends + 2 * 2 * module + 2 * 2 * kLayers * kLayer);
+        design.memory.reshardAfterForward = false; // nothing is given back
+        const auto kept = evaluated(design);
+        QCOMPARE(kept->plan.memory.gathered, ends + 2 * module + 2 * kLayers * kLayer);
     }
 
     /// PCIe 5 with 55.6 GB/s each way, NVLink-C2C with 225.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a timeline shows: lanes of a prediction add up to its step, idle time says its cause, and what is drawn at a zoom is every
 // interval once.
+#include "model/plan/memory/segmentprofile.h"
+#include "model/plan/time/memoryovertime.h"
 #include "model/timeline/blocks.h"
 #include "model/timeline/boundby.h"
 #include "model/timeline/predictedlanes.h"
@@ -10,6 +12,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <map>
 #include <random>
 #include <set>
 
@@ -73,6 +76,35 @@ Lane randomLane(std::mt19937& random, std::size_t count, double shortest, double
 class TestTimelineLanes : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// The critical path goes from the start of the step to its end without gaps (but for an update's own start), on lanes of
+    /// stages; without stages it is the whole lane, and in a pipeline no stage works for longer than it takes.
+    void criticalPathIsTheStep()
+    {
+        for (const LaneCase& c : kLaneCases) {
+            const Timeline lanes = lanesOf(c);
+            QVERIFY(!lanes.path.empty());
+            double covered = 0;
+            double at = 0;
+            std::set<std::size_t> used;
+            for (const PathPart& part : lanes.path) {
+                QVERIFY(part.end > part.start && part.start >= at - 1e-9 * lanes.seconds);
+                QVERIFY(part.lane < lanes.lanes.size() && lanes.lanes[part.lane].name == "compute");
+                covered += part.end - part.start;
+                at = part.end;
+                used.insert(part.lane);
+            }
+            QVERIFY(lanes.path.front().start <= 1e-9 * lanes.seconds);
+            QVERIFY(std::abs(lanes.path.back().end - lanes.seconds) <= 1e-6 * lanes.seconds);
+            QVERIFY(covered >= 0.999 * lanes.seconds && covered <= 1.001 * lanes.seconds);
+            QCOMPARE(used.size() > 1, std::string_view(c.preset) == "pp-1f1b");
+        }
+        std::vector<PathPart> path;
+        for (const PathPart& part : { PathPart { 0, 0, 1 }, PathPart { 0, 1, 2 }, PathPart { 1, 2, 3 }, PathPart { 1, 4, 5 } })
+            addToPath(path, part);
+        QCOMPARE(path.size(), std::size_t { 3 }); // those that follow each other on a lane are one
+        QVERIFY(path[0].end == 2 && path[1].end == 3);
+    }
+
     /// Computing, waiting and idling of a stage are the step, whatever the plan.
     void lanesAddUpToTheStep()
     {
@@ -151,6 +183,73 @@ private Q_SLOTS:
         QCOMPARE(memory.bytes.size(), memory.causes.size());
         QVERIFY(std::abs(memory.peak() - static_cast<double>(evaluation->plan.memory.peak)) <= 1e-3 * memory.peak());
         QVERIFY(std::ranges::is_sorted(memory.times));
+    }
+
+    /// A stage keeps what the layers below need of the micro-batch that it works on, and all of a run for each one that has passed
+    /// it forward and not yet backward, counted from the intervals; at the most that is the peak.
+    void memoryFollowsMicroBatches()
+    {
+        for (const auto& [schedule, chunks] : { std::pair { PipelineSchedule::OneForwardOneBackward, 1 },
+                                                { PipelineSchedule::OneForwardOneBackward, 2 },
+                                                { PipelineSchedule::GPipe, 1 } }) {
+            Design design = designOn("stage=4", denseModel(4096, 512, 1024, 16, 8, 4, 64),
+                                     { WorkloadKind::Train, 8, 512, DType::BF16, 8 }, "pp-1f1b");
+            design.pipeline.schedule = schedule;
+            design.pipeline.chunks = chunks;
+            const auto evaluation = evaluated(design);
+            const Plan& plan = evaluation->plan;
+            const StepTimeline timeline(evaluation->graph, plan, plan.kernelShare);
+            const auto profiles = segmentProfiles(evaluation->graph, plan);
+            std::int64_t layer = 0;
+            std::int64_t head = 0;
+            for (std::size_t i = 0; i < plan.segments.size(); ++i)
+                if (plan.segments[i].phase == Phase::Forward)
+                    (evaluation->graph.segment(plan.segments[i].segment).isLayer ? layer : head) = profiles[i].keptActivations;
+            const std::int64_t runs = 4 * chunks;
+            const std::int64_t each = 16 / runs;
+            for (std::int64_t stage = 0; stage < 4; ++stage) {
+                const MemoryOverTime memory(evaluation->graph, plan, timeline, stage);
+                struct Span {
+                    double forward = 0; ///< its end
+                    double backward = 1e30; ///< its begin
+                };
+                std::map<std::pair<std::int64_t, std::int64_t>, Span> spans; // by micro-batch and run
+                std::vector<TimelineInterval> operations;
+                const auto runOf = [&](const TimelineInterval& it) {
+                    const bool first = plan.segment(it.segment).segment.number() == 0 || plan.segment(it.segment).name == "embed";
+                    return it.layer >= 0 ? it.layer / each : first ? 0 : runs - 1;
+                };
+                timeline.visit(stage, [&](const TimelineInterval& it) {
+                    if (!it.segment.valid() || !it.operation.valid() || plan.segment(it.segment).phase == Phase::Update)
+                        return;
+                    operations.push_back(it);
+                    Span& span = spans[{ it.microBatch, runOf(it) }];
+                    if (plan.segment(it.segment).phase == Phase::Forward)
+                        span.forward = std::max(span.forward, it.end);
+                    else
+                        span.backward = std::min(span.backward, it.start);
+                });
+                QVERIFY(operations.size() > 100);
+                std::int64_t peak = 0;
+                for (const TimelineInterval& it : operations) {
+                    const PlannedSegment& planned = plan.segment(it.segment);
+                    const OpId op = planned.ops[it.operation].op;
+                    const std::int64_t run = runOf(it);
+                    const auto bytes = memory.at(it.segment, op, it.layer, it.microBatch);
+                    QVERIFY(bytes.has_value());
+                    const bool begins = run == 0 && it.layer < 0;
+                    std::int64_t kept = layer * (it.layer >= 0 ? it.layer - run * each : begins ? 0 : each);
+                    const double middle = (it.start + it.end) / 2;
+                    for (const auto& [key, span] : spans)
+                        if (key != std::pair { it.microBatch, run } && span.forward <= middle && middle <= span.backward)
+                            kept += each * layer + (key.second == runs - 1 ? head : 0);
+                    QCOMPARE(bytes->kept, kept);
+                    peak = std::max(peak, bytes->total());
+                }
+                const std::int64_t most = plan.pipeline->memory[static_cast<std::size_t>(stage)].peak;
+                QVERIFY(std::abs(static_cast<double>(peak - most)) <= 1e-3 * static_cast<double>(most));
+            }
+        }
     }
 
     /// Told coarser, it is as long, and a layer is one interval.

@@ -291,8 +291,8 @@ private Q_SLOTS:
         QVERIFY(schedule.now() > 5e10);
     }
 
-    /// 1F1B waits (p-1)(F + B), interleaved a v-th of it (arXiv 2104.04473); ZB-H1 (p-1)(F + B - W), B without W (2401.10241);
-    /// DualPipe (p/2 - 1)(F&B + B - 3W) where B and W are alike (2412.19437, table 2).
+    /// GPipe and 1F1B wait (p-1)(F + B), interleaved a v-th of it (arXiv 2104.04473); ZB-H1 (p-1)(F + B - W), B without W
+    /// (2401.10241); DualPipe (p/2 - 1)(F&B + B - 3W) where B and W are alike (2412.19437, table 2).
     void bubbles()
     {
         for (const std::int64_t p : { 2, 4, 8 })
@@ -300,7 +300,8 @@ private Q_SLOTS:
                 const double work = static_cast<double>(m) * 3;
                 const auto waits = [&](const PipelineTask& task, double all) { return endOfTurns(pipelineTurns(task)) - all; };
                 const auto stages = static_cast<double>(p - 1);
-                QVERIFY(nearly(waits(evenPipeline(PipelineSchedule::OneForwardOneBackward, p, 1, m, 1, 2), work), stages * 3));
+                for (const auto plain : { PipelineSchedule::OneForwardOneBackward, PipelineSchedule::GPipe })
+                    QVERIFY(nearly(waits(evenPipeline(plain, p, 1, m, 1, 2), work), stages * 3));
                 for (const std::int64_t v : { 2, 3 })
                     QVERIFY(nearly(
                         waits(evenPipeline(PipelineSchedule::OneForwardOneBackward, p, v, m, 1, 2), work * static_cast<double>(v)),
@@ -635,7 +636,8 @@ private Q_SLOTS:
         for (const auto& [schedule, chunks] : { std::pair { PipelineSchedule::OneForwardOneBackward, 1 },
                                                 { PipelineSchedule::OneForwardOneBackward, 2 },
                                                 { PipelineSchedule::ZeroBubble, 1 },
-                                                { PipelineSchedule::DualPipe, 1 } }) {
+                                                { PipelineSchedule::DualPipe, 1 },
+                                                { PipelineSchedule::GPipe, 1 } }) {
             PipelineEnds ends;
             for (int round = 0; round < 20; ++round) {
                 const std::int64_t stages = round < 10 ? 4 : 6;

@@ -12,6 +12,7 @@
 #include "model/text/contains.h"
 #include "tests/support/datarow.h"
 #include "tests/support/designs.h"
+#include "tests/support/pipelineend.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
@@ -431,6 +432,7 @@ private Q_SLOTS:
             const double alone = (ends - pipeline.endSeconds) / static_cast<double>(microBatches);
             const double others = 3.0 / static_cast<double>(microBatches) * layers / 4;
             QVERIFY(std::abs(pipeline.bubbleSeconds() / (others + alone) - 1) < 0.05); // sends come at other times
+            QVERIFY(std::abs(plan.seconds() / pipelineSeconds(it->graph, plan) - 1) < 1e-9);
         }
     }
 
@@ -468,6 +470,7 @@ private Q_SLOTS:
         QVERIFY(applyPreset(design, "pp-1f1b").ok());
         const auto oneRun = evaluate(design).value();
         QVERIFY(std::abs(oneRun->plan.pipeline->bubble / (3.0 / 8) - 1) < 0.05); // and the other end's pass
+        QVERIFY(std::abs(oneRun->plan.seconds() / pipelineSeconds(oneRun->graph, oneRun->plan) - 1) < 1e-9);
         double layers = 0;
         double end = 0;
         const std::vector<SegmentTime> times = segmentTimes(oneRun->graph, oneRun->plan);
@@ -483,6 +486,7 @@ private Q_SLOTS:
         QVERIFY(applyPreset(design, "pp-interleaved").ok());
         const auto twoRuns = evaluate(design).value();
         QVERIFY(std::abs(twoRuns->plan.pipeline->bubble / (3.0 / 16) - 1) < 0.1);
+        QVERIFY(std::abs(twoRuns->plan.seconds() / pipelineSeconds(twoRuns->graph, twoRuns->plan) - 1) < 1e-9);
         QVERIFY(twoRuns->plan.seconds() < oneRun->plan.seconds());
         QCOMPARE(collectivesOf(*oneRun, Phase::Forward), QStringList { "1 send-recv over stage" });
         for (const Collective& send : oneRun->plan.collectives) {

@@ -8,6 +8,7 @@ Ends with 0 when all shards are those of shards.json, 1 when one is not, 77 wher
 """
 import json
 import os
+import re
 import sys
 
 import forwards
@@ -32,13 +33,14 @@ SMALL = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_s
          "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 8, "vocab_size": 128, "tie_word_embeddings": False,
          "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "torch_dtype": "float32"}
 
-# Run by torchrun: initializes the model of the first argument by the export of the second one, compares every local tensor.
+# Run by torchrun: initializes the model of the first argument by the export of the second one, compares every local tensor, and writes
+# what it found to a file of its rank. Ranks wait for each other's files and not in a collective: one that is scheduled late would find
+# connections closed in the middle of it, and abort after all has been compared.
 INITIALIZES = """
-import json, os, sys
+import json, os, sys, time
 os.environ["CUDA_VISIBLE_DEVICES"], os.environ["DS_ACCELERATOR"] = "", "cpu"
 import deepspeed
 import torch
-import torch.distributed as dist
 from transformers import AutoConfig, AutoModelForCausalLM
 path, folder = sys.argv[1:3]
 tensors = json.load(open(folder + "/shards.json"))["tensors"]
@@ -57,9 +59,13 @@ for tensor in tensors:
     want = whole(tensor)[tuple(slice(lo, hi) for lo, hi in piece)]
     if not torch.equal(want, own[tensor["name"]].detach().float()):
         wrong.append(tensor["name"])
-print(f"RANK {rank}: {len(tensors) - len(wrong)} of {len(tensors)} {wrong[:3]}", flush=True)
-dist.barrier()
-os._exit(bool(wrong))  # a rank that ends while others still talk makes them abort
+with open(f"{folder}/said.part.{rank}", "w") as file:
+    file.write(f"{len(tensors) - len(wrong)} of {len(tensors)} {wrong[:3]}")
+os.rename(file.name, f"{folder}/said.{rank}")
+deadline = time.monotonic() + 120
+while time.monotonic() < deadline and not all(os.path.exists(f"{folder}/said.{r}") for r in range(4)):
+    time.sleep(0.05)
+os._exit(bool(wrong))
 """
 
 
@@ -182,8 +188,14 @@ def main():
             file.write(INITIALIZES)
         ran = samples.run(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", 4, script, folder, out,
                           environment={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
-        count = ran.stdout.count(f": {total} of {total} []")  # ranks write at the same time
-        assert ran.returncode == 0 and count == 4, f"{ran.stdout[-800:]}{ran.stderr[-1500:]}"
+        said = [one for one in (os.path.join(out, f"said.{rank}") for rank in range(4)) if os.path.exists(one)]
+        assert len(said) == 4, f"{4 - len(said)} ranks ended before they had compared: {ran.stdout[-800:]}{ran.stderr[-1500:]}"
+        for one in said:
+            with open(one, encoding="utf-8") as file:
+                text = file.read()
+            assert text == f"{total} of {total} []", f"{os.path.basename(one)}: {text}"
+        if ran.returncode != 0:  # all are equal: what follows is the end of the processes
+            print(f"    a rank ended badly after all had compared: {re.findall('exitcode +: .*', ran.stderr)}")
         return total
     report.sample("a small model that is initialized", initialized)
 

@@ -26,12 +26,27 @@ SIZES = {
     "full_attention_interval": 2, "mamba_n_heads": 4, "mamba_num_heads": 4, "num_heads": 8, "mamba_n_groups": 2, "n_groups": 2,
     "mamba_d_state": 8, "ssm_state_size": 8, "state_size": 8, "mamba_head_dim": 8, "mamba_d_ssm": 32,
     "index_n_heads": 2, "index_head_dim": 8, "index_topk": 8, "rotary_dim": 4,
+    "dim": 32, "hidden_dim": 24, "linear_head_dim": 8, "linear_num_heads": 4, "num_dense_layers": 1, "multi_query_group_num": 2,
+    "padded_vocab_size": 96, "ffn_hidden_size": 24, "num_attention_groups": 2, "moe_top_k": 2, "share_expert_dims": 12, "global_head_dim": 16,
+    "hidden_size_per_layer_input": 0, "attn_layer_period": 2, "attn_layer_offset": 1, "block_multiple_of": 8,
+    "global_attn_every_n_layers": 2, "local_attention": 6, "dim_model_base": 16,
 }
 MORE = {
     "granitemoehybrid": {"layer_types": ["mamba", "attention"]},
     "bamba": {"attn_layer_indices": [1]},
     "nemotron_h": {"hybrid_override_pattern": "M*-E"},
     "falcon_h1": {"mamba_rms_norm": True},
+    "lfm2": {"layer_types": ["conv", "full_attention"]},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"]},
+    "kimi_linear": {"layer_types": ["linear_attention", "full_attention"]},
+    "gemma4": {"layer_types": ["sliding_attention", "full_attention"], "enable_moe_block": True, "num_experts": 4, "top_k_experts": 2,
+               "moe_intermediate_size": 12, "attention_k_eq_v": True},
+    "gemma4_unified": {"layer_types": ["sliding_attention", "full_attention"]},
+    "step3p5": {"layer_types": ["full_attention", "sliding_attention"], "mlp_layer_types": ["dense", "sparse"], "sliding_window": 6},
+    "dbrx": {"attn_config": {"kv_n_heads": 2}, "ffn_config": {"ffn_hidden_size": 12, "moe_num_experts": 4, "moe_top_k": 2}},
+    "mellum": {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 6},
+    "granite_swa": {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 6},
+    "granitemoe_swa": {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 6},
     "llama4_text": {"num_hidden_layers": 2, "interleave_moe_layer_step": 1},
 }
 PRESETS = {"megatron-tp": "data=2,tp=2", "fsdp": "fsdp=4", "tp+fsdp": "fsdp=2,tp=2"}

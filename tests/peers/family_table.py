@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The table of built-in families in resources/help/families.md: made from the family files and from what transformers_families.py and
-families_run.py recorded. Ends with 1 where the page has another table; with --write it is written. Needs no framework.
+families_run.py recorded, and families_sizes.json: of a model of real size the parameters, and who says so. Ends with 1 where the page has another table; with --write it is written. Needs no framework.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ def record(name):
 
 def table():
     peers, runs = record("families_transformers.json"), record("families_cpu.json")
-    version = peers["transformers"]
+    version, sizes = peers["transformers"], record("families_sizes.json")
     rows, counts = [], {"planned": 0, "laid out": 0}
     for name in sorted(each[:-5] for each in os.listdir(FOLDER)):
         file = family(name)
@@ -31,13 +31,16 @@ def table():
         also = file.get("also", []) if "also" in json.load(open(os.path.join(FOLDER, name + ".json"))) else []
         of = peers["families"].get(name, {}).get("result", "not asked")
         why = "" if file["planned"] else ": " + file["stops"][0]["say"]
-        rows.append(f"| `{name}`{''.join(f', `{each}`' for each in also)} | {state}{why} | {of if file['planned'] else ''} | {runs.get(name, '')} |")
+        size = sizes.get(name)
+        counted = f"{size['parameters']:,}, {size['model']} ({size['by']})" if size and file["planned"] else ""
+        rows.append(f"| `{name}`{''.join(f', `{each}`' for each in also)} | {state}{why} | {of if file['planned'] else ''} | {runs.get(name, '')} | {counted} |")
     return (HEADING + "\n" + f"{counts['planned']} are planned, {counts['laid out']} have their weights laid out without a plan. A planned one may "
             "stop at a config that asks for more than its file knows, and says then what is missing.\n"
             f"`transformers`: whether transformers {version} makes the same names and shapes of weights on its meta device; \"not asked\" are types that it\n"
             "does not have, or that its model cannot be made from. `CPU`: a small model, planned by three presets for prefill, decode, and training, and run with\n"
-            "every operation compared with the unsharded computation.\n\n"
-            "| `model_type` | state | transformers | CPU |\n| --- | --- | --- | --- |\n" + "\n".join(rows) + "\n")
+            "every operation compared with the unsharded computation. `parameters`: those of a config of real size are exactly so many, as transformers makes of the\n"
+            "same config, or as published; the rest have not been held against a real size.\n\n"
+            "| `model_type` | state | transformers | CPU | parameters |\n| --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n")
 
 
 def main():

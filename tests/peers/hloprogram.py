@@ -15,6 +15,9 @@ SAME = {"bitcast", "bitcast-convert", "copy", "copy-start", "copy-done", "reshap
 # What computes each element of those at the same place.
 ELEMENTWISE = {"add", "subtract", "multiply", "divide", "negate", "select", "maximum", "minimum", "and", "or", "exponential", "clamp", "tanh",
                "sqrt", "rsqrt", "power", "compare", "logistic", "all-reduce", "all-reduce-start"}
+PRODUCTS = {"dot", "convolution", "custom-call"}
+# What puts elements of a value elsewhere, as a rotation of halves does.
+MOVED = {"slice", "concatenate", "pad"}
 
 
 class Instruction:
@@ -121,7 +124,7 @@ class Program:
 
     def slices(self, one):
         """Of which part of its size the slices are in which all uses of a value end, each device's its own; None where some use is no such
-        slice. What computes element by element may come before the slice."""
+        slice. What computes element by element, or moves elements, may come before the slice."""
         parts, seen = set(), set()
         waiting = [one]
         while waiting:
@@ -134,7 +137,7 @@ class Program:
                     parts.add(one.size() / user.size())
                 elif user.kind == "tuple" and self.roots.get(user.computation) is user and user.computation == self.entry:
                     return None
-                elif user.kind in SAME or user.kind in ELEMENTWISE and user.size() == value.size():
+                elif user.kind in SAME | MOVED or user.kind in ELEMENTWISE and user.size() == value.size():
                     waiting.append(user)
                 else:
                     return None
@@ -178,6 +181,10 @@ class Collective:
     def sliced(self):
         return self.program.slices(self.instruction)
 
+    def types(self):
+        """Of its elements."""
+        return {dtype for dtype, _ in self.instruction.arrays()}
+
     def added_up(self):
         """How many elements are summed up into one by the device itself, after what it has received."""
         out, seen, waiting = set(), set(), [self.instruction]
@@ -211,7 +218,8 @@ class Collective:
 
     @functools.cache
     def added_to_another(self):
-        """Whether what it has summed is added to what another collective has summed."""
+        """Whether what it has summed, over another mesh axis too perhaps, is added to what another collective has summed."""
+        further = {"add", "dynamic-slice", "slice", "all-reduce", "all-reduce-start"}
         seen, waiting = set(), [self.instruction]
         while waiting:
             value = waiting.pop()
@@ -221,18 +229,52 @@ class Collective:
             for user, i in self.program.uses(value):
                 if user.kind == "add":
                     other = self.program.computations[user.computation].get(user.operands[1 - i])
-                    steps = SAME | {"add", "dynamic-slice", "slice"}
+                    steps = SAME | further
                     back = [other] + (self.program.sources(other, steps) if other.kind in steps | {"fusion", "call", "parameter"} else [])
                     if any(one.kind in ("all-reduce", "all-reduce-start", "reduce-scatter") and one is not self.instruction for one in back):
                         return True
-                if user.kind in SAME or user.kind in ("add", "dynamic-slice", "slice"):
+                if user.kind in SAME | further:
                     waiting.append(user)
         return False
+
+    @functools.cache
+    def multiplied(self):
+        """Whether what it has summed is a factor of a product, moved or cut perhaps."""
+        seen, waiting = set(), [self.instruction]
+        while waiting:
+            value = waiting.pop()
+            if (value.computation, value.name) in seen:
+                continue
+            seen.add((value.computation, value.name))
+            for user, _ in self.program.uses(value):
+                if user.kind in PRODUCTS:
+                    return True
+                if user.kind in SAME | ELEMENTWISE | MOVED | {"dynamic-slice"}:
+                    waiting.append(user)
+        return False
+
+    @functools.cache
+    def looked_up_and_multiplied(self):
+        """Whether rows are taken of what it makes, and products have it as a factor as well."""
+        kinds, seen, waiting = set(), set(), [self.instruction]
+        while waiting:
+            value = waiting.pop()
+            if (value.computation, value.name) in seen:
+                continue
+            seen.add((value.computation, value.name))
+            for user, i in self.program.uses(value):
+                if user.kind in SAME:
+                    waiting.append(user)
+                elif user.kind == "gather" and i == 0:
+                    kinds.add("gather")
+                elif user.kind in PRODUCTS:
+                    kinds.add("product")
+        return len(kinds) == 2
 
     def widened(self):
         """Whether the program has it in bf16, and XLA's CPU backend sends f32: what it sums says so, or its operand or all its uses are
         converted from or to bf16."""
-        if {dtype for dtype, _ in self.instruction.arrays()} != {"f32"}:
+        if self.types() != {"f32"}:
             return False
         if any(name.endswith("_promoted") for name in self.instruction.called):
             return True

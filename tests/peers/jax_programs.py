@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -59,6 +60,13 @@ MORE = [
     ("mixtral-8x7b", "ep", "data=2,expert=4", "data=4,expert=4", ()),
     ("mixtral-8x7b", "ep+tp", "expert=4,tensor=2", "expert=4,tensor=4", ()),
 ]
+# Other models, under all presets: name, model, sizes.
+OTHERS = [
+    ("one KV head", "llama3-8b", jaxllama.Sizes(kv_heads=1)),
+    ("biases, 3 layers", "qwen2.5-7b", jaxllama.Sizes(biases=True, layers=3)),
+    ("biases, tied", "qwen2.5-7b", jaxllama.Sizes(biases=True, tied=True)),
+    ("Gemma 2", "gemma2-9b", jaxllama.Sizes(gemma=True, tied=True)),
+]
 # What somebody else would write: name, sizes, writing.
 VARIATIONS = [
     ("4 layers", jaxllama.Sizes(layers=4), jaxllama.Writing()),
@@ -81,6 +89,7 @@ class Found:
     """Collectives of the program that no cause has taken yet."""
 
     def __init__(self, collectives):
+        self.all = collectives
         self.left = collections.defaultdict(list)
         for collective in collectives:
             self.left[collective.key] += [collective] * collective.times
@@ -92,14 +101,17 @@ class Found:
             self.left[key].remove(collective)
         return len(taken)
 
+    def both(self, key):
+        """Of how many gathers the result is a table of which rows are taken, and a matrix of a product as well."""
+        return sum(collective.times for collective in self.all if collective.key == key and collective.looked_up_and_multiplied())
+
     def count(self, key, holds=lambda collective: True):
         return sum(1 for collective in self.left[key] if holds(collective))
 
 
-def explained(want, found, sizes, platform):
+def explained(want, of_weights, found, sizes, platform):
     """Takes out of both what is the same, and what is the same thing in another form, which has to be seen in the program's text; returns
-    how many are the same, and (cause, what of the plan, times)."""
-    summed = {("all-reduce", over, size) for kind, over, size in want if kind in ("all-reduce", "reduce-scatter")}
+    how many are the same, and (cause, what of the plan, times). `of_weights` are those of `want` that are of weights."""
     causes = []
 
     def parts(over):
@@ -111,6 +123,17 @@ def explained(want, found, sizes, platform):
 
     def sliced(over):
         return lambda collective: collective.sliced() == parts(over)
+
+    def reduced(key):
+        """How many all-reduces the plan's sums are in the forms below: as they are, in place of a reduce-scatter, or of both of these
+        over two axes."""
+        _, over, size = key
+        times = want[key] + want["reduce-scatter", over, size]
+        for one in [k for k in want if k[0] == "all-reduce"]:
+            for scattered in [k for k in want if k[0] == "reduce-scatter" and k[1] != one[1] and k[2] == size == one[2] * parts(k[1])]:
+                both = tuple(axis for axis in sizes if axis in one[1] + scattered[1])
+                times += min(want[one], want[scattered]) if over in (one[1], both) else 0
+        return times
 
     # Partial sums that the plan sends to where they are summed: XLA sums first, and a product alone.
     early = set()
@@ -126,8 +149,8 @@ def explained(want, found, sizes, platform):
         say("each product's sum is reduced before they are added; the plan adds first", key, added // 2)
         early |= set(over) if times else set()
     # Which of them are too many cannot be said later, when some have been taken.
-    for key in sorted(summed):
-        more = found.count(key) - want[key] - want["reduce-scatter", *key[1:]]
+    for key in sorted(key for key in found.left if key[0] == "all-reduce" and reduced(key)):
+        more = found.count(key) - reduced(key)
         say("each product's sum is reduced before they are added; the plan adds first", key,
             found.take(key, more, lambda c: "transpose(" in c.source and c.added_to_another()))
     # An all-reduce that a slice follows may be a reduce-scatter of the plan, and is taken as one first.
@@ -165,12 +188,31 @@ def explained(want, found, sizes, platform):
                 times = found.take(more, want[key], lambda c, n=more[2] // size: n in c.added_up())
                 want[key] -= times
                 say("the program repeats keys and values for its heads, and XLA sums over devices before over repeats", key, times)
+    # No sharding of JAX says partial: XLA sums before a product what the plan sums after it.
+    early_sums = collections.Counter()
+    for collective in found.all:
+        if collective.kind in ("all-reduce", "reduce-scatter") and "transpose(" in collective.source and collective.multiplied():
+            early_sums[collective.over] += collective.times
+    for key in sorted(want):
+        kind, over, size = key
+        if kind == "all-gather" and key in of_weights:
+            times = min(want[key], early_sums[over])
+            want[key] -= times
+            say("the plan gathers a weight for a product with partial values, which XLA has summed before", key, times)
+        for more in sorted(k for k in found.left if kind == "reduce-scatter" and key in of_weights and k[:2] == ("all-reduce", over)):
+            times = found.take(more, want[key], lambda c: "transpose(" in c.source and c.multiplied())
+            want[key] -= times
+            say("XLA sums partial values where they are made; the plan sums what a product with them gives", key, times)
     for key in sorted(want):  # a sum that is cut by another mesh axis later
         if key[0] == "all-reduce":
             times = found.take(key, want[key])
             same, want[key] = same + times, want[key] - times
     for key in sorted(want):
         kind, over, size = key
+        if kind == "all-gather" and found.both(key):
+            times = min(want[key], found.both(key))
+            want[key] -= times
+            say("XLA gathers what is embedding and head once for both; the plan gathers it for each", key, times)
         if kind == "all-gather" and platform == "tpu":
             times = found.take(("all-reduce", over, size), want[key], lambda c: c.comes_from("dynamic-update-slice"))
             want[key] -= times
@@ -189,6 +231,11 @@ def explained(want, found, sizes, platform):
                 found.take(one, times)
             want[key] -= times
             say("one all-reduce for each dim that is summed, one after the other", key, times)
+    for key in sorted(want):
+        kind, over, size = key
+        times = found.take((kind, over, size // 2), want[key], lambda c: "reduce_max" in c.source and c.types() == {"bf16"})
+        want[key] -= times
+        say("the largest of bf16 values is the same before they are converted, and XLA sends it so, in half the bytes", key, times)
     for key in sorted(found.left):
         kind, over, size = key
         if kind == "all-reduce" and size <= 8:
@@ -200,7 +247,7 @@ def explained(want, found, sizes, platform):
 
 
 def exported(shardctl, folder, case, sizes):
-    """export.py of a Llama of those sizes, and the collectives of its plan."""
+    """export.py of a Llama of those sizes, the collectives of its plan, and which of them are of weights."""
     path = samples.designed(shardctl, folder, case.model, case.mesh, case.preset, [
         "--dtype", sizes.dtype, "--workload", "train" if case.training else "prefill", *case.options])
 
@@ -208,6 +255,7 @@ def exported(shardctl, folder, case, sizes):
         document["model"].update(num_hidden_layers=sizes.layers, hidden_size=sizes.hidden, intermediate_size=sizes.intermediate,
                                  num_attention_heads=sizes.heads, num_key_value_heads=sizes.kv_heads, head_dim=sizes.head_dim,
                                  vocab_size=sizes.vocabulary)
+        document["model"].update(tie_word_embeddings=sizes.tied)
         if sizes.experts:
             document["model"].update(num_experts=sizes.experts, moe_intermediate_size=sizes.intermediate)
         document["workload"].update(batch=sizes.batch, sequence=sizes.sequence)
@@ -215,16 +263,19 @@ def exported(shardctl, folder, case, sizes):
     refused = samples.export(shardctl, path, "jax", folder)
     assert refused is None, refused
     export = samples.module(folder, "export")
-    want = collections.Counter()
+    want, of_weights = collections.Counter(), set()
     for collective in json.loads(samples.run(shardctl, "plan", path, "--json").stdout)["collectives"]:
         if collective["kind"] != "local-slice":
-            want[collective["kind"], tuple(collective["axes"]), collective["bytes"]] += collective["count"]
-    return export, want
+            key = collective["kind"], tuple(collective["axes"]), collective["bytes"]
+            want[key] += collective["count"]
+            if re.search(r"\.(weight|bias)( from .*)?$", collective["tensor"]):
+                of_weights.add(key)
+    return export, want, of_weights
 
 
 def run(shardctl, folder, case):
     """How many collectives are the same, of how many, in another form, and without a cause."""
-    export, want = exported(shardctl, folder, case, case.sizes)
+    export, want, of_weights = exported(shardctl, folder, case, case.sizes)
     devices = jax.devices() if case.platform == "cpu" else topologies.get_topology_desc(
         platform="tpu", topology_name={8: "v5e:2x4", 16: "v5e:4x4"}[len(export.ORDER)]).devices
     model = jaxllama.Llama(export, case.sizes, case.writing)
@@ -238,7 +289,7 @@ def run(shardctl, folder, case):
     for collective in collectives:
         counts[collective.key] += collective.times
     planned, total, found = want.copy(), sum(want.values()), Found(collectives)
-    same, causes = explained(want, found, dict(export.AXES), case.platform)
+    same, causes = explained(want, of_weights, found, dict(export.AXES), case.platform)
     for key in sorted(set(planned) | set(counts)):
         w, f = planned[key], counts[key]
         print(f"    {key[0]:18} over {'+'.join(key[1]) or '-':14} {key[2]:>10,} B   plan {w:3}   XLA {f:3}{'' if w == f else '   *'}")
@@ -284,6 +335,9 @@ def cases(platforms, devices):
                     if training or not more:
                         yield Case(preset, meshes[0 if count == "8" else 1], training, platform, sizes, model=model, options=more,
                                    said=" ".join((model, *more)))
+            for said, model, sizes in OTHERS:
+                for (preset, *meshes), training in itertools.product(SAMPLES, (False, True)):
+                    yield Case(preset, meshes[0 if count == "8" else 1], training, platform, sizes, said=said, model=model)
     if "cpu" in platforms and "8" in devices:
         for said, sizes, writing in VARIATIONS:
             for preset, mesh, _ in SAMPLES:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Llamas in plain JAX, as several people would write them, laid out by an export alone: prefill and a training step with Adam.
+"""Llamas, and models that are nearly one, in plain JAX, as several people would write them, laid out by an export alone: prefill and a
+training step with Adam.
 
 A writing differs in how parameters are named and stacked, in how attention and the loss are computed, in the optimizer, and in how much
 of the export it calls.
@@ -23,6 +24,9 @@ class Sizes:
     sequence: int = 128
     dtype: str = "f32"
     experts: int = 0  # Mixtral's, two for a token; 0: a dense model
+    biases: bool = False  # Qwen2's, of queries, keys, and values
+    tied: bool = False  # the embedding is the head
+    gemma: bool = False  # Gemma 2: a norm before and after each half of a layer, a scaled embedding, capped logits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +64,8 @@ class Llama:
         """Parameters, as shapes."""
         s = self.sizes
 
-        def linear(out, into):
-            return {"kernel": (into, out)} if self.writing.flax else {"weight": (out, into)}
+        def linear(out, into, bias=False):
+            return {**({"kernel": (into, out)} if self.writing.flax else {"weight": (out, into)}), **({"bias": (out,)} if bias else {})}
 
         def scale(name="scale"):
             return {name if self.writing.flax else "weight": (s.hidden,)}
@@ -74,17 +78,20 @@ class Llama:
         else:
             mlp = {"mlp": {"gate_proj": linear(s.intermediate, s.hidden), "up_proj": linear(s.intermediate, s.hidden),
                            "down_proj": linear(s.hidden, s.intermediate)}}
+        norms = ("input", "post_attention", *(("pre_feedforward", "post_feedforward") if s.gemma else ()))
         layer = {
-            "input_layernorm": scale("weight"), "post_attention_layernorm": scale("weight"),
-            "self_attn": {"q_proj": linear(s.heads * s.head_dim, s.hidden), "k_proj": linear(s.kv_heads * s.head_dim, s.hidden),
-                          "v_proj": linear(s.kv_heads * s.head_dim, s.hidden), "o_proj": linear(s.hidden, s.heads * s.head_dim)},
+            **{name + "_layernorm": scale("weight") for name in norms},
+            "self_attn": {**{name + "_proj": linear(heads * s.head_dim, s.hidden, s.biases)
+                             for name, heads in (("q", s.heads), ("k", s.kv_heads), ("v", s.kv_heads))},
+                          "o_proj": linear(s.hidden, s.heads * s.head_dim)},
             **mlp,
         }
         is_shape = {"is_leaf": lambda x: isinstance(x, tuple)}
         layers = (jax.tree.map(lambda shape: (s.layers, *shape), layer, **is_shape) if self.writing.scanned
                   else {str(i): layer for i in range(s.layers)})
         table = {"embedding" if self.writing.flax else "weight": (s.vocabulary, s.hidden)}
-        return {"model": {"embed_tokens": table, "norm": scale("weight"), "layers": layers}, "lm_head": linear(s.vocabulary, s.hidden)}
+        model = {"embed_tokens": table, "norm": scale("weight"), "layers": layers}
+        return {"model": model, **({} if s.tied else {"lm_head": linear(s.vocabulary, s.hidden)})}
 
     def parameters(self):
         return jax.tree.map(lambda shape: jax.ShapeDtypeStruct(shape, self.dtype), self.shapes(), is_leaf=lambda x: isinstance(x, tuple))
@@ -95,9 +102,12 @@ class Llama:
 
     # --- The model ---
 
-    @staticmethod
-    def norm(x, weights):
-        return x * jax.lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * next(iter(weights.values()))
+    def norm(self, x, weights):
+        scale = next(iter(weights.values()))
+        return x * jax.lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * (1 + scale if self.sizes.gemma else scale)
+
+    def capped(self, x, cap):
+        return cap * jnp.tanh(x / cap) if self.sizes.gemma else x
 
     def rotated(self, x):
         half = self.sizes.head_dim // 2
@@ -112,11 +122,11 @@ class Llama:
         if self.writing.heads_first:
             q, k, v = (jnp.swapaxes(x, 1, 2) for x in (q, k, v))
             k, v = (jnp.repeat(x, s.heads // s.kv_heads, axis=1) for x in (k, v))
-            scores = q @ jnp.swapaxes(k, 2, 3) / s.head_dim ** 0.5
+            scores = self.capped(q @ jnp.swapaxes(k, 2, 3) / s.head_dim ** 0.5, 50)
             scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e9)
             return jnp.swapaxes(jax.nn.softmax(scores, axis=-1) @ v, 1, 2)
         q = q.reshape(*q.shape[:2], s.kv_heads, s.heads // s.kv_heads, s.head_dim)
-        scores = jnp.einsum("bqhgd,bkhd->bhgqk", q, k) / s.head_dim ** 0.5
+        scores = self.capped(jnp.einsum("bqhgd,bkhd->bhgqk", q, k) / s.head_dim ** 0.5, 50)
         scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e9)
         out = jnp.einsum("bhgqk,bkhd->bqhgd", jax.nn.softmax(scores, axis=-1), v)
         return out.reshape(*out.shape[:2], s.heads, s.head_dim)
@@ -124,7 +134,8 @@ class Llama:
     def mlp(self, h, w):
         c = self.constrain
         gate, up = c("mlp gate", self.linear(h, w["mlp"]["gate_proj"])), c("mlp up", self.linear(h, w["mlp"]["up_proj"]))
-        return self.linear(c("mlp hidden", c("mlp gate active", jax.nn.silu(gate)) * up), w["mlp"]["down_proj"])
+        active = jax.nn.gelu(gate) if self.sizes.gemma else jax.nn.silu(gate)
+        return self.linear(c("mlp hidden", c("mlp gate active", active) * up), w["mlp"]["down_proj"])
 
     def experts(self, h, w):
         """Each token of a sequence goes to two experts, which take equally many of it; those that come too late are left out."""
@@ -150,23 +161,38 @@ class Llama:
         h = c("attention in", self.norm(x, w["input_layernorm"]))
 
         def heads(name, count):
-            y = c(name, self.linear(h, w["self_attn"][name + "_proj"]))
+            own = w["self_attn"][name + "_proj"]
+            y = self.linear(h, own)
+            y = c(name, c(name + " before bias", y) + own["bias"] if s.biases else y)
             return c(name + " heads", y.reshape(*y.shape[:2], count, s.head_dim))
         q, k, v = heads("q", s.heads), heads("k", s.kv_heads), heads("v", s.kv_heads)
         out = c("attention heads", self.attention(c("q rotated", self.rotated(q)), c("k rotated", self.rotated(k)), v))
         out = c("attention values", out.reshape(*out.shape[:2], s.heads * s.head_dim))
-        x = c("residual", x + c("attention out", self.linear(out, w["self_attn"]["o_proj"])))
+        out = c("attention out", self.linear(out, w["self_attn"]["o_proj"]))
+        if s.gemma:
+            x = c("residual", x + c("attention out normed", self.norm(out, w["post_attention_layernorm"])))
+            out = c("mlp out", self.mlp(c("mlp in", self.norm(x, w["pre_feedforward_layernorm"])), w))
+            return c("layer out", x + c("mlp out normed", self.norm(out, w["post_feedforward_layernorm"])))
+        x = c("residual", x + out)
         h = c("mlp in", self.norm(x, w["post_attention_layernorm"]))
         return c("layer out", x + (self.experts(h, w) if s.experts else c("mlp out", self.mlp(h, w))))
 
     def head(self, x, weights):
-        w = self.use(weights)
-        return self.constrain("logits", self.linear(self.constrain("head in", self.norm(x, w["model"]["norm"])), w["lm_head"]))
+        c, w = self.constrain, self.use(weights)
+        h = c("head in", self.norm(x, w["model"]["norm"]))
+        if self.sizes.tied:
+            logits = c("logits", h @ next(iter(w["model"]["embed_tokens"].values())).T)
+        else:
+            logits = c("logits", self.linear(h, w["lm_head"]))
+        return c("logits capped", self.capped(logits, 30)) if self.sizes.gemma else logits
 
     def logits(self, params, tokens, last=True):
         c, model = self.constrain, params["model"]
         table = next(iter(self.use({"embed_tokens": model["embed_tokens"]})["embed_tokens"].values()))
-        x = c("residual stream", c("embedding", jnp.take(table, tokens, axis=0)))
+        x = c("embedding", jnp.take(table, tokens, axis=0))
+        if self.sizes.gemma:
+            x = c("embedding scaled", x * self.sizes.hidden ** 0.5)
+        x = c("residual stream", x)
         layer = self.checkpoint(self.layer)
         if self.writing.scanned:
             x, _ = jax.lax.scan(lambda carry, weights: (layer(carry, weights), None), x, model["layers"])
@@ -175,7 +201,9 @@ class Llama:
                 x = layer(x, model["layers"][str(i)])
         if last:
             x = c("last token", x[:, -1:])
-        return self.checkpoint(self.head)(x, {"model": {"norm": model["norm"]}, "lm_head": params["lm_head"]})
+        ends = {"model": {"norm": model["norm"], "embed_tokens": model["embed_tokens"]}} if self.sizes.tied else {
+            "model": {"norm": model["norm"]}, "lm_head": params["lm_head"]}
+        return self.checkpoint(self.head)(x, ends)
 
     # --- Training ---
 

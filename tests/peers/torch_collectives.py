@@ -135,7 +135,7 @@ def pytorch(shardctl, preset, mesh, options):
             module = samples.module(folder, "export")
             module._kept_in_parts = lambda gathered: contextlib.nullcontext()  # PyTorch as it is keeps what was gathered
             with resharding("never" not in options):
-                seen, _ = programs.ran(module, layers)
+                seen, _ = programs.ran(module, programs.model_of(layers))
             return programs.kinds_of(seen)
     return a_layer_more(counted)
 

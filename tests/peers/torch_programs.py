@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Has PyTorch run the forward and backward pass of a Llama that an export alone lays out, and compares the collectives that its
-communication debug mode sees with those of `shardctl plan --json`: kind, mesh axes, count and bytes. Each difference has to be one
-of those that are named here with their cause. Nothing is sent: the process group is a fake one.
+"""Has PyTorch run the forward and backward pass of models of transformers that an export alone lays out, and compares the collectives
+that its communication debug mode sees with those of `shardctl plan --json`: kind, mesh axes, count and bytes. Each difference has to be
+one of those that are named here with their cause. Nothing is sent: the process group is a fake one.
 
 Ends with 0 when all is as the plan has it but for named differences, 1 when not, 77 where Python has no PyTorch or transformers
 (SHARDBOARD_TORCH_PYTHON names another Python).
 """
 import collections
+import itertools
 import json
 import os
 import re
@@ -27,35 +28,47 @@ try:
     from torch.distributed.tensor.parallel import loss_parallel
     from torch.testing._internal.distributed.fake_pg import FakeStore
     from torch.utils._python_dispatch import TorchDispatchMode
-    from transformers import LlamaConfig, LlamaForCausalLM
+    import transformers
 except ImportError as problem:
     print(f"skipped: this Python has no PyTorch with DTensor, or no transformers ({problem}); SHARDBOARD_TORCH_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
+# Preset, and meshes of 8 and of 16 devices.
 PROGRAMS = [
-    ("megatron-tp", "data=2,model=4"),
-    ("tp-sp", "data=2,model=4"),
-    ("fsdp", "fsdp=8"),
-    ("hsdp", "data=2,fsdp=4"),
-    ("tp+fsdp", "fsdp=2,tensor=4"),
-    ("cp-all-gather", "context=4,fsdp=2"),
+    ("megatron-tp", "data=2,model=4", "data=4,model=4"),
+    ("tp-sp", "data=2,model=4", "data=4,model=4"),
+    ("fsdp", "fsdp=8", "fsdp=16"),
+    ("hsdp", "data=2,fsdp=4", "data=4,fsdp=4"),
+    ("tp+fsdp", "fsdp=2,tensor=4", "fsdp=4,tensor=4"),
+    ("cp-all-gather", "context=4,fsdp=2", "context=4,fsdp=4"),
+]
+# Name, built-in model, what its document and its config have otherwise, the class in transformers.
+ROPE = {"attention_bias": False, "mlp_bias": False, "rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}}
+MODELS = [
+    ("Llama", "llama3-8b", {}, ROPE, "Llama"),
+    ("Llama, tied", "llama3-8b", {"tie_word_embeddings": True}, ROPE, "Llama"),
+    ("Qwen2.5", "qwen2.5-7b", {}, {}, "Qwen2"),
+    ("Gemma 2", "gemma2-9b", {"sliding_window": 0, "tie_word_embeddings": True},
+     {"query_pre_attn_scalar": 256, "attn_implementation": "eager"}, "Gemma2"),
 ]
 SMALL = {"hidden_size": 64, "intermediate_size": 192, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 8, "vocab_size": 512}
 BATCH, SEQUENCE = 16, 32
 
 
-def small(layers):
+def small(layers, changes=()):
     def edit(document):
-        document["model"].update(SMALL, num_hidden_layers=layers, dtype="f32", source="made for a test")
+        document["model"].update({**SMALL, "tie_word_embeddings": False, **dict(changes)}, num_hidden_layers=layers, dtype="f32", source="made for a test")
         document["workload"].update(batch=BATCH, sequence=SEQUENCE, dtype="f32")
     return edit
 
 
-def llama(layers, **options):
+def model_of(layers, of=MODELS[0]):
+    _, _, changes, options, name = of
     torch.manual_seed(1)
-    return LlamaForCausalLM(LlamaConfig(**SMALL, num_hidden_layers=layers, rms_norm_eps=1e-5, attention_bias=False, mlp_bias=False,
-                                        tie_word_embeddings=False, use_cache=False, rope_parameters={"rope_type": "default", "rope_theta": 500000.0},
-                                        **options))
+    tied = changes.get("tie_word_embeddings", False)
+    config = getattr(transformers, name + "Config")(**SMALL, num_hidden_layers=layers, rms_norm_eps=1e-5, tie_word_embeddings=tied,
+                                                    use_cache=False, pad_token_id=None, **options)
+    return getattr(transformers, name + "ForCausalLM")(config)
 
 
 class Collectives(TorchDispatchMode):
@@ -93,12 +106,11 @@ def axes_of_groups(module, m):
     return axes
 
 
-def ran(module, layers):
+def ran(module, model):
     """What the program of the export sends, as Counter of (phase, kind, axes, bytes), and CommDebugMode's own counts."""
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=len(module.ORDER))
     try:
         m = module.mesh("cpu")
-        model = llama(layers)
         module.parallelize(model, m)
         tokens = torch.zeros(BATCH, SEQUENCE, dtype=torch.long)
         part = module.inputs(m, tokens=tokens, targets=tokens)
@@ -115,14 +127,19 @@ def ran(module, layers):
 
 MERGED = "FSDP2 has one collective for the weights, or gradients, of a layer (or of what is outside of them), where the plan has one for each"
 SUMMED = "DTensor sums a norm's gradient over the tensor axis, then FSDP2 over the data axes, where the plan has one all-reduce over both"
-WEIGHT = re.compile(r"^(?P<gradient>grad of )?(?P<name>\S*\.(weight|bias))( from .*)?$")
+BIASES = "FSDP2 gathers a layer for its backward pass as a whole, and with it the biases, which no gradient needs"
+TIED = ("what embedding and head share is in FSDP2's outermost group, with the last norm: gathered once and kept, where the plan gathers it "
+        "for each (with --framework torchtitan it does not)")
+SCALED = "Gemma's embedding multiplies by its scale inside of the module, before what DTensor has in parts is sent: it is summed whole"
+WEIGHT = re.compile(r"^(?P<gradient>grad of )?(?P<name>[^\s,]*\.(weight|bias))( from .*|, sum of .*)?$")
 
 
-def expected(shardctl, design, module):
+def expected(shardctl, design, module, model):
     """Collectives of the plan, as Counter of (phase, kind, axes, bytes), once as they are, and once with the named differences; and
     which of these there are."""
+    tied = model.config.tie_word_embeddings
     plan = json.loads(samples.run(shardctl, "plan", design, "--json").stdout)
-    told, merged, out, causes = collections.Counter(), {}, collections.Counter(), set()
+    told, merged, out, causes, biases = collections.Counter(), {}, collections.Counter(), set(), collections.Counter()
     for c in plan["collectives"]:
         if c["kind"] == "local-slice":
             continue
@@ -136,10 +153,26 @@ def expected(shardctl, design, module):
             causes.add(SUMMED)
             out[phase, kind, (module.TENSOR_AXIS,), size] += count
             axes = tuple(axis for axis in axes if axis != module.TENSOR_AXIS)
-        unit = c["layer"] if module.GATHERED_AXES or c["layer"] == "block" else "ends"
+        unit = c["layer"] if module.GATHERED_AXES and not tied or c["layer"] == "block" else "ends"
+        if tied and unit == "ends" and kind == "all-gather" and (phase == "backward" or
+                                                                 c["layer"] == "head" and "embed_tokens" in c["tensor"]):
+            causes.add(TIED)
+            continue
         entry = merged.setdefault((phase, kind, axes, unit, count), [0, 0])
         entry[0] += size
         entry[1] += 1
+        if weight["name"].endswith(".bias") and kind == "all-gather" and phase == "forward":
+            biases[axes, unit, count] += size
+    for (phase, kind, axes, unit, count), entry in merged.items():
+        if (phase, kind) == ("backward", "all-gather") and biases[axes, unit, count]:
+            causes.add(BIASES)
+            entry[0] += biases[axes, unit, count]
+    scattered = ("forward", "reduce-scatter", (module.TENSOR_AXIS,))
+    if hasattr(model.model.embed_tokens, "scalar_embed_scale"):
+        for key in [key for key in out if key[:3] == scattered][:1]:  # all of them have the size of the residual stream
+            causes.add(SCALED)
+            out[key] -= 1
+            out["forward", "all-reduce", *key[2:]] += 1
     for (phase, kind, axes, _, count), (size, members) in merged.items():
         out[phase, kind, axes, size] += count
         if members > 1:
@@ -151,13 +184,14 @@ def volume(counter, kind, phase, axes):
     return sum(size * n for (p, k, a, size), n in counter.items() if (p, k, a) == (phase, kind, axes))
 
 
-def compared(shardctl, folder, preset, mesh, layers, options=()):
-    design = samples.changed(samples.designed(shardctl, folder, "llama3-8b", mesh, preset, ["--workload", "train", *options]), small(layers))
+def compared(shardctl, folder, preset, mesh, layers, of=MODELS[0], options=()):
+    design = samples.changed(samples.designed(shardctl, folder, of[1], mesh, preset, ["--workload", "train", *options]), small(layers, of[2]))
     refusal = samples.export(shardctl, design, "torch", folder)
     assert refusal is None, refusal
     module = samples.module(folder, "export")
-    seen, counts = ran(module, layers)
-    told, wanted, causes = expected(shardctl, design, module)
+    model = model_of(layers, of)
+    told, wanted, causes = expected(shardctl, design, module, model)
+    seen, counts = ran(module, model)
     assert sum(counts.values()) == sum(seen.values()), f"CommDebugMode counts {counts}, and {sum(seen.values())} were seen"
     return seen, told, wanted, causes
 
@@ -172,14 +206,17 @@ def kinds_of(counter):
 def main():
     options = samples.arguments(__doc__).parse_args()
     warnings.filterwarnings("ignore")
-    print(f"PyTorch {torch.__version__.partition('+')[0]}: collectives of a Llama of two layers, and how many of them a layer more adds")
+    print(f"PyTorch {torch.__version__.partition('+')[0]}: collectives of models of two layers, and how many of them a layer more adds")
     failed = 0
-    for preset, mesh in PROGRAMS:
-        if options.only not in preset:
+    for (preset, *meshes), of in itertools.product(PROGRAMS, MODELS):
+        title = f"{of[0]} {preset}"
+        if options.only not in title or (preset.startswith("cp") and "attn_implementation" in of[3]):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            two, three = (compared(options.shardctl, folder, preset, mesh, layers) for layers in (2, 3))
-        print(f"\n{preset} on {mesh}\n  {'pass':9}{'kind':15}{'over':16}{'plan':>5}{'torch':>6}{'a layer: plan':>15}{'torch':>6}{'plan bytes':>12}{'torch bytes':>12}")
+            two, three = (compared(options.shardctl, folder, preset, meshes[0], layers, of) for layers in (2, 3))
+            # Once more on 16 devices: only what differs is said.
+            many = compared(options.shardctl, folder, preset, meshes[1], 2, of)
+        print(f"\n{title} on {meshes[0]}\n  {'pass':9}{'kind':15}{'over':16}{'plan':>5}{'torch':>6}{'a layer: plan':>15}{'torch':>6}{'plan bytes':>12}{'torch bytes':>12}")
         seen, told, wanted, causes = two
         per_layer = [kinds_of(three[i]) - kinds_of(two[i]) for i in (0, 1)]
         for phase, kind, axes in sorted({key[:3] for key in (*seen, *told)}, key=lambda key: (key[0] == "backward", key)):
@@ -188,7 +225,7 @@ def main():
                   f"{volume(told, kind, phase, axes):12}{volume(seen, kind, phase, axes):12}")
         for cause in sorted(causes):
             print("  difference:", cause)
-        for seen, _, wanted, _ in (two, three):
+        for seen, _, wanted, _ in (two, three, many):
             for key in sorted({*seen, *wanted}):
                 if seen[key] != wanted[key]:
                     failed += 1

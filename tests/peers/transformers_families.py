@@ -33,7 +33,7 @@ except (ImportError, importlib.metadata.PackageNotFoundError) as problem:
 
 MAPPINGS = ("MODEL_FOR_CAUSAL_LM_MAPPING", "MODEL_FOR_MASKED_LM_MAPPING", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING")
 # Encoders, whose causal form is another use of the same weights.
-MASKED = ("bert", "roberta")
+MASKED = ("bert", "roberta", "modernbert", "eurobert", "distilbert")
 # What the class does not give, or cannot be made from: too many experts to list, an attribute without a default.
 MORE = {
     "nemotron": {"num_key_value_heads": 8, "head_dim": 128},
@@ -54,6 +54,19 @@ MORE = {
     "nemotron_h": {"num_hidden_layers": None, "n_routed_experts": 4},
     "falcon_h1": {"mamba_rms_norm": True},
     "bloom": {"hidden_size": 256},
+    "lfm2": {"layer_types": ["conv", "full_attention", "conv"]},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv"], "num_dense_layers": 1, "num_experts": 4, "num_experts_per_tok": 2},
+    "kimi_linear": {"num_hidden_layers": 5, "num_local_experts": 4, "num_experts_per_tok": 2, "mlp_layer_types": ["sparse"] * 5},
+    "gemma4": {"hidden_size_per_layer_input": 0, "num_hidden_layers": 6, "enable_moe_block": True, "num_experts": 4, "top_k_experts": 2,
+               "moe_intermediate_size": 704, "attention_k_eq_v": True},
+    "gemma4_unified": {"num_hidden_layers": 6},
+    "jamba": {"num_hidden_layers": 5, "num_experts": 4, "attn_layer_period": 4, "attn_layer_offset": 1},
+    "modernbert": {"num_hidden_layers": 4},
+    "modernbert-decoder": {"num_hidden_layers": 4},
+    "mimo_v2_flash": {"num_hidden_layers": 6, "n_routed_experts": 4, "num_experts_per_tok": 2},
+    "granite_swa": {"layer_types": ["full_attention", "sliding_attention", "full_attention"]},
+    "afmoe": {"num_hidden_layers": 5, "num_experts": 4, "num_experts_per_tok": 2},
+    "dbrx": {"attn_config": {"kv_n_heads": 4}, "ffn_config": {"moe_num_experts": 4, "moe_top_k": 2, "ffn_hidden_size": 512}},
     "qwen3_next": {"num_hidden_layers": 4, "num_experts": 4, "num_experts_per_tok": 2},
     "qwen3_5": {"num_hidden_layers": 4},
     "qwen3_5_moe": {"num_hidden_layers": 4, "num_experts": 4, "num_experts_per_tok": 2},

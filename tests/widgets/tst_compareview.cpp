@@ -140,7 +140,8 @@ void TestCompareView::foundOnesReplaceFoundOnesOnly()
     shown.view->rename(0, QStringLiteral("megatron-tp"));
     shown.view->rename(1, QStringLiteral("fsdp"));
     const Design first = knownDesign("data=4,model=2");
-    const Design second = knownDesign("data=1,model=8");
+    Design second = first; // on the same mesh: on another one it is another design
+    second.workload.batch *= 2;
     shown.view->addVariant(QStringLiteral("fsdp"), first, evaluation);
     shown.view->addVariant(QStringLiteral("megatron-tp"), first, evaluation);
     QCOMPARE(shown.view->otherCount(), 4);

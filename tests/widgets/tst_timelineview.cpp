@@ -113,6 +113,7 @@ private Q_SLOTS:
     void rulerTakesARange();
     void selectionIsShared();
     void runsStandBesideThePrediction();
+    void theFullStopFollowsThePath();
     void tableAddsUpAndLeads();
     void tracesAreOpenedAndMatched();
     void badTracesSayWhy();
@@ -287,6 +288,41 @@ void TestTimelineView::runsStandBesideThePrediction()
     other.workload.batch *= 2;
     QVERIFY(shown.document.edit(other, QStringLiteral("Larger")).ok());
     QVERIFY(shown.source.detail().contains(QLatin1String("older design")));
+}
+
+/// From interval to interval, each on the lane that the path is on at that time, forwards and back; and it is drawn.
+void TestTimelineView::theFullStopFollowsThePath()
+{
+    ShownTimeline shown(trainingDesign());
+    QVERIFY(shown.ready);
+    TimelineCanvas* canvas = shown.canvas();
+    for (const bool measured : { false, true }) {
+        if (measured)
+            shown.source.setRun(runOf(shown.document));
+        const Timeline& timeline = *canvas->timeline();
+        QVERIFY(!timeline.path.empty());
+        const QImage with = canvas->grab().toImage();
+        canvas->setPathShown(false);
+        QVERIFY(canvas->grab().toImage() != with);
+        canvas->setPathShown(true);
+        canvas->setFocus();
+        double at = -1;
+        std::vector<TimelineCanvas::Place> places;
+        for (int i = 0; i < 12; ++i) {
+            QTest::keyClick(canvas, Qt::Key_Period);
+            const auto place = canvas->current();
+            QVERIFY(place.interval >= 0);
+            const LaneInterval& it = timeline.lanes[place.lane].intervals[static_cast<std::size_t>(place.interval)];
+            QVERIFY(it.start > at);
+            at = it.start;
+            QVERIFY(std::any_of(timeline.path.begin(), timeline.path.end(), [&](const PathPart& part) {
+                return part.lane == place.lane && part.start <= it.start + 1e-9 && part.end >= it.start;
+            }));
+            places.push_back(place);
+        }
+        QTest::keyClick(canvas, Qt::Key_Greater, Qt::ShiftModifier);
+        QCOMPARE(canvas->current().interval, places[places.size() - 2].interval);
+    }
 }
 
 void TestTimelineView::tableAddsUpAndLeads()

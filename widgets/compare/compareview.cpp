@@ -5,6 +5,7 @@
 #include "model/io/design/designfile.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/jobs/latestjob.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
@@ -37,7 +38,7 @@ namespace shardboard {
 namespace {
 
 enum CostColumn { CostName, CostBefore, CostAfter, CostDifference, CostChange, CostVerdict, CostColumns };
-enum ChangeColumn { ChangeName, ChangeBefore, ChangeAfter, ChangeColumns };
+enum ChangeColumn { ChangeName, ChangeBefore, ChangeAfter, ChangeStep, ChangeMemory, ChangeColumns };
 
 QString valueText(CostLine::Unit unit, double value)
 {
@@ -78,6 +79,7 @@ QString signedText(const std::string& text)
 
 constexpr int kPlainRole = Qt::UserRole + 1; ///< a difference without a mark, a value without the one after it
 constexpr int kJoinedBelow = 420;
+constexpr std::size_t kMostCounted = 200; ///< steps; of more, which are planned one by one, no worth is told
 
 QString differenceText(const CostLine& line)
 {
@@ -93,17 +95,6 @@ QString verdictText(CostLine::Verdict verdict)
     return verdict == CostLine::Verdict::Better ? QObject::tr("✓ better")
         : verdict == CostLine::Verdict::Worse   ? QObject::tr("✗ worse")
                                                 : QString();
-}
-
-QString namesText(const std::vector<std::string>& names, std::size_t most)
-{
-    QStringList out;
-    for (std::size_t i = 0; i < names.size() && i < most; ++i)
-        out << qstr(names[i]);
-    QString text = out.join(QStringLiteral(", "));
-    if (names.size() > most)
-        text += QObject::tr(" and %1 more").arg(names.size() - most);
-    return text;
 }
 
 QTreeWidget* table(const QString& name, const QString& accessible, int columns, QWidget* parent)
@@ -130,6 +121,7 @@ QTreeWidget* table(const QString& name, const QString& accessible, int columns, 
 
 CompareView::CompareView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
+    , m_counting(new LatestJob(this))
     , m_choice(new ChoiceBox(false, this))
     , m_keep(new QPushButton(tr("Keep"), this))
     , m_open(new QPushButton(tr("File …"), this))
@@ -141,6 +133,8 @@ CompareView::CompareView(Document* document, QWidget* parent)
     , m_split(new QSplitter(Qt::Horizontal, this))
     , m_costs(table(QStringLiteral("compareCosts"), tr("What it costs"), CostColumns, this))
     , m_changes(table(QStringLiteral("compareChanges"), tr("What differs"), ChangeColumns, this))
+    , m_acceptedText(new QLabel(this))
+    , m_accept(new QPushButton(this))
 {
     nameView("compareView", tr("Compare"));
     buildLayout();
@@ -148,6 +142,8 @@ CompareView::CompareView(Document* document, QWidget* parent)
         const auto row = static_cast<std::size_t>(index.row());
         return row < m_changed.size() ? m_changed[row] : std::vector<int>();
     });
+    connect(m_changes, &QTreeWidget::itemChanged, this, &CompareView::checkStep);
+    connect(m_accept, &QPushButton::clicked, this, &CompareView::acceptSteps);
     connect(m_keep, &QPushButton::clicked, this, &CompareView::keep);
     connect(m_open, &QPushButton::clicked, this, &CompareView::fileWanted);
     connect(m_take, &QPushButton::clicked, this, &CompareView::takeOther);
@@ -187,7 +183,16 @@ void CompareView::buildLayout()
     auto* right = new QWidget(m_split);
     auto* rightColumn = new QVBoxLayout(right);
     rightColumn->setContentsMargins(8, 0, 0, 0);
+    m_acceptedText->setObjectName(QStringLiteral("compareAccepted"));
+    nameWidget(m_accept, "compareAccept", {},
+               tr("Makes A with the checked differences the current design, as one step of the history"));
+    auto* accepted = new QHBoxLayout;
+    accepted->setSpacing(8);
+    accepted->addStretch(1);
+    accepted->addWidget(m_acceptedText);
+    accepted->addWidget(m_accept);
     rightColumn->addWidget(m_changes, 1);
+    rightColumn->addLayout(accepted);
     m_sameArea = new QScrollArea(this); // large text in a low panel
     m_sameArea->setWidgetResizable(true);
     m_sameArea->setFrameShape(QFrame::NoFrame);
@@ -196,9 +201,9 @@ void CompareView::buildLayout()
     rightColumn->addWidget(m_sameArea, 1);
     m_split->addWidget(m_costs);
     m_split->addWidget(right);
-    m_split->setStretchFactor(0, 13);
-    m_split->setStretchFactor(1, 7);
-    m_split->setSizes({ 650, 350 });
+    m_split->setStretchFactor(0, 9);
+    m_split->setStretchFactor(1, 11);
+    m_split->setSizes({ 450, 550 });
     m_split->setChildrenCollapsible(false);
     m_split->setHandleWidth(1);
     auto* tables = new QHBoxLayout;
@@ -217,7 +222,7 @@ QSize CompareView::sizeHint() const { return { 720, 240 }; }
 void CompareView::refresh()
 {
     const Theme& theme = Theme::of(this);
-    for (QLabel* label : { m_empty, m_same, m_verdict })
+    for (QLabel* label : { m_empty, m_same, m_verdict, m_acceptedText })
         setTextColor(label, theme.quiet);
     m_empty->setText(tr("No design is open."));
     const auto evaluation = document()->evaluation();
@@ -298,7 +303,16 @@ CompareView::Side CompareView::side(int index) const
     if (index < 0)
         return { document()->design(), *document()->evaluation(), tr("now") };
     const Other& other = m_others[static_cast<std::size_t>(index)];
-    return { other.design, *other.evaluation, index == 0 ? tr("as opened") : other.name.section(QLatin1Char(':'), 0, 0) };
+    return { other.design, *other.evaluation,
+             index == 0 ? tr("as opened") : other.name.section(QLatin1Char(':'), 0, 0).section(QLatin1Char(','), 0, 0) };
+}
+
+void CompareView::setHovered(int index)
+{
+    if (index == m_hovered || index >= otherCount())
+        return;
+    m_hovered = index;
+    Q_EMIT hoveredChanged(index);
 }
 
 int CompareView::toTake() const { return m_shown >= 0 ? m_shown : m_chosen; }
@@ -325,6 +339,7 @@ void CompareView::forget(int index)
     if (index <= 0 || index >= otherCount())
         return;
     m_others.erase(m_others.begin() + index);
+    setHovered(kNoVariant);
     if (m_chosen >= index)
         --m_chosen;
     if (m_shown >= index)
@@ -348,8 +363,9 @@ void CompareView::rename(int index, const QString& name)
 
 void CompareView::addVariant(const QString& name, const Design& design, std::shared_ptr<const Evaluation> evaluation)
 {
-    const auto known =
-        std::find_if(m_others.begin(), m_others.end(), [&](const Other& other) { return other.found && other.name == name; });
+    const auto known = std::find_if(m_others.begin(), m_others.end(), [&](const Other& other) {
+        return other.found && other.name == name && other.design.mesh == design.mesh;
+    });
     const bool compared = known != m_others.end() && (known - m_others.begin() == m_chosen || known - m_others.begin() == m_shown);
     if (known != m_others.end())
         *known = { name, design, std::move(evaluation), true };
@@ -377,6 +393,10 @@ void CompareView::showComparison()
     m_changes->clear();
     m_changed.clear();
     m_comparison = {};
+    m_counting->forget();
+    m_steps.clear();
+    m_accepted.clear();
+    m_worth.clear();
     if (!document()->hasDesign() || std::max(m_chosen, m_shown) >= otherCount())
         return;
     const Side before = side(m_chosen);
@@ -451,39 +471,144 @@ void CompareView::showCosts(const QString& before, const QString& after)
 
 void CompareView::showChanges(const QString& before, const QString& after)
 {
-    m_changes->setHeaderLabels({ tr("what differs"), before, after });
+    const bool filling = std::exchange(m_filling, true);
+    const Side a = side(m_chosen);
+    const Side b = side(m_shown);
+    m_steps = stepsBetween(a.design, a.evaluation, b.design, b.evaluation);
+    m_accepted.assign(m_steps.size(), true);
+    m_changes->setHeaderLabels({ tr("tensor or choice"), before, after, tr("step"), tr("memory") });
     m_changes->headerItem()->setData(ChangeBefore, kPlainRole, before);
-    m_changed.clear();
-    QHash<QString, std::vector<int>> weights; // by the names that differences have
+    m_changes->headerItem()->setToolTip(ChangeStep, tr("What it adds to those above it that are checked, from top to bottom"));
+    for (const int column : { ChangeStep, ChangeMemory })
+        m_changes->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    QHash<QString, std::vector<int>> weights;
     const auto evaluation = document()->evaluation();
-    for (std::size_t i = 0; i < evaluation->weights.size(); ++i) {
-        const QString name = shortName(evaluation->weights[i].spec.name);
-        weights[name.startsWith(QLatin1String("model.")) ? name.mid(6) : name].push_back(static_cast<int>(i));
-    }
-    for (const DesignDifference& change : m_comparison.changes) {
+    for (std::size_t i = 0; i < evaluation->weights.size(); ++i)
+        weights[qstr(evaluation->weights[i].spec.name)].push_back(static_cast<int>(i));
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        const DesignStep& step = m_steps[i];
         auto* item = new QTreeWidgetItem(m_changes);
-        std::vector<int> about;
-        if (change.part == DesignDifference::Part::Weight)
-            for (const std::string& name : change.names)
-                for (const int weight : weights.value(qstr(name)))
-                    about.push_back(weight);
-        m_changed.push_back(std::move(about));
-        item->setText(ChangeName, breakable(namesText(change.names, 2)));
-        item->setText(ChangeBefore, change.before.empty() ? QStringLiteral("–") : breakable(qstr(change.before)));
+        m_accepted[i] = !step.byHand;
+        m_changed.push_back(step.tensor.empty() ? std::vector<int>() : weights.value(qstr(step.tensor)));
+        item->setFlags(item->flags() | Qt::ItemIsUserCheckable);
+        item->setCheckState(ChangeName, m_accepted[i] ? Qt::Checked : Qt::Unchecked);
+        item->setText(ChangeName, (step.needs >= 0 ? QStringLiteral("    ") : QString()) + breakable(qstr(step.name)));
+        item->setText(ChangeBefore, step.before.empty() ? QStringLiteral("–") : breakable(qstr(step.before)));
         item->setData(ChangeBefore, kPlainRole, item->text(ChangeBefore));
-        item->setText(ChangeAfter, change.after.empty() ? QStringLiteral("–") : breakable(qstr(change.after)));
-        item->setToolTip(ChangeName, qstr(changePartName(change.part)) + QLatin1Char('\n') + namesText(change.names, 40));
+        item->setText(ChangeAfter, step.after.empty() ? QStringLiteral("–") : breakable(qstr(step.after)));
+        QString tip = qstr(step.tensor.empty() ? step.name : step.tensor);
+        if (step.needs >= 0)
+            tip += QLatin1Char('\n') + tr("needs %1").arg(qstr(m_steps[static_cast<std::size_t>(step.needs)].name));
+        if (step.byHand)
+            tip += QLatin1Char('\n') + tr("decided by hand");
+        item->setToolTip(ChangeName, tip);
         for (const int column : { ChangeName, ChangeBefore, ChangeAfter })
-            item->setData(column, Qt::AccessibleTextRole, unbroken(item->text(column)));
-        for (const int column : { ChangeBefore, ChangeAfter }) {
+            item->setData(column, Qt::AccessibleTextRole, unbroken(item->text(column)).trimmed());
+        for (const int column : { ChangeBefore, ChangeAfter, ChangeStep, ChangeMemory })
             item->setFont(column, monoFont(this, -0.5));
+        for (const int column : { ChangeBefore, ChangeAfter })
             item->setToolTip(column, unbroken(item->text(column)));
-        }
+        for (const int column : { ChangeStep, ChangeMemory })
+            item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     }
-    m_changes->setVisible(!m_comparison.same());
-    m_sameArea->setVisible(m_comparison.same());
+    m_filling = filling;
+    m_changes->setVisible(!m_steps.empty());
+    m_accept->setVisible(!m_steps.empty());
+    m_acceptedText->setVisible(!m_steps.empty());
+    m_sameArea->setVisible(m_steps.empty());
     m_same->setText(m_shown < 0 ? tr("Both designs are the same. Edit this one to see the difference here.")
                                 : tr("Both designs are the same."));
+    showWorth();
+    countWorth();
+}
+
+/// Off the GUI thread: each step is planned.
+void CompareView::countWorth()
+{
+    if (m_steps.empty() || m_steps.size() > kMostCounted)
+        return;
+    const Side a = side(m_chosen);
+    const Side b = side(m_shown);
+    // Of the evaluation only the layouts of the weights are asked for, but who holds it keeps it alive.
+    const auto held = m_shown < 0 ? document()->evaluation() : m_others[static_cast<std::size_t>(m_shown)].evaluation;
+    m_counting->ask(
+        [this, before = a.design, after = b.design, held, steps = m_steps, accepted = m_accepted](const std::atomic<bool>& stop) {
+            auto worth = worthOfSteps(before, after, *held, steps, accepted, &stop);
+            return LatestJob::Answer([this, worth = std::move(worth)]() mutable {
+                m_worth = std::move(worth);
+                showWorth();
+                fitColumns();
+            });
+        });
+}
+
+void CompareView::showWorth()
+{
+    const bool filling = std::exchange(m_filling, true);
+    const Theme& theme = Theme::of(this);
+    const std::vector<bool> taken = takenSteps(m_steps, m_accepted);
+    double seconds = 0;
+    double bytes = 0;
+    std::size_t count = 0;
+    bool known = m_worth.size() == m_steps.size();
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        QTreeWidgetItem* item = m_changes->topLevelItem(static_cast<int>(i));
+        const bool counted = i < m_worth.size();
+        const bool refused = counted && !m_worth[i].refused.empty();
+        count += taken[i] ? 1U : 0U;
+        if (taken[i] && counted) {
+            known = known && !refused;
+            seconds += m_worth[i].seconds;
+            bytes += m_worth[i].bytes;
+        }
+        const auto text = [&](double value, CostLine::Unit unit) {
+            return !counted && m_steps.size() <= kMostCounted ? QStringLiteral("…")
+                : !counted || refused                         ? QStringLiteral("–")
+                                      : differenceText({ {}, {}, unit, CostLine::Better::Lower, 0, value, false });
+        };
+        item->setText(ChangeStep, text(counted ? m_worth[i].seconds : 0, CostLine::Unit::Seconds));
+        item->setText(ChangeMemory, text(counted ? m_worth[i].bytes : 0, CostLine::Unit::Bytes));
+        item->setToolTip(ChangeStep, refused ? qstr(m_worth[i].refused) : QString());
+        for (int column = 0; column < ChangeColumns; ++column)
+            item->setForeground(column, taken[i] ? theme.text : theme.quiet);
+    }
+    QString sum = tr("%1 of %2").arg(count).arg(m_steps.size());
+    if (known)
+        sum += tr(": %1, %2")
+                   .arg(differenceText({ {}, {}, CostLine::Unit::Seconds, CostLine::Better::Lower, 0, seconds, false }),
+                        differenceText({ {}, {}, CostLine::Unit::Bytes, CostLine::Better::Lower, 0, bytes, false }));
+    m_acceptedText->setText(sum);
+    m_accept->setText(count == 1 ? tr("Accept 1 Change") : tr("Accept %1 Changes").arg(count));
+    // With all of them it is B, which may be the design that is there.
+    m_accept->setEnabled(count > 0 && !(m_shown < 0 && count == m_steps.size()));
+    m_filling = filling;
+}
+
+void CompareView::checkStep(QTreeWidgetItem* item, int column)
+{
+    const int row = m_changes->indexOfTopLevelItem(item);
+    if (m_filling || column != ChangeName || row < 0 || row >= static_cast<int>(m_accepted.size()))
+        return;
+    m_accepted[static_cast<std::size_t>(row)] = item->checkState(ChangeName) == Qt::Checked;
+    m_worth.clear();
+    showWorth();
+    countWorth();
+}
+
+void CompareView::acceptSteps()
+{
+    if (!document()->hasDesign() || m_steps.empty())
+        return;
+    const Side a = side(m_chosen);
+    const Side b = side(m_shown);
+    const std::vector<bool> taken = takenSteps(m_steps, m_accepted);
+    const auto count = std::count(taken.begin(), taken.end(), true);
+    const Design edited = withSteps(a.design, b.design, b.evaluation, m_steps, m_accepted);
+    const QString what =
+        count == 1 ? tr("Accept 1 change of “%1”").arg(b.name) : tr("Accept %1 changes of “%2”").arg(count).arg(b.name);
+    const Status status = document()->edit(edited, what, Misfits::Replicate);
+    if (!status.ok())
+        Q_EMIT refused(errorText(status.error()));
 }
 
 /// Numbers as wide as they are, the rest for names.
@@ -532,9 +657,15 @@ void CompareView::fitColumns()
     }
     m_costs->setColumnWidth(CostName, std::max(60, left));
     wrapRows(m_costs, kRow);
+    const bool filling = std::exchange(m_filling, true);
     m_changes->header()->setStretchLastSection(false);
     m_changes->resizeColumnToContents(ChangeName);
-    const int room = m_changes->viewport()->width();
+    int room = m_changes->viewport()->width();
+    for (const int column : { ChangeStep, ChangeMemory }) {
+        m_changes->resizeColumnToContents(column);
+        m_changes->setColumnWidth(column, m_changes->columnWidth(column) + 4);
+        room -= m_changes->columnWidth(column);
+    }
     // In little room what was and what is stand in one column, so that neither is cut short.
     const bool joined = room < kJoinedBelow;
     m_changes->setColumnWidth(ChangeName, std::min(m_changes->columnWidth(ChangeName) + 8, room * (joined ? 45 : 36) / 100));
@@ -549,22 +680,18 @@ void CompareView::fitColumns()
         show(m_changes->topLevelItem(row));
     m_changes->setColumnWidth(ChangeBefore, joined ? values : values / 2);
     m_changes->setColumnWidth(ChangeAfter, values - values / 2);
+    m_filling = filling;
     wrapRows(m_changes, kRow);
 }
 
 void CompareView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
-    constexpr int kWide = 800;
     // Side by side, or one below the other.
     const bool beside = event->size().width() >= static_cast<int>(560 * textScale(this));
     if (const auto wanted = beside ? Qt::Horizontal : Qt::Vertical; wanted != m_split->orientation()) {
         m_split->setOrientation(wanted);
-        m_split->setSizes({ 650, 350 });
-    }
-    if (const bool narrow = event->size().width() < kWide; narrow != m_narrow) { // names and values need their room first
-        m_narrow = narrow;
-        m_split->setSizes(narrow ? QList<int> { 530, 470 } : QList<int> { 650, 350 });
+        m_split->setSizes({ 450, 550 });
     }
     layout()->activate(); // the tables have their new width only then
     fitColumns();

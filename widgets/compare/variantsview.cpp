@@ -137,6 +137,10 @@ VariantsView::VariantsView(Document* document, CompareView* comparison, QWidget*
             rename(item);
     });
     connect(m_list->itemDelegate(), &QAbstractItemDelegate::closeEditor, this, &VariantsView::catchUp, Qt::QueuedConnection);
+    m_list->setMouseTracking(true);
+    connect(m_list, &QTreeWidget::itemEntered, this,
+            [this](const QTreeWidgetItem* item) { m_comparison->setHovered(item->data(MarkColumn, kVariantRole).toInt()); });
+    connect(comparison, &CompareView::hoveredChanged, this, &VariantsView::showHovered);
     connect(comparison, &CompareView::chosenChanged, this, &VariantsView::showMarks);
     connect(comparison, &CompareView::othersChanged, this, [this] {
         m_missed = true; // until it is seen, or what is being named has its name
@@ -213,8 +217,7 @@ void VariantsView::refresh()
     m_keepFirst->setVisible(evaluation != nullptr);
     m_count->setText(tr("%1 · click: B · Ctrl+click: A · double click: take")
                          .arg(counted(m_list->topLevelItemCount(), tr("design"), tr("designs"))));
-    m_emptyText->setText(evaluation ? tr("Nothing kept yet. Keep this design, or try every preset on this mesh.")
-                                    : tr("No design is open."));
+    m_emptyText->setText(evaluation ? tr("Nothing kept yet. Keep this design, or search for others.") : tr("No design is open."));
     fitColumns();
 }
 
@@ -283,6 +286,20 @@ void VariantsView::showMarks()
     m_filling = filling;
 }
 
+/// The row of the design that is under the mouse, here or elsewhere.
+void VariantsView::showHovered()
+{
+    const bool filling = std::exchange(m_filling, true);
+    const QBrush lit(blended(Theme::of(this).panel, Theme::of(this).selection, 0.7));
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
+        QTreeWidgetItem* item = m_list->topLevelItem(row);
+        const bool hovered = item->data(MarkColumn, kVariantRole).toInt() == m_comparison->hovered();
+        for (int column = 0; column < ColumnCount; ++column)
+            item->setBackground(column, hovered ? lit : QBrush());
+    }
+    m_filling = filling;
+}
+
 /// Numbers as wide as they are; where there is little room, what was moved and what differs go.
 void VariantsView::fitColumns()
 {
@@ -327,6 +344,8 @@ void VariantsView::resizeEvent(QResizeEvent* event)
 
 bool VariantsView::eventFilter(QObject* watched, QEvent* event)
 {
+    if (watched == m_list->viewport() && event->type() == QEvent::Leave)
+        m_comparison->setHovered(CompareView::kNoVariant);
     if (watched == m_list->viewport() && event->type() == QEvent::Resize)
         fitColumns(); // also when the first variant brings the list, or a scroll bar comes
     if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonRelease)

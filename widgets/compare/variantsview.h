@@ -30,6 +30,7 @@ protected:
 private:
     void addRow(int variant, const QString& name, const Design& design, const Evaluation& evaluation);
     void showMarks();
+    void showHovered();
     void rename(QTreeWidgetItem* item);
     bool isNaming() const;
     void catchUp();

@@ -298,7 +298,7 @@ Result<WeightLayout> drafted(const StrategyDraft& draft, const WeightLayout& wei
         return shards.error();
     out.layout = std::move(layout).value();
     out.shards = std::move(shards).value();
-    out.bytesPerDevice = bytesOf(out.shards.maxElements(), weight.spec.dtype);
+    out.bytesPerDevice = storedBytes(weight.spec, out.shards.largestShape());
     return out;
 }
 

@@ -196,10 +196,12 @@ void InspectorPanel::designPage(InspectorPage& page, bool wait)
             if (const auto range = stepRange(evaluation->graph, plan, hardware.value()))
                 page.fact(tr("step likely"), tr("%1 to %2").arg(secondsText(range->least), secondsText(range->most)),
                           tr("as %1 lay from what is predicted of them").arg(qstr(range->from)));
+            page.fact(tr("memory of a device"), bytesText(plan.memory.peak), exactBytesText(plan.memory.peak));
             if (const auto range = memoryRange(evaluation->graph, plan, hardware.value()))
                 page.fact(tr("memory likely"),
                           tr("%1 to %2").arg(bytesText(qRound64(range->least)), bytesText(qRound64(range->most))),
-                          tr("as %1 lay from what is predicted of them").arg(qstr(range->from)));
+                          tr("with the allocator at its best and at its worst, and as %1 lay from what is predicted of them")
+                              .arg(qstr(range->from)));
         }
         page.fact(tr("in collectives"), secondsText(collectiveSecondsAlone(evaluation->graph, plan)));
         const double host = hostCopySeconds(evaluation->graph, plan);

@@ -232,7 +232,10 @@ void FindingsView::fitColumns()
     m_list->setColumnHidden(RepairColumn, widest == 0);
     m_list->setColumnWidth(RepairColumn, room);
     m_list->setColumnHidden(CostColumn, !costs);
-    m_list->setColumnWidth(CostColumn, QFontMetrics(monoFont(this, -0.5)).horizontalAdvance(QStringLiteral("< 0.001")) + 24);
+    const QFontMetrics digits(monoFont(this, -0.5));
+    m_list->setColumnWidth(
+        CostColumn,
+        std::max(digits.horizontalAdvance(QStringLiteral("00,000")), digits.horizontalAdvance(QStringLiteral("< 0.001"))) + 24);
     for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
         QPushButton* button = buttonAt(row);
         const int excess = button ? button->sizeHint().width() + kMargins - room : 0;

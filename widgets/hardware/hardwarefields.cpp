@@ -153,6 +153,46 @@ void addPackingField(std::vector<HardwareField>& fields, const QString& kernel, 
                          QObject::tr("Operands are copied before they are computed with; found by shardctl calibrate")));
 }
 
+/// Of what a step offloads. What is not known stays empty; the other two are then what is taken for it.
+HardwareField hostField(const QString& name, const QString& label, const QString& unit, double scale, double HostLink::*member,
+                        const QString& toolTip)
+{
+    HardwareField out;
+    out.key = QStringLiteral("device.host.") + name;
+    out.label = label;
+    out.unit = unit;
+    out.toolTip = toolTip;
+    out.scale = scale;
+    out.optional = true;
+    out.get = [member](const Hardware& hardware) -> std::optional<double> {
+        const std::optional<HostLink>& host = hardware.device.host;
+        return host && (*host).*member > 0 ? std::optional((*host).*member) : std::nullopt;
+    };
+    out.set = [member](Hardware& hardware, std::optional<double> value) {
+        std::optional<HostLink>& host = hardware.device.host;
+        if (!value && (!host || member == &HostLink::bytesPerSecond)) {
+            host.reset(); // without a link nothing of the host is known
+            return;
+        }
+        if (!host)
+            host = HostLink { hostLinkOf(hardware.device).bytesPerSecond };
+        (*host).*member = value.value_or(0);
+    };
+    return out;
+}
+
+void addHostFields(std::vector<HardwareField>& fields)
+{
+    fields.push_back(hostField(QStringLiteral("bytes_per_second"), QObject::tr("link to the host"), QStringLiteral("GB/s"), kGiga,
+                               &HostLink::bytesPerSecond, QObject::tr("Each way, as large copies reach it; empty: PCIe 4")));
+    fields.push_back(hostField(QStringLiteral("memory_bytes_per_second"), QObject::tr("host's memory moves"),
+                               QStringLiteral("GB/s"), kGiga, &HostLink::memoryBytesPerSecond,
+                               QObject::tr("A device's share where all of a node work; empty: a slow one")));
+    fields.push_back(hostField(QStringLiteral("memory_bytes"), QObject::tr("host's memory"), QStringLiteral("MiB"), kMebi,
+                               &HostLink::memoryBytes,
+                               QObject::tr("A device's share of what its node has for what is offloaded; empty: not known")));
+}
+
 HardwareSection deviceSection(const Hardware& hardware)
 {
     HardwareSection out { QObject::tr("Device"), {}, qstr(hardware.device.source), {} };
@@ -224,6 +264,8 @@ HardwareSection deviceSection(const Hardware& hardware)
     addPackingField(fields, QStringLiteral("attention"), QObject::tr("attention packs at"),
                     hardware.device.kernels.attentionPacking,
                     [](Hardware& h) -> std::optional<Packing>& { return h.device.kernels.attentionPacking; });
+    if (!hasHostMemory(hardware.device))
+        addHostFields(fields);
     if (hardware.device.cache)
         addCacheFields(fields, QStringLiteral("device"), [](Hardware& h) -> std::optional<CacheRate>& { return h.device.cache; });
     return out;

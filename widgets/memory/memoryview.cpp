@@ -13,6 +13,7 @@
 #include "widgets/plots/timelinechart.h"
 
 #include "model/hardware/hardware.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "widgets/look/boxlayout.h"
 #include "widgets/look/naming.h"
 
@@ -194,16 +195,23 @@ void MemoryView::showVerdict()
     const MemoryByCause& memory = document()->evaluation()->plan.memory;
     const auto limit = static_cast<std::int64_t>(limitBytes());
     const Fit fit = fitOf(memory, limit);
-    m_verdict->setText(memory.peak == 0 ? tr("Nothing to add up")
-                           : fit == Fit::Tight
-                           ? tr("≈ Tight: %1 to %2 of %3").arg(bytesText(memory.least), bytesText(memory.most), bytesText(limit))
-                           : fit == Fit::Fits ? tr("✓ Fits, %1 to spare").arg(bytesText(limit - memory.peak))
-                                              : tr("✗ Does not fit: %1 too much").arg(bytesText(memory.peak - limit)));
+    m_verdict->setText(
+        memory.peak == 0 ? tr("Nothing to add up")
+            : fit == Fit::Tight
+            ? tr("≈ Tight: %1 to %2 of %3, by the allocator").arg(bytesText(memory.least), bytesText(memory.most), bytesText(limit))
+            : fit == Fit::Fits ? tr("✓ Fits, %1 to spare").arg(bytesText(limit - memory.peak))
+                               : tr("✗ Does not fit: %1 too much").arg(bytesText(memory.peak - limit)));
     setTextColor(m_verdict, fit != Fit::DoesNotFit ? theme.text : theme.error);
     m_fit->setVisible(memory.peak > limit);
     QString summary = tr("The fullest device needs %1 of %2").arg(bytesText(memory.peak), bytesText(limit));
     if (!memory.peakAt.empty())
         summary += tr(", at %1").arg(qstr(memory.peakAt));
+    if (const std::int64_t away = hostBytes(document()->evaluation()->plan); away > 0) {
+        const auto hardware = hardwareOf(document()->design());
+        const double there = hardware.ok() ? hostLinkOf(hardware.value().device).memoryBytes : 0;
+        summary += there > 0 ? tr("; %1 of %2 are in the host's memory").arg(bytesText(away), bytesText(qRound64(there)))
+                             : tr("; %1 are in the host's memory").arg(bytesText(away));
+    }
     m_summary->setText(summary + QLatin1Char('.'));
     m_summary->setToolTip(
         tr("%1 of %2\n%3 with an allocator at its best, %4 at its worst")

@@ -66,10 +66,10 @@ std::vector<Setting> stageFields()
     std::vector<Setting> out {
         namedField(
             fieldText("pipeline.schedule", "Stages take turns", "In which order a stage works on its micro-batches"),
-            choices(
-                { { "1f1b", "1F1B", "One forward, one backward; interleaved with more than one chunk" },
-                  { "zero-bubble", "zero bubble", "ZB-H1: gradients of weights fill the time in which a stage waits" },
-                  { "dualpipe", "DualPipe", "Micro-batches start at both ends, so that two stages hold the weights of each" } }),
+            choices({ { "1f1b", "1F1B", "One forward, one backward; interleaved with more than one chunk" },
+                      { "zero-bubble", "zero bubble", "ZB-H1: gradients of weights fill the time in which a stage waits" },
+                      { "dualpipe", "DualPipe", "Micro-batches start at both ends, so that two stages hold the weights of each" },
+                      { "gpipe", "GPipe", "All micro-batches forward, then all backward; a stage keeps what all of them need" } }),
             [](Design& design) -> PipelineSchedule& { return design.pipeline.schedule; }, scheduleName, scheduleFromName),
         smallCountField(fieldText("pipeline.chunks", "Chunks of a stage",
                                   "Runs of layers on every pipeline stage: 1 is the schedule 1F1B, more are interleaved"),

@@ -85,6 +85,14 @@ SettingGroup recomputeSection(const Design& design)
         return byOne(text, up, 1, static_cast<double>(d.model.layers));
     };
     out.settings.push_back(onlyInTraining(std::move(layers), whyNot));
+    Setting every = countField(fieldText("workload.recomputeEvery", "Recompute every n-th layer",
+                                         "Of these layers, counted over a stage: 2 is every second one; 1: all of them"),
+                               1, kMostTokens, [](Design& d) -> std::int64_t& { return d.workload.recomputeEvery; });
+    every.step = [](const Design& d, const QString& text, bool up) {
+        const QString next = byOne(text, up, 1, static_cast<double>(d.model.layers));
+        return next == QLatin1String("0") ? QStringLiteral("1") : next;
+    };
+    out.settings.push_back(onlyInTraining(std::move(every), whyNot));
     return out;
 }
 

@@ -138,7 +138,7 @@ QString ErrorsModel::tip(const ErrorRow& row) const
         if (const QString value = text(row, column); !value.isEmpty())
             lines << tr("%1: %2").arg(tr(kColumns[static_cast<std::size_t>(column)].title), value);
     if (!row.constant.empty())
-        lines << tr("If it is off everywhere, measure it: shardctl calibrate");
+        lines << tr("If it is off everywhere, measure it by a calibration");
     return lines.join(QLatin1Char('\n'));
 }
 

@@ -114,6 +114,14 @@ void TimelineCanvas::setSelectedItem(std::int32_t item)
     moved();
 }
 
+void TimelineCanvas::setFaded(bool faded)
+{
+    if (faded == m_faded)
+        return;
+    m_faded = faded;
+    moved();
+}
+
 void TimelineCanvas::setShownKind(int kind)
 {
     m_kind = kind;

@@ -34,6 +34,12 @@ public:
     /// What is not drawn as this kind is quiet; -1: nothing is.
     void setShownKind(int kind);
 
+    /// The critical path as a line below the lanes; the full stop follows it, with Shift back.
+    void setPathShown(bool shown);
+    void followPath(int by);
+    /// What was measured is pale: it is of another design.
+    void setFaded(bool faded);
+
     /// What is seen of the time.
     const TimeWindow& timeWindow() const { return m_window; }
     void setWindow(double from, double secondsPerPixel);
@@ -120,6 +126,7 @@ private:
     void paintStrip(QPainter& painter, const Ink& ink, const Lane& lane, std::size_t index, const QRectF& strip) const;
     void paintSelected(QPainter& painter, const Ink& ink, std::size_t lane, const QRectF& strip) const;
     void paintMemory(QPainter& painter, const Ink& ink) const;
+    void paintPath(QPainter& painter) const;
     void paintOverlay(QPainter& painter) const;
 
     std::shared_ptr<const Timeline> m_timeline;
@@ -129,6 +136,8 @@ private:
     std::int32_t m_item = -1;
     std::vector<std::vector<std::uint32_t>> m_selected; ///< by lane: intervals of the item
     int m_kind = -1;
+    bool m_pathShown = true;
+    bool m_faded = false;
     TimeWindow m_window;
     Place m_current;
     QScrollBar* m_scroll;

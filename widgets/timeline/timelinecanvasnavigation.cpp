@@ -260,6 +260,9 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event)
         return moveRow(-1);
     case Qt::Key_Down:
         return moveRow(1);
+    case Qt::Key_Period:
+    case Qt::Key_Greater: // the same key with Shift
+        return followPath(shift ? -1 : 1);
     case Qt::Key_Home:
         return setWindow(0, m_window.secondsPerPixel);
     case Qt::Key_End:

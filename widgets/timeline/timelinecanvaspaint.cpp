@@ -55,6 +55,7 @@ void TimelineCanvas::paintBase(QPainter& painter) const
         paintRow(painter, ink, row);
     }
     painter.restore();
+    paintPath(painter);
     paintMemory(painter, ink);
 }
 
@@ -110,6 +111,8 @@ void TimelineCanvas::paintRow(QPainter& painter, const Ink& ink, const Row& row)
     if (row.predicted >= 0)
         paintStrip(painter, ink, m_timeline->lanes[static_cast<std::size_t>(row.predicted)],
                    static_cast<std::size_t>(row.predicted), stripOf(row, true));
+    if (m_faded && !m_timeline->lanes[static_cast<std::size_t>(row.lane)].predicted)
+        painter.setOpacity(0.45);
     paintStrip(painter, ink, m_timeline->lanes[static_cast<std::size_t>(row.lane)], static_cast<std::size_t>(row.lane),
                stripOf(row, false));
     painter.restore();

@@ -37,7 +37,7 @@ OpenedTrace openedTrace(const QString& name, const Trace& trace, const std::shar
         row.collective = true;
         row.item = itemOf(items, id);
         row.count = static_cast<std::int64_t>(nanoseconds.size());
-        row.predicted = static_cast<double>(row.count) * collective.seconds;
+        row.predicted = static_cast<double>(row.count) * match.secondsOf(plan, id);
         for (const std::int64_t one : nanoseconds)
             row.measured += static_cast<double>(one) * 1e-9;
         const BoundBy bound = boundBy(collective, plan.mesh, hardware);

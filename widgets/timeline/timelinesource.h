@@ -62,6 +62,9 @@ public:
     /// Another design is there: the prediction is made anew when it is shown.
     void refresh();
 
+    const MeasuredRun* run() const { return m_run ? &*m_run : nullptr; }
+    /// Of the run, the step that is shown; -1: none of which all was kept.
+    std::int64_t step() const { return m_runErrors.step; }
     /// Null: there is none, or it is being made.
     std::shared_ptr<const Timeline> timeline() const;
     const ErrorTable* errors() const; ///< null: nothing was measured

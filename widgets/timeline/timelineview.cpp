@@ -14,6 +14,7 @@
 #include "widgets/timeline/intervalinks.h"
 #include "widgets/timeline/timelinecanvas.h"
 
+#include <QCheckBox>
 #include <QFileInfo>
 #include <QLabel>
 #include <QSignalBlocker>
@@ -43,6 +44,7 @@ TimelineView::TimelineView(Document* document, TimelineSource* source, QWidget* 
     , m_source(source)
     , m_header(new ViewHeader({}, this)) // the tab has the title
     , m_shown(new ChoiceBox(false, this))
+    , m_path(new QCheckBox(tr("Critical path"), this))
     , m_open(button(
           "timelineOpen", tr("Open Trace…"), {},
           tr("Show the trace of another program: Chrome's and Perfetto's JSON, as PyTorch's and JAX's profilers write it"), this))
@@ -63,7 +65,10 @@ TimelineView::TimelineView(Document* document, TimelineSource* source, QWidget* 
     auto* out = button("timelineOut", QStringLiteral("−"), tr("Zoom out"), tr("Zoom out (S)"), this);
     auto* in = button("timelineIn", QStringLiteral("+"), tr("Zoom in"), tr("Zoom in (W)"), this);
     auto* fit = button("timelineFit", tr("Fit"), {}, tr("Show the whole step (Shift+F)"), this);
-    for (QWidget* one : std::initializer_list<QWidget*> { m_shown, m_open, out, in, fit })
+    nameWidget(m_path, "timelinePath", {},
+               tr("What decides how long the step takes: a line below the lanes; the full stop follows it"));
+    m_path->setChecked(true);
+    for (QWidget* one : std::initializer_list<QWidget*> { m_path, m_shown, m_open, out, in, fit })
         m_header->addRight(one);
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     auto* work = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin, 4 }, 0);
@@ -79,6 +84,7 @@ TimelineView::TimelineView(Document* document, TimelineSource* source, QWidget* 
     connect(out, &QToolButton::clicked, this, [this] { m_canvas->zoom(1 / kZoom); });
     connect(in, &QToolButton::clicked, this, [this] { m_canvas->zoom(kZoom); });
     connect(fit, &QToolButton::clicked, m_canvas, &TimelineCanvas::showAll);
+    connect(m_path, &QCheckBox::toggled, m_canvas, &TimelineCanvas::setPathShown);
     connect(m_open, &QToolButton::clicked, this, &TimelineView::fileWanted);
     connect(m_shown, &QComboBox::activated, this,
             [this] { m_source->show(static_cast<TimelineSource::Shown>(m_shown->currentData().toInt())); });
@@ -135,6 +141,8 @@ void TimelineView::follow()
         selectionChanged();
     }
     const bool lanes = timeline && !timeline->lanes.empty();
+    m_path->setVisible(lanes && !timeline->path.empty());
+    m_canvas->setFaded(m_source->shown() == TimelineSource::Shown::Run && m_source->isStale());
     m_canvas->setVisible(lanes);
     m_legend->setVisible(lanes);
     m_empty->setVisible(!lanes);

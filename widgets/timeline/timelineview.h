@@ -6,6 +6,7 @@
 #include "widgets/document/documentview.h"
 #include "widgets/timeline/timelinesource.h"
 
+class QCheckBox;
 class QLabel;
 class QToolButton;
 
@@ -47,6 +48,7 @@ private:
     TimelineSource* m_source;
     ViewHeader* m_header;
     ChoiceBox* m_shown;
+    QCheckBox* m_path;
     QToolButton* m_open;
     TimelineCanvas* m_canvas;
     Legend* m_legend;

@@ -58,8 +58,9 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
         return usageError("--workload", "there is no workload '" + arguments.text("--workload") + "'",
                           "workloads are prefill, decode and train");
     workload.kind = *kind;
-    for (const char* option : { "--micro-batches", "--recompute", "--recompute-layers", "--shard-optimizer", "--shard-gradients",
-                                "--optimizer", "--offload", "--offload-layers", "--mtp", "--framework", "--reshard-after-forward" })
+    for (const char* option :
+         { "--micro-batches", "--recompute", "--recompute-layers", "--recompute-every", "--shard-optimizer", "--shard-gradients",
+           "--optimizer", "--offload", "--offload-layers", "--mtp", "--framework", "--reshard-after-forward" })
         if (arguments.has(option) && *kind != WorkloadKind::Train)
             return usageError(option, "it is of training", "add --workload train");
     const auto microBatches = arguments.integer("--micro-batches", 1, 1, std::int64_t { 1 } << 31);
@@ -75,6 +76,10 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     if (!recomputeLayers.ok())
         return recomputeLayers.error();
     workload.recomputeLayers = recomputeLayers.value();
+    const auto recomputeEvery = arguments.integer("--recompute-every", 1, 1, std::int64_t { 1 } << 31);
+    if (!recomputeEvery.ok())
+        return recomputeEvery.error();
+    workload.recomputeEvery = recomputeEvery.value();
     for (const std::string_view axis : split(std::string_view(arguments.text("--shard-optimizer")), ','))
         if (!axis.empty())
             workload.optimizer.axes.emplace_back(axis);

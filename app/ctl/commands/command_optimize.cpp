@@ -4,7 +4,8 @@
 #include "app/ctl/commands/searchreport.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
-#include "model/design/optimize/optimize.h"
+#include "model/design/compare.h"
+#include "model/design/optimize/whatif.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
 #include "model/io/json/jsonwriter.h"
@@ -150,6 +151,49 @@ void printOptimized(const OptimizedDesign& answer, LayoutObjective objective)
     std::cout << table.text();
 }
 
+std::string whatText(const WhatIf& one)
+{
+    if (one.kind == WhatIf::Kind::Replicated)
+        return withoutLayer(one.tensor) + " on every device";
+    return std::string("memory ") + (one.bytes < 0 ? "- " : "+ ") + bytesText(static_cast<std::int64_t>(std::abs(one.bytes)));
+}
+
+ordered_json whatIfJson(const WhatIfAnswer& answer)
+{
+    ordered_json out = ordered_json::array();
+    for (const WhatIf& one : answer.cases) {
+        ordered_json row { { "what", one.kind == WhatIf::Kind::Memory ? "memory" : "replicated" } };
+        if (one.kind == WhatIf::Kind::Memory)
+            row["bytes"] = one.bytes;
+        else
+            row["tensor"] = one.tensor;
+        row["feasible"] = one.feasible;
+        if (one.feasible)
+            row.update({ { "objective", one.objective },
+                         { "change", one.change },
+                         { "peak_bytes_per_device", one.peakBytes },
+                         { "peak_change", one.peakChange } });
+        out.push_back(std::move(row));
+    }
+    return out;
+}
+
+void printWhatIf(const WhatIfAnswer& answer, LayoutObjective objective)
+{
+    Table table({ "what if", objective == LayoutObjective::Memory ? ">objective" : ">step", ">change", ">memory", ">change" });
+    const CostLine::Unit unit = objective == LayoutObjective::Memory ? CostLine::Unit::Bytes : CostLine::Unit::Seconds;
+    for (const WhatIf& one : answer.cases)
+        if (one.feasible)
+            table.add({ whatText(one), valueText(one.objective, objective), costDifferenceText(unit, one.change),
+                        bytesText(static_cast<std::int64_t>(one.peakBytes)),
+                        costDifferenceText(CostLine::Unit::Bytes, one.peakChange) });
+        else
+            table.add({ whatText(one), "does not fit", "", "", "" });
+    std::cout << table.text();
+    if (!answer.complete)
+        std::cout << "the time was over before all were looked at\n";
+}
+
 int reportShort(const OptimizedDesign& answer, const std::string& path, bool json, LayoutObjective objective)
 {
     if (json)
@@ -177,6 +221,8 @@ int optimizeCommand(const Arguments& arguments)
             return report(hardware.error());
         setHardware(design, std::move(hardware).value());
     }
+    if (arguments.has("--what-if") && arguments.has("--search"))
+        return report(usageError("--what-if", "it is for layouts", "leave --search out"));
     for (const char* option : { "--devices", "--front", "--within" })
         if (arguments.has(option) && !arguments.has("--search"))
             return report(usageError(option, "it is for a search around the layouts", "add --search, such as --search mesh"));
@@ -192,7 +238,16 @@ int optimizeCommand(const Arguments& arguments)
         return report(options.error());
     const InterruptGuard interrupts;
     options.value().cancelled = &InterruptGuard::flag();
-    const auto answer = optimizeLayouts(design, options.value());
+    std::optional<WhatIfAnswer> prices;
+    Result<OptimizedDesign> answer = OptimizedDesign {};
+    if (arguments.has("--what-if")) {
+        auto asked = whatIf(design, { .optimize = options.value() });
+        if (asked.ok())
+            prices = std::move(asked).value();
+        answer = asked.ok() ? Result<OptimizedDesign>(prices->best) : Result<OptimizedDesign>(asked.error());
+    } else {
+        answer = optimizeLayouts(design, options.value());
+    }
     if (!answer.ok())
         return report(answer.error().code == ErrorCode::Input ? ofFile(path, answer.error()) : answer.error());
     const LayoutObjective objective = options.value().objective;
@@ -201,10 +256,18 @@ int optimizeCommand(const Arguments& arguments)
     if (arguments.has("-o"))
         if (const auto status = writeDesign(arguments.text("-o"), answer.value().design); !status.ok())
             return report(status.error());
-    if (arguments.has("--json"))
-        std::cout << jsonText(optimizedJson(answer.value(), objective), 1) << "\n";
-    else
+    if (arguments.has("--json")) {
+        ordered_json out = optimizedJson(answer.value(), objective);
+        if (prices) {
+            out["what_if"] = whatIfJson(*prices);
+            out["what_if_complete"] = prices->complete;
+        }
+        std::cout << jsonText(out, 1) << "\n";
+    } else {
         printOptimized(answer.value(), objective);
+        if (prices)
+            printWhatIf(*prices, objective);
+    }
     return kDone;
 }
 

@@ -16,6 +16,7 @@
 #include "model/io/measured/predictedtrace.h"
 #include "model/io/wire/planjson.h"
 #include "model/picker/profilemode.h"
+#include "model/plan/memory/hosttransfers.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/planner/buildplan.h"
 #include "model/plan/time/residuals.h"
@@ -143,6 +144,17 @@ std::string memoryText(const MemoryByCause& memory)
     }
     add("peak" + (memory.peakAt.empty() ? std::string() : " at " + memory.peakAt), memory.peak);
     return table.text(0);
+}
+
+/// `in the memory of the host: 28.2 GiB a device, of 256 GiB`; empty where nothing is offloaded.
+std::string hostText(const Plan& plan, const Hardware& hardware)
+{
+    const std::int64_t bytes = hostBytes(plan);
+    if (bytes == 0)
+        return {};
+    const auto limit = static_cast<std::int64_t>(hostLinkOf(hardware.device).memoryBytes);
+    return "in the memory of the host: " + bytesText(bytes) + " a device" + (limit > 0 ? ", of " + bytesText(limit) : std::string())
+        + "\n";
 }
 
 /// `peaks of the stages: 70 GiB, 66 GiB; the fullest is stage 0`
@@ -471,7 +483,8 @@ int planCommand(const Arguments& arguments)
         std::cout << partsText(evaluation.graph, evaluation.plan) << "\n";
     if (arguments.has("--why-time") && design.model.hasGraph())
         std::cout << whyTimeText(causes, evaluation.plan.seconds()) << "\n";
-    std::cout << memoryText(evaluation.plan.memory) << recomputedText(evaluation);
+    std::cout << memoryText(evaluation.plan.memory) << (hardware.ok() ? hostText(evaluation.plan, hardware.value()) : std::string())
+              << recomputedText(evaluation);
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << "pipeline of " << pipeline->stages << (pipeline->stages == 1 ? " stage over " : " stages over ")
                   << evaluation.plan.mesh.axis(pipeline->axis).name << ", "

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 namespace shardboard {
 
@@ -25,10 +26,9 @@ Result<ReportedDesign> reported(const std::string& path)
                             std::move(opened.value().evaluation) };
 }
 
-Result<ReportedRun> reportedRun(const Arguments& arguments)
+Result<ReportedRun> reportedRun(const Arguments& arguments, const std::string& name)
 {
     const std::string root = arguments.text("--runs", defaultRunsFolder());
-    const std::string name = arguments.text("--run");
     if (root.empty())
         return usageError("--runs", "there is no home folder with kept runs", "give a folder");
     auto run = keptRun(root, name);
@@ -59,11 +59,15 @@ int reportCommand(const Arguments& arguments)
             return report(other.error());
         input.others.push_back(std::move(other).value());
     }
-    if (arguments.has("--run")) {
-        auto run = reportedRun(arguments);
+    if (arguments.has("--other-run") && !arguments.has("--run"))
+        return report(usageError("--other-run", "there is no run to compare it with", "give --run as well"));
+    for (auto& [option, to] : { std::pair { "--run", &input.run }, std::pair { "--other-run", &input.otherRun } }) {
+        if (!arguments.has(option))
+            continue;
+        auto run = reportedRun(arguments, arguments.text(option));
         if (!run.ok())
             return report(run.error());
-        input.run = std::move(run).value();
+        *to = std::move(run).value();
     }
     input.made = timeStamp();
     input.program = "shardctl";

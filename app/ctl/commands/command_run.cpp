@@ -81,7 +81,7 @@ Status prepareKeeping(const Arguments& arguments, const Design& design, RunComma
     run.options = command.options;
     run.designText = text.value();
     const std::string name = arguments.text("--name", freshRunName(root, run.design, run.made));
-    if (auto status = checkRunName(name); !status.ok())
+    if (auto status = checkNewName(name); !status.ok())
         return status;
     command.keep = [root, name, run = std::move(run)](const RunResult& result, const RunProfile& profile) mutable -> Status {
         run.result = result;

@@ -8,11 +8,9 @@
 #include "model/io/json/jsonwriter.h"
 #include "model/text/figures.h"
 #include "model/text/numbers.h"
-#include "model/text/text.h"
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
 #include <iostream>
 #include <thread>
 
@@ -21,36 +19,6 @@ namespace shardboard {
 namespace {
 
 using nlohmann::ordered_json;
-
-/// `1,2,4`, or `1..64` for the powers of two between them.
-Result<std::vector<std::int64_t>> valuesOf(const Arguments& arguments, const char* option)
-{
-    std::vector<std::int64_t> out;
-    if (!arguments.has(option))
-        return out;
-    const std::string text = arguments.text(option);
-    const auto wrong = [&](const std::string& word) {
-        return usageError(option, "'" + word + "' is no number of 1 to 2147483648",
-                          "write a list such as 1,2,4, or 1..64 for powers of two");
-    };
-    const auto number = [](std::string_view word) -> std::optional<std::int64_t> {
-        std::int64_t value = 0;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        const bool good =
-            error == std::errc() && end == word.data() + word.size() && value >= 1 && value <= std::int64_t { 1 } << 31;
-        return good ? std::optional(value) : std::nullopt;
-    };
-    for (const std::string_view word : split(std::string_view(text), ',')) {
-        const auto dots = word.find("..");
-        const auto first = number(word.substr(0, dots));
-        const auto last = dots == std::string_view::npos ? first : number(word.substr(dots + 2));
-        if (!first || !last || *last < *first)
-            return wrong(std::string(word));
-        for (std::int64_t value = *first; value <= *last; value *= 2)
-            out.push_back(value);
-    }
-    return out;
-}
 
 ordered_json pointJson(const SweepPoint& point)
 {
@@ -80,7 +48,9 @@ int sweepCommand(const Arguments& arguments)
                                           { "--sequence", &request.sequences },
                                           { "--micro-batches", &request.microBatches },
                                           { "--devices", &request.devices } }) {
-        auto read = valuesOf(arguments, option);
+        if (!arguments.has(option))
+            continue;
+        auto read = sweepValuesFrom(arguments.text(option), option);
         if (!read.ok())
             return report(read.error());
         *values = std::move(read).value();

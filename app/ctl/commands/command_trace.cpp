@@ -93,7 +93,13 @@ ordered_json matchJson(const TraceMatch& match, const Plan& plan, const std::str
                             { "count_per_step", collective.count },
                             { "seen", nanoseconds.size() },
                             { "seconds", median(inSeconds(nanoseconds)) },
-                            { "predicted_seconds", collective.seconds } });
+                            { "predicted_seconds", match.secondsOf(plan, id) } });
+        if (const auto group = match.together.find(id); group != match.together.end()) {
+            ordered_json members = ordered_json::array();
+            for (const CollectiveId member : group->second)
+                members.push_back(plan.collective(member).id);
+            matched.back()["together"] = std::move(members);
+        }
     }
     ordered_json unmatched = ordered_json::array();
     for (const auto& [reason, count] : match.unmatched)
@@ -105,7 +111,9 @@ ordered_json matchJson(const TraceMatch& match, const Plan& plan, const std::str
              { "predicted_for", hardware },
              { "collectives", std::move(matched) },
              { "unmatched", std::move(unmatched) },
-             { "unseen", std::move(unseen) } };
+             { "unseen", std::move(unseen) },
+             { "in_turn", match.inTurn },
+             { "notes", match.notes() } };
 }
 
 std::string orUnknown(std::int64_t value) { return value > 0 ? countText(value) : "?"; }
@@ -145,9 +153,11 @@ void printMatch(const TraceMatch& match, const Plan& plan, std::size_t all, cons
     for (const auto& [id, nanoseconds] : match.nanoseconds) {
         const Collective& collective = plan.collective(id);
         const double measured = median(inSeconds(nanoseconds));
-        table.add({ collective.id, countText(collective.count), countText(static_cast<std::int64_t>(nanoseconds.size())),
-                    secondsText(measured), secondsText(collective.seconds),
-                    measured > 0 ? formatted("%.2f", collective.seconds / measured) : "-" });
+        const double predicted = match.secondsOf(plan, id);
+        const auto group = match.together.find(id);
+        const std::string more = group == match.together.end() ? "" : " and " + std::to_string(group->second.size() - 1) + " more";
+        table.add({ collective.id + more, countText(collective.count), countText(static_cast<std::int64_t>(nanoseconds.size())),
+                    secondsText(measured), secondsText(predicted), measured > 0 ? formatted("%.2f", predicted / measured) : "-" });
     }
     if (!table.empty())
         std::cout << table.text();
@@ -161,6 +171,8 @@ void printMatch(const TraceMatch& match, const Plan& plan, std::size_t all, cons
                   << " that the trace does not have:\n";
     for (const CollectiveId id : match.unseen)
         std::cout << "  " << visibleText(plan.collective(id).id) << "\n";
+    for (const std::string& note : match.notes())
+        std::cerr << "note: " << note << "\n";
 }
 
 } // namespace

@@ -24,23 +24,6 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-std::string settingsText(const SearchedDesign& found)
-{
-    const Workload& workload = found.design.workload;
-    std::string out = counted(workload.microBatches, "micro-batch");
-    if (workload.microBatches != 1)
-        out = std::to_string(workload.microBatches) + " micro-batches";
-    if (found.design.pipeline.chunks > 1)
-        out += ", " + std::to_string(found.design.pipeline.chunks) + " virtual stages";
-    if (workload.recompute != Recompute::None)
-        out += ", recompute " + recomputeName(workload.recompute);
-    if (workload.optimizer.present())
-        out += workload.optimizer.gradients ? ", ZeRO-2" : ", ZeRO-1";
-    if (workload.dtype == DType::F8E4M3)
-        out += ", fp8";
-    return out;
-}
-
 ordered_json designJson(const SearchedDesign& found, const std::string& file)
 {
     ordered_json out { { "mesh", found.design.mesh.text() },
@@ -89,8 +72,9 @@ Result<std::vector<std::string>> writeFront(const std::string& folder, const Sea
     return files;
 }
 
-ordered_json resultJson(const SearchResult& result, const std::vector<std::string>& files)
+ordered_json resultJson(const SearchResult& result, const std::vector<std::string>& files, SearchObjective objective)
 {
+    const auto gap = result.gap(objective);
     ordered_json out { { "feasible", result.best.has_value() },
                        { "complete", result.complete },
                        { "meshes", result.meshes },
@@ -100,6 +84,11 @@ ordered_json resultJson(const SearchResult& result, const std::vector<std::strin
                        { "refused", result.refused },
                        { "first_seconds", result.firstSeconds },
                        { "seconds", result.seconds },
+                       { "objective_name", searchObjectiveName(objective) },
+                       { "objective", result.best ? ordered_json(result.front[*result.best].value(objective)) : ordered_json() },
+                       { "lower_bound", gap ? ordered_json(result.lowerBound) : ordered_json() },
+                       { "gap", gap ? ordered_json(*gap) : ordered_json() },
+                       { "certificate", { { "exact", result.exact }, { "not_exact", result.notExact } } },
                        { "front", ordered_json::array() } };
     for (std::size_t i = 0; i < result.front.size(); ++i)
         out["front"].push_back(designJson(result.front[i], i < files.size() ? files[i] : std::string()));
@@ -112,12 +101,12 @@ ordered_json resultJson(const SearchResult& result, const std::vector<std::strin
     return out;
 }
 
-void printResult(const SearchResult& result)
+void printResult(const SearchResult& result, SearchObjective objective)
 {
     Table table({ "", "mesh", "preset", "settings", ">step", ">tok/s/device", ">memory", ">slowest link" });
     for (std::size_t i = 0; i < result.front.size(); ++i) {
         const SearchedDesign& found = result.front[i];
-        table.add({ i == *result.best ? "best" : "", found.design.mesh.text(), found.preset, settingsText(found),
+        table.add({ i == *result.best ? "best" : "", found.design.mesh.text(), found.preset, searchedSettings(found.design),
                     secondsText(found.seconds), figures::digits(found.tokensPerSecondPerDevice),
                     bytesText(static_cast<std::int64_t>(found.peakBytes)), bytesText(static_cast<std::int64_t>(found.slowBytes)) });
     }
@@ -127,6 +116,12 @@ void printResult(const SearchResult& result)
               << counted(static_cast<std::int64_t>(result.meshes), "mesh order")
               << formatted(" in %.2f s, the first that fits after %.2f s", result.seconds, result.firstSeconds)
               << (result.complete ? "" : "; the time was over before all were looked at") << "\n";
+    if (const auto gap = result.gap(objective))
+        std::cout << formatted("gap to the lower bound: %.3g %%\n", 100 * *gap);
+    for (const std::string& sentence : result.exact)
+        std::cout << "exact: " << sentence << "\n";
+    for (const std::string& sentence : result.notExact)
+        std::cout << "not exact: " << sentence << "\n";
     if (result.before)
         std::cout << "before: " << secondsText(result.before->seconds) << ", "
                   << bytesText(static_cast<std::int64_t>(result.before->peakBytes)) << (result.before->fits ? "" : ", over a limit")
@@ -136,7 +131,7 @@ void printResult(const SearchResult& result)
 int reportNone(const Arguments& arguments, const SearchResult& result, const SearchOptions& options)
 {
     if (arguments.has("--json"))
-        std::cout << jsonText(resultJson(result, {}), 1) << "\n";
+        std::cout << jsonText(resultJson(result, {}, options.objective), 1) << "\n";
     if (!result.nearest)
         return report(result.complete
                           ? inputError("--search", "no design could be planned", "search more, or take another number of devices")
@@ -155,7 +150,7 @@ int reportNone(const Arguments& arguments, const SearchResult& result, const Sea
     return report(inputError(
         "--search",
         std::string(result.complete ? "no design fits" : "none of the designs that were looked at in time fits") + ": the nearest, "
-            + nearest.design.mesh.text() + " with " + nearest.preset + " and " + settingsText(nearest) + ", takes "
+            + nearest.design.mesh.text() + " with " + nearest.preset + " and " + searchedSettings(nearest.design) + ", takes "
             + secondsText(nearest.seconds) + " and " + bytesText(static_cast<std::int64_t>(nearest.leastBytes)) + over,
         fix));
 }
@@ -215,9 +210,9 @@ int searchAndReport(const Arguments& arguments, Design design, const std::option
         if (const auto status = writeDesign(arguments.text("-o"), result.value().front[*result.value().best].design); !status.ok())
             return report(status.error());
     if (arguments.has("--json"))
-        std::cout << jsonText(resultJson(result.value(), files), 1) << "\n";
+        std::cout << jsonText(resultJson(result.value(), files, options.objective), 1) << "\n";
     else
-        printResult(result.value());
+        printResult(result.value(), options.objective);
     return kDone;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/base/settings.h"
 
+#include "model/io/runs/keptruns.h"
+
 #include <QDir>
+#include <QFile>
 #include <QFileInfo>
 
 namespace shardboard {
@@ -23,6 +26,9 @@ const QString kWhyFolded = QStringLiteral("view/whyFolded");
 const QString kWheel = QStringLiteral("view/wheelScrolls");
 const QString kMotion = QStringLiteral("view/reducedMotion");
 const QString kEngine = QStringLiteral("engine/command");
+const QString kRunsFolder = QStringLiteral("runs/folder");
+const QString kRunsLimit = QStringLiteral("runs/limitBytes");
+const QString kRunsKept = QStringLiteral("runs/keepEvery");
 const QString kPython = QStringLiteral("export/python/");
 }
 
@@ -130,6 +136,28 @@ void Settings::setReducedMotion(bool reduced) { m_settings.setValue(kMotion, red
 QString Settings::engineCommand() const { return m_settings.value(kEngine).toString(); }
 
 void Settings::setEngineCommand(const QString& command) { m_settings.setValue(kEngine, command); }
+
+QString Settings::runsFolder() const
+{
+    const QString usual = QFile::decodeName(QByteArray::fromStdString(defaultRunsFolder()));
+    return m_settings
+        .value(kRunsFolder, usual.isEmpty() ? QFileInfo(m_settings.fileName()).absolutePath() + QStringLiteral("/runs") : usual)
+        .toString();
+}
+
+void Settings::setRunsFolder(const QString& folder) { m_settings.setValue(kRunsFolder, folder); }
+
+qint64 Settings::runsLimit() const
+{
+    constexpr qint64 kUsual = qint64 { 1 } << 30;
+    return qMax<qint64>(0, m_settings.value(kRunsLimit, kUsual).toLongLong());
+}
+
+void Settings::setRunsLimit(qint64 bytes) { m_settings.setValue(kRunsLimit, bytes); }
+
+bool Settings::keepsRuns() const { return m_settings.value(kRunsKept, true).toBool(); }
+
+void Settings::setKeepsRuns(bool keeps) { m_settings.setValue(kRunsKept, keeps); }
 
 QString Settings::python(const QString& target) const
 {

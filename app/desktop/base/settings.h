@@ -76,6 +76,15 @@ public:
     QString engineCommand() const;
     void setEngineCommand(const QString& command);
 
+    /// Where runs are kept, how many bytes they may take there (0: as many as there is room for), and whether every run of the
+    /// window is kept by itself.
+    QString runsFolder() const;
+    void setRunsFolder(const QString& folder);
+    qint64 runsLimit() const;
+    void setRunsLimit(qint64 bytes);
+    bool keepsRuns() const;
+    void setKeepsRuns(bool keeps);
+
     /// The Python that has the framework of an export target; `python3` unless somebody named another.
     QString python(const QString& target) const;
     void setPython(const QString& target, const QString& program);

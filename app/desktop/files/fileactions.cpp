@@ -41,7 +41,7 @@ QString designFilter() { return FileActions::tr("Shardboard designs (*.shardboar
 bool isModel(const QFileInfo& info)
 {
     return info.isDir() || info.fileName() == QLatin1String("config.json") || info.suffix() == QLatin1String("safetensors")
-        || info.fileName().endsWith(QLatin1String(".safetensors.index.json"));
+        || info.suffix() == QLatin1String("gguf") || info.fileName().endsWith(QLatin1String(".safetensors.index.json"));
 }
 }
 
@@ -347,7 +347,7 @@ void FileActions::openDropped(const QString& path)
         newDesign(path);
     } else {
         m_banner->showError(tr("%1: is neither a design (*.shardboard) nor a model; drop a design, a checkpoint folder, a "
-                               "config.json or a .safetensors file")
+                               "config.json, or a .safetensors or .gguf file")
                                 .arg(path));
     }
 }

@@ -83,7 +83,7 @@ NewDialog::NewDialog(QWidget* parent)
     nameWidget(m_tied, "new.tied", {},
                tr("The weight is also an embedding table: tokens are looked up in it first. It cannot have a bias."));
     m_model->setEditable(true);
-    m_model->setToolTip(tr("A built-in model, or the path of a config.json, a checkpoint folder or a .safetensors file"));
+    m_model->setToolTip(tr("A built-in model, or the path of a config.json, a checkpoint folder, or a .safetensors or .gguf file"));
     for (const std::string& name : builtinModelNames())
         m_model->addItem(qstr(name));
     m_model->insertSeparator(m_model->count());
@@ -280,7 +280,7 @@ void NewDialog::browse(bool folder)
 {
     const QString path = folder
         ? QFileDialog::getExistingDirectory(this, tr("Checkpoint Folder"))
-        : QFileDialog::getOpenFileName(this, tr("Model"), {}, tr("Models (config.json *.safetensors);;All files (*)"));
+        : QFileDialog::getOpenFileName(this, tr("Model"), {}, tr("Models (config.json *.safetensors *.gguf);;All files (*)"));
     if (!path.isEmpty())
         m_model->setCurrentText(path);
 }

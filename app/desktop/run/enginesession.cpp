@@ -76,7 +76,26 @@ void EngineSession::run(std::shared_ptr<const Evaluation> evaluation, const RunO
         stop(); // this backend has a worker of its own
     m_evaluation = std::move(evaluation);
     m_profile.reset();
+    m_calibrates = false;
     m_waiting = options;
+    send();
+}
+
+void EngineSession::calibrate(const CalibrationOptions& options)
+{
+    if (m_state == State::Running || m_waiting)
+        return;
+    if (m_state == State::Ready && commandFor(QString::fromStdString(options.backend)) != m_running)
+        stop();
+    m_calibrates = true;
+    m_calibration = options;
+    m_waiting.emplace();
+    m_waiting->backend = options.backend;
+    send();
+}
+
+void EngineSession::send()
+{
     if (m_state == State::Ready)
         sendRun();
     else if (m_state == State::Starting)
@@ -87,6 +106,12 @@ void EngineSession::run(std::shared_ptr<const Evaluation> evaluation, const RunO
 
 void EngineSession::sendRun()
 {
+    if (m_calibrates) {
+        m_client->request({ { "type", "calibrate" }, { "options", toJson(m_calibration) } });
+        m_waiting.reset();
+        setState(State::Running);
+        return;
+    }
     const json plan = planToJson(m_evaluation->graph, m_evaluation->plan);
     m_client->request({ { "type", "run" }, { "plan", plan }, { "options", toJson(*m_waiting) } });
     m_waiting.reset();
@@ -259,6 +284,17 @@ void EngineSession::takeHello(const json& message)
 
 void EngineSession::takeResult(const json& message)
 {
+    if (m_calibrates) {
+        const auto calibration = calibrationFromJson(message.value("calibration", json()));
+        if (!calibration.ok()) {
+            fail(tr("The engine's result cannot be read: %1. Use an engine of this version, then “Restart engine”.")
+                     .arg(errorText(calibration.error())));
+            return;
+        }
+        setState(State::Ready);
+        Q_EMIT calibrated(calibration.value());
+        return;
+    }
     const auto run = message.find("run");
     const auto result = run == message.end()
         ? Result<RunResult>(inputError("run", "is missing", "use programs of the same version"))

@@ -7,6 +7,7 @@
 #include "app/desktop/run/enginebackend.h"
 #include "app/worker/workerclient.h"
 #include "model/design/evaluation.h"
+#include "model/io/wire/calibration.h"
 #include "model/io/wire/messages.h"
 
 #include <QElapsedTimer>
@@ -56,6 +57,9 @@ public:
     void stop();
     /// Runs the plan of this evaluation; starts the worker if need be. Does nothing while a run is under way.
     void run(std::shared_ptr<const Evaluation> evaluation, const RunOptions& options);
+    /// Measures the machine that the worker is on, as a run in every other way: announced(), progressed(), then calibrated().
+    void calibrate(const CalibrationOptions& options);
+    bool isCalibrating() const { return isBusy() && m_calibrates; }
     /// Asks the worker to stop the run; a worker that does not answer in 5 seconds is killed.
     void cancel();
     /// What the last or current run works on.
@@ -77,6 +81,7 @@ Q_SIGNALS:
     void announced(qint64 bytes, double seconds); ///< before the worker touches anything large
     void progressed(qint64 step, qint64 of, const QString& what);
     void finished(const RunResult& result);
+    void calibrated(const Calibration& calibration);
     void refused(const QString& message); ///< the run ended with an error of its own; the worker lives
     void cancelled();
 
@@ -89,6 +94,7 @@ private:
     void takeFailure(const WorkerEvent& event);
     void fail(const QString& what);
     void dropClient();
+    void send();
     void sendRun();
     void listen();
     void setSilent(bool silent);
@@ -111,6 +117,8 @@ private:
     std::shared_ptr<const Evaluation> m_evaluation;
     std::optional<RunProfile> m_profile;
     std::optional<RunOptions> m_waiting; ///< a run to send when the worker is ready
+    bool m_calibrates = false; ///< what is sent, or was sent the last time, is no run
+    CalibrationOptions m_calibration;
     WorkerLimits m_limits;
     int m_silenceLimit = 5000;
 };

@@ -17,6 +17,7 @@
 
 #include <QCheckBox>
 #include <QEvent>
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QHeaderView>
 #include <QItemSelectionModel>
@@ -30,6 +31,7 @@
 #include <QTimer>
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -94,9 +96,16 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     m_shows->setSingleShot(true);
     m_shows->setInterval(kShowMs);
     connect(m_shows, &QTimer::timeout, this, &RunPanel::showProgress);
-    connect(m_session, &EngineSession::finished, this, &RunPanel::onFinished);
-    connect(m_session, &EngineSession::refused, this, [this](const QString& text) { showProblem(text); });
+    connect(m_session, &EngineSession::finished, this, [this](const RunResult& result) {
+        showResult(result, m_session->evaluation(), qstr(m_asked.design.hardware));
+        startNext();
+    });
+    connect(m_session, &EngineSession::refused, this, [this](const QString& text) {
+        showProblem(text);
+        startNext();
+    });
     connect(m_session, &EngineSession::cancelled, this, [this] { m_needs->setFullText(tr("cancelled")); });
+    connect(m_later, &QPushButton::clicked, this, &RunPanel::runLater);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& at) { selectRow(at.row()); });
     connect(m_document, &Document::evaluated, this, [this] {
@@ -123,6 +132,9 @@ void RunPanel::build()
     m_verify->setChecked(true);
     m_ends = new QCheckBox(tr("&Embedding and head"));
     m_ends->setObjectName(QStringLiteral("run.ends"));
+    m_later = new QPushButton(tr("Run After This One"));
+    nameWidget(m_later, "run.later", {}, tr("The design as it is now, with these options, when what runs now is over"));
+    m_later->hide();
     m_useCpu = new QPushButton(tr("Run on the cpu"), this);
     m_useCpu->setObjectName(QStringLiteral("run.useCpu"));
     m_useCpu->hide();
@@ -159,6 +171,7 @@ void RunPanel::build()
     options->addLayout(form);
     options->addWidget(m_verify);
     options->addWidget(m_ends);
+    options->addWidget(m_later);
     options->addStretch(1);
     nameWidget(m_form, "runForm", tr("What to run"));
     m_form->setWidgetResizable(true); // a low panel scrolls it
@@ -324,6 +337,13 @@ bool RunPanel::canRun() const
     return !m_session->isBusy() && m_document->hasDesign() && !m_document->evaluation()->plan.segments.empty();
 }
 
+RunPanel::Asked RunPanel::askedNow() const
+{
+    Asked out { m_document->evaluation(), m_document->design(), QFileInfo(m_document->filePath()).fileName(), options() };
+    out.options.profile = ProfileMode::Batched; // what the timeline shows
+    return out;
+}
+
 void RunPanel::run()
 {
     if (!canRun())
@@ -334,17 +354,48 @@ void RunPanel::run()
         explainBackend();
         return;
     }
+    start(askedNow());
+}
+
+void RunPanel::start(Asked asked)
+{
     m_needs->setFullText(tr("starting …"));
     m_progress->setRange(0, 0);
-    RunOptions asked = options();
-    asked.profile = ProfileMode::Batched; // what the timeline shows
-    m_session->run(m_document->evaluation(), asked);
+    m_asked = std::move(asked);
+    m_session->run(m_asked.evaluation, m_asked.options);
+}
+
+void RunPanel::runLater()
+{
+    if (!m_session->isBusy()) {
+        run();
+        return;
+    }
+    if (m_document->hasDesign() && !m_document->evaluation()->plan.segments.empty())
+        m_queue.push_back(askedNow());
+    updateState();
+}
+
+/// After the others have heard of the end of the one before.
+void RunPanel::startNext()
+{
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            if (m_queue.empty() || m_session->isBusy())
+                return;
+            Asked next = std::move(m_queue.front());
+            m_queue.pop_front();
+            start(std::move(next));
+        },
+        Qt::QueuedConnection);
 }
 
 void RunPanel::cancel()
 {
     if (m_session->isBusy())
         m_needs->setFullText(tr("cancelling …"));
+    m_queue.clear();
     m_session->cancel();
 }
 
@@ -377,8 +428,12 @@ void RunPanel::updateState()
         m_shows->stop();
         m_progress->reset();
     }
-    m_backend->setEnabled(!busy);
+    m_backend->setEnabled(!busy || m_session->state() == State::Running);
+    m_later->setVisible(busy);
+    m_later->setText(m_queue.empty() ? tr("Run After This One")
+                                     : tr("Run After This One (%1)").arg(counted(waiting(), tr("waits"), tr("wait"))));
     if (state == State::Failed) {
+        m_queue.clear();
         m_needs->setFullText({});
         m_useCpu->hide();
         showProblem(m_session->failure(), m_session->failureLog());
@@ -438,11 +493,10 @@ void RunPanel::showProgress()
                               : QStringLiteral("%p %   ") + QString(what).replace(QLatin1Char('%'), QStringLiteral("%%")));
 }
 
-void RunPanel::onFinished(const RunResult& result)
+void RunPanel::showResult(const RunResult& result, std::shared_ptr<const Evaluation> evaluation, const QString& hardware)
 {
-    m_resultOf = m_session->evaluation();
+    m_resultOf = std::move(evaluation);
     m_fresh = false;
-    const QString hardware = qstr(m_document->design().hardware);
     m_model->setResult(result, hardware);
     measureTable();
     m_needs->setFullText(tr("step %1 on %2, held %3 · predicted on %4: %5")

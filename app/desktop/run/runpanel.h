@@ -4,12 +4,15 @@
 #pragma once
 
 #include "app/desktop/run/enginesession.h"
+#include "model/design/design.h"
 #include "widgets/tables/columnfit.h"
 
 #include <QPointer>
 #include <QScrollArea>
 #include <QWidget>
 
+#include <deque>
+#include <memory>
 #include <vector>
 
 class QCheckBox;
@@ -37,8 +40,25 @@ public:
     QSize minimumSizeHint() const override; ///< with the words as low as they may get, however high they are now
     void setOptions(const RunOptions& options);
     void run();
+    /// The same design and options once more, after what runs now; the design as it is at this moment.
+    void runLater();
+    /// What runs and what waits.
     void cancel();
     bool canRun() const;
+
+    /// A run that was asked for.
+    struct Asked {
+        std::shared_ptr<const Evaluation> evaluation;
+        Design design;
+        QString file; ///< name of the design's file; may be empty
+        RunOptions options;
+    };
+    /// The last one that was started.
+    const Asked& asked() const { return m_asked; }
+    int waiting() const { return static_cast<int>(m_queue.size()); }
+    /// The table and the words of a run that was kept.
+    void showResult(const RunResult& result, std::shared_ptr<const Evaluation> evaluation, const QString& hardware);
+
     /// What runs the plan: one of kBackendNames.
     QString backend() const;
     void chooseBackend(const QString& name);
@@ -69,7 +89,9 @@ private:
     void fitText();
     void fitForm();
     void showProblem(const QString& text, const QString& log = {});
-    void onFinished(const RunResult& result);
+    Asked askedNow() const;
+    void start(Asked asked);
+    void startNext();
     void onProgress(qint64 step, qint64 of, const QString& what);
     void showProgress();
 
@@ -77,6 +99,8 @@ private:
     EngineSession* m_session;
     RunModel* m_model;
     QPointer<QScrollArea> m_form; ///< what is asked; it stands in a panel of its own
+    Asked m_asked;
+    std::deque<Asked> m_queue;
     std::shared_ptr<const Evaluation> m_resultOf; ///< what the results shown were measured on
 
     QSpinBox* m_layers = nullptr;
@@ -85,6 +109,7 @@ private:
     QCheckBox* m_ends = nullptr;
     QPushButton* m_restart = nullptr;
     ChoiceBox* m_backend = nullptr;
+    QPushButton* m_later = nullptr; ///< while something runs
     QPushButton* m_useCpu = nullptr; ///< offered where the chosen backend cannot be used
     QString m_wanted { QStringLiteral("cpu") };
     WrappedLabel* m_needs = nullptr; ///< memory and time that the run announced

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/tour/tour.h"
 
+#include "app/desktop/base/actions.h"
 #include "app/desktop/base/settings.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
@@ -28,6 +29,7 @@
 #include "widgets/workbench/meshchips.h"
 
 #include <QAbstractButton>
+#include <QAction>
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
@@ -57,7 +59,8 @@ public:
         : m_line(line)
         , m_settings(m_folder.filePath(QStringLiteral("settings.ini")))
         , m_control(application, m_settings)
-        , m_window(m_settings, (m_control.setChoice(dark ? ThemeChoice::Dark : ThemeChoice::Light), m_control))
+        , m_window((m_settings.setRunsFolder(m_folder.filePath(QStringLiteral("runs"))), m_settings),
+                   (m_control.setChoice(dark ? ThemeChoice::Dark : ThemeChoice::Light), m_control))
     {
     }
 
@@ -97,6 +100,7 @@ private:
     void selectWeight(const char* wanted) const;
     void takeAll();
     void takeViews();
+    void takeSearch();
     void takeExplanations();
     void takeTraining();
     void takeStrategies();
@@ -276,6 +280,7 @@ void Tour::takeAll()
     });
     with(nullptr, [this] { takeExplanations(); });
     with(pinned, [this] { takeTraining(); });
+    with([](Design& design) { return training(design, "fsdp=2,model=4", "tp+fsdp"); }, [this] { takeSearch(); });
     with(nullptr, [this] { takeStrategies(); });
     with(nullptr, [this] {
         document()->setNotation(Notation::HloV2);
@@ -314,6 +319,10 @@ void Tour::takeAll()
         take("run");
         view("timeline");
         takeWith("errors", "errors");
+        for (const char* plot : { "accuracy", "scaling", "memoryPlot" })
+            takeWith(plot, plot);
+        takeWith("twoRuns", "two-runs");
+        takeWith("calibration", "calibration");
         m_window.engine()->stop();
     });
 }
@@ -335,6 +344,25 @@ void Tour::takeViews()
         take(name, view(name));
     for (const char* mode : { "explore", "profile", "deliver", "design" })
         takeWith(mode, QLatin1String(mode) == QLatin1String("design") ? "design-again" : mode);
+}
+
+/// A search of meshes, a sweep, and prices of limits.
+void Tour::takeSearch()
+{
+    view("explore");
+    for (const char* part : { "search.mesh", "search.recompute" })
+        if (auto* box = m_window.findChild<QAbstractButton*>(QLatin1String(part)); box != nullptr && box->isEnabled())
+            box->setChecked(true);
+    m_window.actionRegistry()->get(QStringLiteral("mode.act"))->trigger();
+    take("explore-searched");
+    for (const auto& [panel, button] : { std::pair("sweep", "sweepStart"), std::pair("prices", "pricesStart") }) {
+        view(panel);
+        if (auto* start = m_window.findChild<QAbstractButton*>(QLatin1String(button)))
+            start->click();
+        settle();
+        take(panel);
+    }
+    view("compare");
 }
 
 void Tour::takeExplanations()

@@ -58,7 +58,8 @@ const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
         QStringLiteral("index first-steps modes weights mesh tiles flow inspector strategy workload history collectives cost "
-                       "explain decisions cuts findings rules memory timeline errors variants compare run report hardware "
+                       "explain decisions cuts findings rules memory timeline errors plots search variants compare run calibration "
+                       "report hardware "
                        "window notation module files export presets families published optimize sweep solve glossary")
             .split(QLatin1Char(' '));
     return list;
@@ -76,8 +77,13 @@ QString HelpWindow::pageOf(const QWidget* widget)
             name.chop(4); // meshView, tileView, flowView
             if (name == QLatin1String("tile"))
                 name = QStringLiteral("tiles");
-        } else if (name == QLatin1String("runForm")) {
+        } else if (name == QLatin1String("runForm") || name == QLatin1String("twoRuns")) {
             name = QStringLiteral("run");
+        } else if (name == QLatin1String("roofline") || name == QLatin1String("accuracy") || name == QLatin1String("scaling")
+                   || name == QLatin1String("bandwidth") || name == QLatin1String("memoryPlot")) {
+            name = QStringLiteral("plots");
+        } else if (name == QLatin1String("searchForm") || name == QLatin1String("designs") || name == QLatin1String("prices")) {
+            name = QStringLiteral("search");
         } else if (name == QLatin1String("targets") || name == QLatin1String("names") || name == QLatin1String("proof")) {
             name = QStringLiteral("export");
         }

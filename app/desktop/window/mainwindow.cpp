@@ -20,6 +20,7 @@
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/recovery.h"
 #include "app/desktop/files/rulefiles.h"
+#include "app/desktop/files/savename.h"
 #include "app/desktop/modes/deliverpage.h"
 #include "app/desktop/modes/designpage.h"
 #include "app/desktop/modes/explorepage.h"
@@ -30,7 +31,11 @@
 #include "app/desktop/panels/stillframe.h"
 #include "app/desktop/panels/workbench.h"
 #include "app/desktop/pictures/pictureactions.h"
+#include "app/desktop/pictures/plotfiles.h"
+#include "app/desktop/pictures/reportfile.h"
+#include "app/desktop/run/calibrationpage.h"
 #include "app/desktop/run/enginesession.h"
+#include "app/desktop/run/runkeeper.h"
 #include "app/desktop/run/runpanel.h"
 #include "app/desktop/window/axistakeoff.h"
 #include "app/desktop/window/columnsettings.h"
@@ -43,6 +48,8 @@
 #include "app/desktop/window/viewwaker.h"
 #include "app/desktop/window/welcome.h"
 #include "app/worker/workercommand.h"
+#include "model/io/file/textfile.h"
+#include "model/io/runs/keptruns.h"
 #include "model/io/targets/targets.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
@@ -57,6 +64,12 @@
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/explain/pinsview.h"
+#include "widgets/explore/designsview.h"
+#include "widgets/explore/exploresearch.h"
+#include "widgets/explore/pricesview.h"
+#include "widgets/explore/searchform.h"
+#include "widgets/explore/searchview.h"
+#include "widgets/explore/sweepview.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/hardware/hardwareview.h"
@@ -70,11 +83,15 @@
 #include "widgets/memory/memoryview.h"
 #include "widgets/mesh/meshview.h"
 #include "widgets/rules/rulesview.h"
+#include "widgets/runs/runcomparison.h"
+#include "widgets/runs/runshelf.h"
+#include "widgets/runs/runsview.h"
 #include "widgets/strategy/strategyeditor.h"
 #include "widgets/strategy/strategylist.h"
 #include "widgets/tables/listfilter.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/timeline/errorsview.h"
+#include "widgets/timeline/plotview.h"
 #include "widgets/timeline/timelineview.h"
 #include "widgets/weights/weighttable.h"
 #include "widgets/workbench/findingsbadge.h"
@@ -83,6 +100,7 @@
 
 #include <QApplication>
 #include <QCloseEvent>
+#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenuBar>
@@ -91,12 +109,12 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QThread>
-#include <QTime>
 #include <QToolBar>
 #include <QUndoStack>
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 namespace shardboard {
 
@@ -265,13 +283,31 @@ void MainWindow::createModes()
     auto* run = new RunAct(
         m_document, m_engine, m_runPanel, [this] { showRun(); }, this);
     auto* exporter = findChild<ExportPanel*>();
-    auto* explore = new ExplorePage(m_document, panel("variants"), panel("compare"), m_compare, this);
+    auto* explore = new ExplorePage(m_document, findChild<ExploreSearch*>(),
+                                    { panel("designs"),
+                                      panel("search"),
+                                      panel("variants"),
+                                      { panel("compare"), panel("sweep"), panel("prices") },
+                                      findChild<SearchForm*>(),
+                                      findChild<DesignsView*>(),
+                                      findChild<PricesView*>(),
+                                      m_compare },
+                                    this);
     connect(explore, &ExplorePage::told, m_banner, &Banner::showInfo);
     ModePage* pages[] = {
         new DesignPage({ panel("mesh"), panel("tiles"), panel("flow"), { panel("collectives"), panel("rules"), panel("cuts") } },
                        run, this),
         explore,
-        new ProfilePage({ panel("timeline"), panel("cost"), panel("errors"), panel("run"), panel("memory") }, run, this),
+        new ProfilePage({ panel("timeline"),
+                          panel("cost"),
+                          panel("errors"),
+                          panel("run"),
+                          panel("twoRuns"),
+                          panel("calibration"),
+                          panel("memory"),
+                          { panel("roofline"), panel("accuracy"), panel("scaling") },
+                          { panel("bandwidth"), panel("memoryPlot") } },
+                        run, this),
         new DeliverPage(panel("export"), panel("names"), exporter, m_targets, this),
     };
     for (ModePage* page : pages) {
@@ -279,6 +315,7 @@ void MainWindow::createModes()
         connect(page, &ModePage::actChanged, this, &MainWindow::showAct);
     }
     m_workbench->setLeft(panel("weights"));
+    m_workbench->setAsked(WorkMode::Explore, panel("searchForm"));
     m_workbench->setAsked(WorkMode::Profile, panel("runForm"));
     m_workbench->setAsked(WorkMode::Deliver, panel("targets"));
     m_workbench->addRight(WorkMode::Deliver, panel("proof"));
@@ -359,8 +396,13 @@ void MainWindow::createPanels()
     connect(m_compare, &CompareView::fileWanted, this, [this] { compareWithFile(); });
     add("variants", tr("Variants"), new VariantsView(m_document, m_compare));
     add("compare", tr("Differences"), m_compare);
+    auto* search = new ExploreSearch(this);
+    add("searchForm", tr("Search for"), new SearchForm(m_document, search));
+    add("designs", tr("Designs Tried"), new DesignsView(m_document, search));
+    add("search", tr("Search"), new SearchView(m_document, search));
+    add("sweep", tr("Sweeps"), new SweepView(m_document));
+    add("prices", tr("What It Takes"), new PricesView(m_document));
     add("run", tr("Measured"), m_runPanel);
-    add("runForm", tr("Run"), m_runPanel->form());
     createTimeline();
     add("history", tr("History"), history);
     // It lays out all of its rows at every edit, seen or not.
@@ -384,13 +426,115 @@ void MainWindow::createTimeline()
         if (!path.isEmpty())
             timeline->openTrace(path);
     });
-    connect(m_engine, &EngineSession::finished, this, [this, source](const RunResult& result) {
-        const auto hardware = hardwareOf(m_document->design());
-        source->setRun({ tr("Run of %1").arg(QTime::currentTime().toString(QStringLiteral("HH:mm"))), result, m_engine->profile(),
-                         m_engine->evaluation(), hardware.ok() ? hardware.value() : Hardware {} });
-    });
     m_workbench->add(QStringLiteral("timeline"), tr("Timeline"), timeline);
     m_workbench->add(QStringLiteral("errors"), tr("Errors"), new ErrorsView(m_document, source));
+    createRuns(source);
+    createPlots(source);
+}
+
+void MainWindow::createPlots(TimelineSource* source)
+{
+    using Kind = PlotView::Kind;
+    for (const auto& [kind, name, title] :
+         { std::tuple { Kind::Roofline, "roofline", tr("Roofline") }, std::tuple { Kind::Accuracy, "accuracy", tr("Accuracy") },
+           std::tuple { Kind::Scaling, "scaling", tr("Scaling") }, std::tuple { Kind::Bandwidth, "bandwidth", tr("Bandwidth") },
+           std::tuple { Kind::Memory, "memoryPlot", tr("Held") } }) {
+        auto* view = new PlotView(kind, m_document, source);
+        connect(view, &PlotView::saveWanted, this, [this, view] { savePlot(m_document, view, m_settings, m_banner, this); });
+        m_workbench->add(QLatin1String(name), title, view);
+        if (kind == Kind::Scaling)
+            findChild<RunKeeper*>()->tellRuns(view);
+    }
+}
+
+/// What is to be run, and below it the runs that are kept.
+void MainWindow::createRuns(TimelineSource* source)
+{
+    auto* shelf = new RunShelf(this);
+    auto* runs = new RunsView(m_document, shelf);
+    auto* comparison = new RunComparison(m_document);
+    auto* keeper = new RunKeeper({ m_document, m_engine, m_runPanel, source, shelf, runs, comparison }, m_settings, m_banner, this);
+    connect(keeper, &RunKeeper::comparisonWanted, this, [this] { m_workbench->raise(QStringLiteral("twoRuns")); });
+    connect(keeper, &RunKeeper::designWanted, this, [this](const Design& design) {
+        if (!m_fileActions->mayReplace())
+            return;
+        if (const Status status = m_document->setUnsaved(design, {}); !status.ok())
+            m_banner->showError(errorText(status.error()));
+    });
+    auto* asked = new QSplitter(Qt::Vertical);
+    asked->setObjectName(QStringLiteral("runSplitter"));
+    asked->setChildrenCollapsible(false);
+    asked->setHandleWidth(1);
+    asked->addWidget(m_runPanel->form());
+    m_runPanel->form()->show(); // it was hidden until it has its place
+    asked->addWidget(runs);
+    asked->setStretchFactor(1, 1);
+    m_workbench->add(QStringLiteral("runForm"), tr("Run"), asked);
+    m_workbench->add(QStringLiteral("twoRuns"), tr("Two Runs"), comparison);
+    auto* calibration = new CalibrationPage(m_document, m_engine);
+    connect(calibration, &CalibrationPage::refused, m_banner, &Banner::showError);
+    connect(calibration, &CalibrationPage::saveWanted, this, [this, calibration] {
+        const QString path = saveName(this,
+                                      QFileDialog::getSaveFileName(this, tr("Save as Hardware"),
+                                                                   m_settings.lastFolder() + QStringLiteral("/this-machine.json"),
+                                                                   tr("Hardware (*.json)")),
+                                      { QStringLiteral(".json") });
+        if (path.isEmpty())
+            return;
+        if (const Status status = writeFileAtomically(QFile::encodeName(path).toStdString(), calibration->hardwareText());
+            status.ok())
+            m_banner->showInfo(tr("Saved %1").arg(path));
+        else
+            m_banner->showError(errorText(status.error()));
+    });
+    m_workbench->add(QStringLiteral("calibration"), tr("Calibration"), calibration);
+}
+
+/// The design as it is now; beside it the variants, the run that is shown if it is of this design, and the run that it is compared
+/// with.
+ReportInput MainWindow::reportInput() const
+{
+    const QString file = m_document->filePath();
+    ReportInput input;
+    input.design = { file.isEmpty() ? m_document->design().model.name : QFileInfo(file).fileName().toStdString(),
+                     m_document->design(), m_document->evaluation() };
+    if (const auto hardware = hardwareOf(m_document->design()); hardware.ok())
+        input.hardware = hardware.value();
+    for (const CompareView::Other& other : m_compare->others())
+        if (other.evaluation != m_document->evaluation() && !other.evaluation->plan.segments.empty())
+            input.others.push_back({ other.name.toStdString(), other.design, other.evaluation });
+    const auto* source = findChild<TimelineSource*>();
+    if (const MeasuredRun* run = source->run(); run != nullptr && !source->isStale()) {
+        input.run = ReportedRun { run->name.toStdString(), {}, run->result, run->profile };
+        if (const auto other = findChild<RunComparison*>()->other(run->result))
+            input.otherRun = ReportedRun { other->name, other->made, other->result, {} };
+    }
+    input.made = timeStamp();
+    input.program = "shardboard " + QApplication::applicationVersion().toStdString();
+    return input;
+}
+
+Status MainWindow::writeReportTo(const QString& path) const { return writeReport(reportInput(), path); }
+
+void MainWindow::saveReport()
+{
+    const QString file = m_document->filePath();
+    const QString folder = file.isEmpty() ? m_settings.lastFolder() : QFileInfo(file).absolutePath();
+    const QString stem = file.isEmpty() ? qstr(m_document->design().model.name) : QFileInfo(file).completeBaseName();
+    QString filter;
+    QString path = QFileDialog::getSaveFileName(this, tr("Report"),
+                                                folder + QLatin1Char('/') + fileNamePart(stem) + QStringLiteral("-report.html"),
+                                                tr("Web page (*.html);;PDF (*.pdf)"), &filter);
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += filter.contains(QLatin1String("pdf")) ? QStringLiteral(".pdf") : QStringLiteral(".html");
+    const auto* source = findChild<TimelineSource*>();
+    const bool withoutRun = source->run() != nullptr && source->isStale();
+    if (const Status status = writeReportTo(path); !status.ok())
+        m_banner->showError(errorText(status.error()));
+    else
+        m_banner->showInfo(withoutRun ? tr("%1, without the run, which is of another design").arg(path) : tr("Saved %1").arg(path));
 }
 
 void MainWindow::createDeliver()

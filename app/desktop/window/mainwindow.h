@@ -2,6 +2,8 @@
 // The window: composes document, views, modes, actions and the engine. Everything with a decision in it lives elsewhere.
 #pragma once
 
+#include "model/core/result.h"
+
 #include <QMainWindow>
 
 #include <vector>
@@ -29,6 +31,7 @@ class PictureActions;
 class ProofPanel;
 class Prover;
 class RecentFiles;
+struct ReportInput;
 class Recovery;
 class RuleFiles;
 class RulesView;
@@ -38,6 +41,7 @@ class ThemeControl;
 class SummaryBar;
 class TargetStates;
 class TileView;
+class TimelineSource;
 class Workbench;
 
 class MainWindow : public QMainWindow {
@@ -66,6 +70,8 @@ public:
     QStringList viewNames() const;
     /// Brought to the front. Null for an unknown name.
     QWidget* showView(const QString& name);
+    /// Writes the design with its variants and its run as HTML or PDF. Errors name the path.
+    Status writeReportTo(const QString& path) const;
     /// Asks about unsaved changes that a crash left behind, if there are any.
     void offerRecovery();
 
@@ -80,6 +86,10 @@ private:
     void createPanels();
     void createDeliver();
     void createTimeline();
+    void createRuns(TimelineSource* source);
+    void createPlots(TimelineSource* source);
+    void saveReport();
+    ReportInput reportInput() const;
     void createModes();
     void createBar();
     void resetLayout();

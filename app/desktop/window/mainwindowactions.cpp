@@ -53,6 +53,8 @@ void MainWindow::createActions()
     m_actions->add(id("file.saveAs"), tr("Save &As …"), QKeySequence::SaveAs, [this] { m_fileActions->saveAs(); });
     m_actions->add(id("file.export"), tr("&Export …"), tr("Ctrl+E"), [this] { m_workbench->raise(QStringLiteral("export")); });
     m_actions->setTip(id("file.export"), tr("Deliver: what each framework can say of the design, and the files for one"));
+    m_actions->add(id("file.report"), tr("&Report …"), {}, [this] { saveReport(); });
+    m_actions->setTip(id("file.report"), tr("The design with its variants and its run as one page: HTML, or PDF to print"));
     for (const ExportTarget& target : m_targets->targets()) {
         const QString name = QStringLiteral("file.export.") + qstr(target.id);
         m_actions->add(name, tr("Export to %1 …").arg(menuText(qstr(target.title))), {}, [this, target] {
@@ -146,6 +148,7 @@ void MainWindow::createMenus()
     targets->setToolTipsVisible(true);
     for (const ExportTarget& target : m_targets->targets())
         targets->addAction(m_actions->get(QStringLiteral("file.export.") + qstr(target.id)));
+    add(file, "file.report");
     m_pictures->attach(file->addMenu(tr("Save &Picture of")));
     file->addSeparator();
     add(file, "file.quit");
@@ -226,6 +229,8 @@ void MainWindow::updateActions()
     enable("file.save", design);
     enable("file.saveAs", design);
     enable("file.export", design);
+    m_actions->setEnabled(QStringLiteral("file.report"), design && !m_document->evaluation()->plan.segments.empty(),
+                          design ? tr("this model is open as weights only") : tr("no design is open"));
     for (const ExportTarget& target : m_targets->targets())
         m_actions->setEnabled(QStringLiteral("file.export.") + qstr(target.id), design, tr("no design is open"));
     m_actions->setEnabled(QStringLiteral("proof.start"), m_proof->canProve(), m_proof->whyNot());

@@ -30,8 +30,8 @@ struct SegmentPass {
 /// pass through the layers that ran forward, from the last to the first, then the update of their weights.
 /// All layers lie on the virtual stages of a pipeline as the plan has them, fewer are divided among these evenly; what comes
 /// before them is on the first stage and what comes after them on the last. One micro-batch goes through all stages before the next
-/// one: the order of the schedules 1F1B, interleaved and zero-bubble changes when a stage works, not what it computes. Throws
-/// Failure "bad-plan" for DualPipe, and when nothing is left or there are more passes than anyone would wait for.
+/// one: the order of the schedules GPipe, 1F1B, interleaved and zero-bubble changes when a stage works, not what it computes.
+/// Throws Failure "bad-plan" for DualPipe, and when nothing is left or there are more passes than anyone would wait for.
 std::vector<SegmentPass> scheduleOf(const Program& program, const RunOptions& options);
 /// How many of them are layers.
 std::int64_t layersIn(const std::vector<SegmentPass>& passes);

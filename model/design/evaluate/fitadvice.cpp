@@ -29,10 +29,11 @@ enum Group { Recomputing, Batches, States, Layouts, Devices };
 void addRecomputing(const Design& design, std::vector<Change>& out)
 {
     const auto add = [&](const char* what, Recompute recompute) {
-        if (design.workload.recompute != recompute || design.workload.recomputeLayers != 0)
+        if (design.workload.recompute != recompute || !design.workload.recomputesInAll())
             out.push_back({ what, Recomputing, [recompute](Design& d) {
                                d.workload.recompute = recompute;
                                d.workload.recomputeLayers = 0;
+                               d.workload.recomputeEvery = 1;
                                return true;
                            } });
     };

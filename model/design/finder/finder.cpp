@@ -111,7 +111,7 @@ std::optional<Proposal> propose(const FinderInput& input, const WeightLayout& we
     const AppliedStrategy applied = applyStrategy(strategy, cut.value_or(strategy.defaultCut()), weight, input.mesh(), {});
     if (applied.misfit)
         return std::nullopt;
-    return Proposal { std::move(strategy), cut, bytesOf(applied.shards.maxElements(), weight.spec.dtype) };
+    return Proposal { std::move(strategy), cut, storedBytes(weight.spec, applied.shards.largestShape()) };
 }
 
 std::optional<Proposal> propose(const FinderInput& input, const WeightLayout& weight, const Layout& layout)

@@ -12,6 +12,7 @@ bool isDeadPin(const FinderInput& input, const Pin& pin);
 void findNotUnderstood(const FinderInput& input, FindingList& out);
 void findMisfits(const FinderInput& input, FindingList& out);
 void findOverMemory(const FinderInput& input, FindingList& out);
+void findHostMemory(const FinderInput& input, FindingList& out);
 void findSilentlyReplicated(const FinderInput& input, FindingList& out);
 void findReplicated(const FinderInput& input, FindingList& out);
 void findLostAxes(const FinderInput& input, FindingList& out);

@@ -15,7 +15,7 @@ std::vector<DesignFinding> designFindings(const Design& design, const Evaluation
                              findRulesOutsideMesh, findNoRule,           findUnusedAxes,     findCutsOverStages,
                              findUnevenStages,     findUnusedEntries,    findDeadPins,       findUnmetPins,
                              findMovedActivations, findMaxDefects,       findPickerRefusals, findReshards,
-                             findUnknownPins,      findIdleSettings })
+                             findUnknownPins,      findIdleSettings,     findHostMemory })
         find(input, out);
     return out.sorted();
 }

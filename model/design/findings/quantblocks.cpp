@@ -42,12 +42,53 @@ void checkScales(const FinderInput& input, const WeightLayout& weight, const Wei
             giveStrategy(input, scales, Proposal {}));
 }
 
+/// What engines do with a part that is no whole number of blocks. vLLM and SGLang: validate_fp8_block_shape ("... is not divisible
+/// by weight quantization block_n"), and "The input size is not aligned with the quantized weight shape" of GPTQ and AWQ. gpt-oss's
+/// MXFP4 is cut by both in whole blocks, of which the last device has fewer.
+std::string enginesText(const std::string& format)
+{
+    if (format == "mxfp4")
+        return "vLLM and SGLang give each device whole blocks, and the last one fewer";
+    return "vLLM and SGLang refuse such a part when they load the model";
+}
+
+/// Of weights of a graph, whose scales go with them.
+void checkPacked(const FinderInput& input, const WeightLayout& weight, FindingList& out)
+{
+    const WeightPacking& packing = weight.spec.packing;
+    const std::size_t dims = weight.spec.shape.size();
+    if (!packing.present() || dims < 2 || weight.misfit)
+        return;
+    const PackedWeights* packed = input.design.model.packedAs(weight.spec.name);
+    const std::string format = packed == nullptr ? std::string("packed") : packed->format;
+    for (const std::size_t dim : { dims - 2, dims - 1 }) {
+        const std::int64_t block = dim + 1 == dims ? packing.inBlock : packing.outBlock;
+        const DimCut& cut = weight.shards.cuts()[dim];
+        if (block < 2 || !cutsThrough(cut, block))
+            continue;
+        WeightLayout grained = weight;
+        grained.spec.grains.assign(dims, 1);
+        grained.spec.grains[dim] = block;
+        out.add({ kQuantBlockSplit, Severity::Warning, weight.spec.name, 0,
+                  "block " + countText(block) + " of " + format + " does not divide " + countText(cut.largest()) + ": dim "
+                      + std::to_string(dim) + " of " + countText(weight.spec.shape[dim])
+                      + " is cut inside its quantization blocks over " + countText(cut.count()) + " devices of "
+                      + axesText(cut.axes(), input.mesh()),
+                  "cut in whole blocks, over fewer devices; " + enginesText(format) },
+                wholeBlocks(input, grained));
+    }
+}
+
 } // namespace
 
 void findQuantBlocksSplit(const FinderInput& input, FindingList& out)
 {
-    if (input.design.model.hasGraph())
+    if (input.design.model.hasGraph()) {
+        if (!input.design.model.packed.empty())
+            for (const WeightLayout& weight : input.evaluation.weights)
+                checkPacked(input, weight, out);
         return;
+    }
     for (const ScaledWeight& pair : scaledWeights(input.design.model)) {
         const WeightLayout& weight = input.evaluation.weights[pair.weight];
         const WeightLayout& scales = input.evaluation.weights[pair.scales];

@@ -7,6 +7,7 @@
 #include "model/design/presets/presets.h"
 #include "model/plan/time/traffic.h"
 #include "model/text/contains.h"
+#include "model/text/numbers.h"
 #include "model/text/text.h"
 
 #include <algorithm>
@@ -29,6 +30,10 @@ constexpr std::int64_t kMostTensor = 64; ///< devices that heads are cut over
 constexpr std::int64_t kMostContext = 64;
 constexpr std::int64_t kMostMicroBatches = 512;
 constexpr std::int64_t kMostChunks = 8;
+constexpr std::size_t kMostOptimized = 4; ///< designs whose layouts are optimized
+constexpr std::size_t kTellEvery = 32;
+constexpr const char* kPresetWord = "preset ";
+constexpr double kNoValue = std::numeric_limits<double>::infinity();
 
 double secondsFrom(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -97,6 +102,14 @@ int zeroOf(const Design& design)
     return !all ? 0 : optimizer.gradients ? 2 : 1;
 }
 
+/// What a preset lays out anew.
+void forgetLayouts(Design& design)
+{
+    design.strategies.clear();
+    design.pins.clear();
+    design.workload.optimizer = {};
+}
+
 class DesignSearch {
 public:
     DesignSearch(const Design& design, const SearchOptions& options, Hardware hardware)
@@ -109,8 +122,27 @@ public:
 
     SearchResult run()
     {
+        m_out.lowerBound = -kNoValue;
+        m_around = m_options.deadline;
+        if (m_options.parts.layouts && m_options.deadline != Clock::time_point::max()) // the rest of it is theirs
+            m_around = m_begin + (m_options.deadline - m_begin) * 7 / 10;
         if (!m_options.parts.mesh || m_options.devices == m_design.mesh.deviceCount())
-            m_out.before = planned(m_design, "the design itself");
+            m_out.before = planned(m_design, kDesignItself);
+        if (m_options.parts.aroundLayouts() || !m_options.parts.layouts)
+            searchAround();
+        if (m_options.parts.layouts)
+            optimizeBest();
+        finish();
+        return std::move(m_out);
+    }
+
+private:
+    bool stopped() const { return isCancelled() || isOver(m_around); }
+    bool isCancelled() const { return m_options.cancelled != nullptr && *m_options.cancelled; }
+    static bool isOver(Clock::time_point deadline) { return deadline != Clock::time_point::max() && Clock::now() >= deadline; }
+
+    void searchAround()
+    {
         m_meshes = m_options.parts.mesh ? searchedMeshes(m_design, m_options.devices) : std::vector<Mesh> { m_design.mesh };
         std::vector<std::thread> helpers;
         for (int i = 1; i < std::min(m_options.threads, 16); ++i)
@@ -118,15 +150,55 @@ public:
         work();
         for (std::thread& helper : helpers)
             helper.join();
-        finish();
-        return std::move(m_out);
     }
 
-private:
-    bool stopped() const
+    /// Layouts for the best of what presets lay out, or, where nothing fits, for what is the nearest to it.
+    void optimizeBest()
     {
-        return (m_options.cancelled != nullptr && *m_options.cancelled)
-            || (m_options.deadline != Clock::time_point::max() && Clock::now() >= m_options.deadline);
+        std::vector<SearchedDesign> begun = m_out.front;
+        std::ranges::stable_sort(begun, {}, [this](const SearchedDesign& found) { return found.value(m_options.objective); });
+        if (begun.size() > kMostOptimized)
+            begun.resize(kMostOptimized);
+        if (begun.empty() && m_out.nearest)
+            begun.push_back(*m_out.nearest);
+        for (std::size_t i = 0; i < begun.size(); ++i) {
+            if (isCancelled() || isOver(m_options.deadline)) {
+                m_out.complete = false;
+                break;
+            }
+            optimizeOne(begun[i]);
+        }
+    }
+
+    void optimizeOne(const SearchedDesign& begun)
+    {
+        OptimizeOptions options;
+        options.objective = m_options.objective == SearchObjective::Memory ? LayoutObjective::Memory : LayoutObjective::StepTime;
+        options.memoryBytes = m_options.memoryBytes;
+        options.deadline = m_options.deadline;
+        options.cancelled = m_options.cancelled;
+        const std::string settings = searchedSettings(begun.design);
+        m_now = begun.design.mesh.text() + ", " + kOptimalLayouts;
+        const bool alone = !m_options.parts.aroundLayouts() && m_options.objective == SearchObjective::StepTime;
+        options.progress = [&](const OptimizeProgress& now) {
+            if (alone) // only then it is a bound of all that is searched
+                m_out.lowerBound = std::max(m_out.lowerBound, now.bound > 0 ? now.bound : -kNoValue);
+            tell();
+        };
+        options.tried = [&](const Design& design, const Evaluation& evaluation, const std::string& what) {
+            SearchedDesign found = measured(design, evaluation);
+            found.preset = what.starts_with(kPresetWord) ? what.substr(std::string_view(kPresetWord).size())
+                : what == "layouts"                      ? kOptimalLayouts
+                                                         : begun.preset;
+            ++m_out.planned;
+            take(found);
+        };
+        const auto answer = optimizeLayouts(begun.design, options);
+        if (!answer.ok() || !answer.value().feasible)
+            return;
+        const bool better = !m_out.layouts || answer.value().certificate.objective < m_out.layouts->objective;
+        if (better && options.objective == LayoutObjective::StepTime)
+            m_out.layouts = answer.value().certificate;
     }
 
     /// The groups of a mesh, one after the other; meshes are many, and each has many.
@@ -134,14 +206,12 @@ private:
     {
         for (const Mesh& mesh : m_options.parts.order ? ordersOf(unordered) : std::vector<Mesh> { unordered }) {
             count(&SearchResult::meshes);
-            Group group { m_design, "as it is", {} };
+            Group group { m_design, kAsItIs, {} };
             group.design.mesh = mesh;
             if (!m_options.parts.mesh) {
                 searchGroup(group);
             } else {
-                group.design.strategies.clear();
-                group.design.pins.clear();
-                group.design.workload.optimizer = {};
+                forgetLayouts(group.design);
                 for (const std::string& name : presetsUsing(mesh, m_design.model)) {
                     if (stopped())
                         break;
@@ -263,7 +333,7 @@ private:
             return 0;
         const double rate = m_hardware.peakFlops(settings.fp8 ? DType::F8E4M3 : m_design.workload.dtype);
         const double useful = m_usefulFlops / (static_cast<double>(group.design.mesh.deviceCount()) * rate);
-        if (!group.design.pipeline.present() || group.design.pipeline.schedule != PipelineSchedule::OneForwardOneBackward)
+        if (!group.design.pipeline.present() || putsOffWeights(group.design.pipeline.schedule))
             return useful;
         const auto stages = static_cast<double>(group.design.mesh.groupSize(axisRoles(group.design.mesh).stage));
         return useful * (1 + 0.8 * (stages - 1) / static_cast<double>(settings.chunks * settings.microBatches));
@@ -318,28 +388,80 @@ private:
 
     std::optional<SearchedDesign> planned(Design design, const std::string& preset)
     {
-        SearchedDesign found;
-        found.design = std::move(design);
-        found.preset = preset;
-        const auto evaluation = planOnly(found.design);
-        const std::lock_guard lock(m_mutex);
+        const auto evaluation = planOnly(design);
         if (!evaluation.ok()) {
+            const std::lock_guard lock(m_mutex);
             ++m_out.refused;
             return std::nullopt;
         }
+        SearchedDesign found = measured(std::move(design), *evaluation.value());
+        found.preset = preset;
+        const std::lock_guard lock(m_mutex);
         ++m_out.planned;
-        const Plan& plan = evaluation.value()->plan;
+        if (m_usefulFlops <= 0)
+            m_usefulFlops = evaluation.value()->plan.performance.modelFlops;
+        m_now = found.design.mesh.text() + ", " + preset;
+        take(found);
+        return found;
+    }
+
+    SearchedDesign measured(Design design, const Evaluation& evaluation) const
+    {
+        SearchedDesign found;
+        found.design = std::move(design);
+        const Plan& plan = evaluation.plan;
         found.seconds = plan.seconds();
         found.tokensPerSecondPerDevice = plan.performance.tokensPerSecondPerDevice;
         found.peakBytes = static_cast<double>(plan.memory.peak);
         found.leastBytes = static_cast<double>(plan.memory.least);
-        found.slowBytes = trafficOf(evaluation.value()->graph, plan, m_hardware).back().bytes;
+        found.slowBytes = trafficOf(evaluation.graph, plan, m_hardware).back().bytes;
         found.fits = isSmall(found) && (!m_options.mostSeconds || found.seconds <= *m_options.mostSeconds);
-        if (m_usefulFlops <= 0)
-            m_usefulFlops = plan.performance.modelFlops;
-        offer(found);
         return found;
     }
+
+    /// A design that was planned: tells of it, and keeps it where it is one of the best.
+    void take(const SearchedDesign& found)
+    {
+        if (m_options.tried)
+            m_options.tried(found);
+        const bool kept = offer(found);
+        if (kept || m_out.planned % kTellEvery == 0)
+            tell();
+    }
+
+    void tell()
+    {
+        if (m_options.progress)
+            m_options.progress({ secondsFrom(m_begin), m_out.planned, m_out.ruledOut, m_meshes.size() - m_next, m_meshes.size(),
+                                 bestValue(), boundNow(), m_now });
+    }
+
+    double bestValue() const
+    {
+        double best = kNoValue;
+        for (const SearchedDesign& design : m_out.front)
+            best = std::min(best, design.value(m_options.objective));
+        return best;
+    }
+
+    /// Of the objective's value, whatever the design: the model's own operations at the highest rate that the devices have.
+    double floorValue() const
+    {
+        const bool time = m_options.objective == SearchObjective::StepTime;
+        if (m_usefulFlops <= 0 || m_options.objective == SearchObjective::Memory)
+            return -kNoValue;
+        if (m_options.objective == SearchObjective::SlowestLink)
+            return 0;
+        const bool fp8 = m_options.parts.precision && m_hardware.device.peak.fp8;
+        const double rate = std::max(m_hardware.peakFlops(m_design.workload.dtype), fp8 ? m_hardware.peakFlops(DType::F8E4M3) : 0);
+        const double devices = static_cast<double>(m_options.parts.mesh ? m_options.devices : m_design.mesh.deviceCount());
+        const double seconds = m_usefulFlops / (devices * rate);
+        if (time)
+            return seconds;
+        const auto any = m_out.front.begin(); // the work of a step is the same in all of them
+        return any == m_out.front.end() ? -kNoValue : -any->tokensPerSecondPerDevice * any->seconds / seconds;
+    }
+    double boundNow() const { return std::max(m_out.lowerBound, std::min(floorValue(), bestValue())); }
 
     /// How many times over a limit.
     double excess(const SearchedDesign& found) const
@@ -349,28 +471,24 @@ private:
         return std::max(memory, time);
     }
 
-    void offer(SearchedDesign found)
+    /// Whether it is on the front, for now.
+    bool offer(const SearchedDesign& found)
     {
         if (!found.fits) {
             if (!m_out.nearest || excess(found) < excess(*m_out.nearest))
-                m_out.nearest = std::move(found);
-            return;
+                m_out.nearest = found;
+            return false;
         }
         const auto better = [](const SearchedDesign& a, const SearchedDesign& b) {
             return a.seconds <= b.seconds && a.peakBytes <= b.peakBytes && a.slowBytes <= b.slowBytes;
         };
         if (std::ranges::any_of(m_out.front, [&](const SearchedDesign& other) { return better(other, found); }))
-            return;
+            return false;
         std::erase_if(m_out.front, [&](const SearchedDesign& other) { return better(found, other); });
         if (m_out.firstSeconds == 0)
             m_out.firstSeconds = secondsFrom(m_begin);
-        m_out.front.push_back(std::move(found));
-        if (!m_options.progress)
-            return;
-        double best = std::numeric_limits<double>::infinity();
-        for (const SearchedDesign& design : m_out.front)
-            best = std::min(best, design.value(m_options.objective));
-        m_options.progress({ secondsFrom(m_begin), m_out.planned, m_meshes.size() - m_next, best });
+        m_out.front.push_back(found);
+        return true;
     }
 
     void finish()
@@ -379,7 +497,36 @@ private:
         for (std::size_t i = 0; i < m_out.front.size(); ++i)
             if (!m_out.best || m_out.front[i].value(m_options.objective) < m_out.front[*m_out.best].value(m_options.objective))
                 m_out.best = i;
+        certify();
         m_out.seconds = secondsFrom(m_begin);
+        m_now.clear();
+        tell();
+    }
+
+    void certify()
+    {
+        const SearchedParts& parts = m_options.parts;
+        if (parts.aroundLayouts() && m_out.complete && !parts.layouts) {
+            m_out.lowerBound = std::max(boundNow(), m_out.best ? bestValue() : -kNoValue);
+            m_out.exact.push_back("every combination was planned, or was over a limit for certain");
+        } else {
+            m_out.lowerBound = boundNow();
+        }
+        if (parts.aroundLayouts()) {
+            if (!m_out.complete)
+                m_out.notExact.push_back("it ended before all combinations were looked at");
+            m_out.notExact.push_back(parts.layouts
+                                         ? "layouts were optimized for the best of what presets lay out, not for all of it"
+                                         : "the bound is one of designs that presets lay out");
+            if (m_out.lowerBound > -kNoValue && m_out.best && m_out.lowerBound < bestValue() && !m_out.layouts)
+                m_out.notExact.push_back("until all is looked at, the bound is the model's operations at the devices' peak rate");
+        }
+        if (m_out.layouts && !parts.aroundLayouts()) {
+            m_out.exact.insert(m_out.exact.end(), m_out.layouts->exact.begin(), m_out.layouts->exact.end());
+            m_out.notExact.insert(m_out.notExact.end(), m_out.layouts->notExact.begin(), m_out.layouts->notExact.end());
+            if (m_options.objective == SearchObjective::StepTime)
+                m_out.lowerBound = std::min(m_out.layouts->lowerBound, bestValue());
+        }
     }
 
     const Design& m_design;
@@ -390,6 +537,8 @@ private:
     std::mutex m_mutex;
     std::atomic<double> m_usefulFlops { 0 };
     std::size_t m_next = 0;
+    Clock::time_point m_around; ///< when the search around layouts ends
+    std::string m_now;
     SearchResult m_out;
 };
 
@@ -398,8 +547,9 @@ private:
 Result<SearchedParts> searchedPartsFrom(std::string_view text)
 {
     SearchedParts out;
-    const std::array<std::pair<std::string_view, bool SearchedParts::*>, 7> words {
-        { { "mesh", &SearchedParts::mesh },
+    const std::array<std::pair<std::string_view, bool SearchedParts::*>, 8> words {
+        { { "layouts", &SearchedParts::layouts },
+          { "mesh", &SearchedParts::mesh },
           { "order", &SearchedParts::order },
           { "micro-batches", &SearchedParts::microBatches },
           { "virtual-stages", &SearchedParts::virtualStages },
@@ -427,6 +577,46 @@ std::optional<SearchObjective> searchObjectiveFromName(std::string_view name)
     const auto found = std::ranges::find(kObjectiveNames, name);
     return found == kObjectiveNames.end() ? std::nullopt
                                           : std::optional(static_cast<SearchObjective>(found - kObjectiveNames.begin()));
+}
+
+std::string searchedSettings(const Design& design)
+{
+    const Workload& workload = design.workload;
+    std::string out = counted(workload.microBatches, "micro-batch");
+    if (workload.microBatches != 1)
+        out = std::to_string(workload.microBatches) + " micro-batches";
+    if (design.pipeline.chunks > 1)
+        out += ", " + std::to_string(design.pipeline.chunks) + " virtual stages";
+    if (workload.recompute != Recompute::None)
+        out += ", recompute " + recomputeName(workload.recompute);
+    if (workload.optimizer.present())
+        out += workload.optimizer.gradients ? ", ZeRO-2" : ", ZeRO-1";
+    if (workload.dtype == DType::F8E4M3)
+        out += ", fp8";
+    return out;
+}
+
+Result<Design> designAgain(const Design& begun, const Mesh& mesh, const std::string& preset, const Workload& workload,
+                           const PipelineSpec& pipeline)
+{
+    Design out = begun;
+    out.mesh = mesh;
+    if (preset != kAsItIs && preset != kDesignItself) {
+        forgetLayouts(out);
+        if (const auto applied = applyPreset(out, preset); !applied.ok())
+            return applied.error();
+    }
+    out.workload = workload;
+    out.pipeline = pipeline;
+    return out;
+}
+
+std::optional<double> SearchResult::gap(SearchObjective objective) const
+{
+    if (!best || !(lowerBound > -kNoValue))
+        return std::nullopt;
+    const double value = front[*best].value(objective);
+    return value == 0 ? 0 : std::max(0.0, (value - lowerBound) / std::abs(value));
 }
 
 double SearchedDesign::value(SearchObjective objective) const

@@ -232,7 +232,7 @@ double LayoutPrices::bytes(TensorId tensor, int layout)
 {
     const GraphTensor& entry = m_graph.entry(tensor);
     return static_cast<double>(
-        scaledBytes(bytesOf(largestShard(entry.spec.shape, m_layouts[layout], m_mesh), entry.spec.dtype), entry.density));
+        scaledBytes(storedBytes(entry.spec, largestShape(entry.spec.shape, m_layouts[layout], m_mesh)), entry.density));
 }
 
 } // namespace shardboard

@@ -106,6 +106,8 @@ private:
     /// Takes a design that is better than the best so far. What fits is better than what does not.
     bool offer(const Design& design, const std::shared_ptr<const Evaluation>& evaluation, const std::string& what)
     {
+        if (m_options.tried)
+            m_options.tried(design, *evaluation, what);
         const auto needed = static_cast<double>(evaluation->plan.memory.least);
         if (needed < m_leastPeak) {
             m_leastPeak = needed;

@@ -34,6 +34,8 @@ struct OptimizeOptions {
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     const std::atomic<bool>* cancelled = nullptr; ///< set: the best so far is returned
     std::function<void(const OptimizeProgress&)> progress; ///< each time that best or bound changes, from one thread
+    /// Each design that was planned, and how it came about; from one thread.
+    std::function<void(const Design&, const Evaluation&, const std::string&)> tried;
 };
 
 /// What is certain of an answer.

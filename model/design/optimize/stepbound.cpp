@@ -26,7 +26,7 @@ StepBound::StepBound(const Graph& graph, const Plan& plan, std::size_t levels)
         return;
     }
     const PlannedPipeline& pipeline = *plan.pipeline;
-    const bool plain = pipeline.schedule == PipelineSchedule::OneForwardOneBackward;
+    const bool plain = !putsOffWeights(pipeline.schedule);
     for (const std::int64_t stage : std::set<std::int64_t> { 0, pipeline.busiestStage, pipeline.stages - 1 }) {
         std::vector<Work> way;
         for (const Phase phase : { Phase::Forward, Phase::Backward })

@@ -4,7 +4,10 @@
 #include "model/design/evaluation.h"
 #include "model/design/presets/presetaxes.h"
 
+#include "model/text/text.h"
+
 #include <algorithm>
+#include <charconv>
 #include <thread>
 
 namespace shardboard {
@@ -62,6 +65,29 @@ void planPoint(const Design& design, double memory, SweepPoint& point)
 }
 
 } // namespace
+
+Result<std::vector<std::int64_t>> sweepValuesFrom(std::string_view text, const std::string& where)
+{
+    const auto number = [](std::string_view word) -> std::optional<std::int64_t> {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+        const bool good =
+            error == std::errc() && end == word.data() + word.size() && value >= 1 && value <= std::int64_t { 1 } << 31;
+        return good ? std::optional(value) : std::nullopt;
+    };
+    std::vector<std::int64_t> out;
+    for (const std::string_view word : split(text, ',')) {
+        const auto dots = word.find("..");
+        const auto first = number(word.substr(0, dots));
+        const auto last = dots == std::string_view::npos ? first : number(word.substr(dots + 2));
+        if (!first || !last || *last < *first)
+            return usageError(where, "'" + std::string(word) + "' is no number of 1 to 2147483648",
+                              "write a list such as 1,2,4, or 1..64 for powers of two");
+        for (std::int64_t value = *first; value <= *last; value *= 2)
+            out.push_back(value);
+    }
+    return out;
+}
 
 Result<std::vector<SweepPoint>> sweep(const Design& design, const SweepRequest& request)
 {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardboard {
@@ -36,6 +37,9 @@ struct SweepPoint {
     std::int64_t peakBytes = 0;
     Fit fit = Fit::DoesNotFit; ///< into what the device has
 };
+
+/// Reads `1,2,4`, or `1..64` for the powers of two between them. Errors (usage, at `where`): a word that is no number of 1 to 2^31.
+Result<std::vector<std::int64_t>> sweepValuesFrom(std::string_view text, const std::string& where);
 
 inline constexpr std::size_t kMostSweepPoints = 1'000'000;
 

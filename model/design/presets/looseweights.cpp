@@ -53,10 +53,12 @@ WeightRole roleOf(std::string_view name)
         return WeightRole::Table;
     if ((last == "dense" && before == "output") || contains({ "to_out", "net_2" }, last) || (before == "to_out"))
         return WeightRole::Row;
-    if (last == "dense" && before == "intermediate")
+    if ((last == "dense" && before == "intermediate") || (last == "proj" && before == "net")) // diffusers' ff.net.0.proj, ff.net.2
         return WeightRole::Column;
+    if (last == "net" && (before == "ff" || before == "ff_context" || before == "ffn"))
+        return WeightRole::Row;
     if (contains({ "o_proj", "out_proj", "dense", "c_proj", "dense_4h_to_h", "down_proj", "w2", "fc2", "wo", "linear_fc2",
-                   "output_linear", "linear_proj", "proj_out", "linear_2" },
+                   "output_linear", "linear_proj", "proj_out", "linear_2", "to_add_out" },
                  last))
         return WeightRole::Row;
     if (contains({ "q_proj",
@@ -96,6 +98,10 @@ WeightRole roleOf(std::string_view name)
                    "to_q",
                    "to_k",
                    "to_v",
+                   "add_q_proj",
+                   "add_k_proj",
+                   "add_v_proj",
+                   "proj_mlp",
                    "linear_fc1",
                    "linear_qkv",
                    "input_linear",

@@ -141,10 +141,12 @@ Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const Model
 }
 
 /// A decoder like Llama's: the patterns of megatronEntries name all its weights.
+/// Without weights of other parts either: those are laid out by what is recognized of them.
 bool isPlainDecoder(const ModelSpec& model)
 {
     return model.kind != ModelKind::Decoder
-        || (model.hasGraph() && !model.moe.present() && !model.mla.present() && model.block == BlockSpec {} && model.names.empty());
+        || (model.hasGraph() && !model.moe.present() && !model.mla.present() && model.block == BlockSpec {} && model.names.empty()
+            && model.looseWeights.empty());
 }
 
 Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload)

@@ -60,6 +60,8 @@ public:
                 weight(tensor.spec);
         if (auto status = furtherTokens(seen); !status.ok())
             return status.error();
+        if (!m_model.looseWeights.empty())
+            besideTheGraph();
         pins();
         const RecurrentSpec& recurrent = m_model.recurrent;
         const bool joined = m_model.block.joinedQkv || m_model.block.joinedGateUp || (recurrent.present() && !recurrent.grouped);
@@ -333,6 +335,17 @@ private:
             note(std::to_string(found.recognized) + " of " + std::to_string(found.known)
                  + " weights were recognized by names and shapes; others are cut only where they are fully sharded"
                  + (found.examples.empty() ? std::string() : ": " + joined(found.examples)));
+    }
+
+    /// Of other parts of the model, a vision tower say, what is recognized is cut as the rest is, where it divides.
+    void besideTheGraph()
+    {
+        const RecognizedWeights found = recognizedWeights(m_model);
+        for (const TensorSpec& tensor : found.weights)
+            weight(tensor);
+        note(std::to_string(m_model.looseWeights.size())
+             + " weights of other parts of the model are laid out without operations: " + std::to_string(found.recognized)
+             + " were recognized by names and shapes; they count in memory, and not in the time");
     }
 
     /// Cuts a weight: the dims of heads, MLP width and vocabulary over the tensor axes, experts over the expert axes, and the

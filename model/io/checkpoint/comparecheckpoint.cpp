@@ -2,12 +2,14 @@
 #include "model/io/checkpoint/comparecheckpoint.h"
 
 #include "model/io/file/naturalorder.h"
+#include "model/io/huggingface/quantization.h"
 #include "model/io/safetensors/checkpointfinding.h"
 #include "model/text/glob.h"
 #include "model/text/text.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -105,17 +107,26 @@ public:
                 m_expected.emplace(tensor.spec.name, Expected { &tensor, {} });
     }
 
-    std::vector<Finding> run()
+    CheckpointComparison run()
     {
-        for (const CheckpointTensor& tensor : m_checkpoint.tensors)
-            if (Expected* expected = find(tensor.name))
+        for (std::size_t i = 0; i < m_checkpoint.tensors.size(); ++i) {
+            const CheckpointTensor& tensor = m_checkpoint.tensors[i];
+            Expected* expected = find(tensor.name);
+            if (expected == nullptr && m_options.quantized)
+                if (const std::string weight = packedWeightOf(tensor.name); !weight.empty())
+                    expected = find(weight);
+            if (expected != nullptr)
                 compare(tensor, *expected);
             else
-                takeExtra(tensor.name);
+                takeExtra(tensor.name, i);
+        }
         takeMissing();
+        for (const auto& [name, counts] : m_packedOf)
+            if (counts.plain > counts.packed)
+                m_out.plain.push_back({ name, {}, {} });
         reportNames();
         reportContents();
-        return std::move(m_findings);
+        return std::move(m_out);
     }
 
 private:
@@ -210,17 +221,53 @@ private:
         Shape wanted = expected.tensor->spec.shape;
         if (expected.tensor->pieces > 1)
             wanted.erase(wanted.begin());
+        if (const WeightPacking& packing = expected.tensor->spec.packing; packing.present()) {
+            const bool plain = stored.shape == wanted && bitsOf(stored.dtype) >= 16;
+            auto& counts = m_packedOf[expected.tensor->spec.name];
+            ++(plain ? counts.plain : counts.packed);
+            if (!plain)
+                return comparePacked(stored, wanted, packing);
+        }
         Shape bare = stored.shape; // Ernie stores biases of routers as [1, experts]
         while (bare.size() > wanted.size() && bare.front() == 1)
             bare.erase(bare.begin());
+        while (bare.size() > wanted.size() && bare.back() == 1)
+            bare.pop_back();
+        if (m_model.moe.storage == ExpertStorage::Flat && wanted.size() == 3 && bare.size() == 2)
+            wanted = { wanted[0] * wanted[1], wanted[2] };
         if (bare != wanted)
             m_shapes.add(stored.name, ": " + shapeText(stored.shape) + " stored, " + shapeText(wanted) + " in the graph");
         if (stored.dtype != m_model.dtype)
             m_types.add(stored.name, " " + dtypeName(stored.dtype));
     }
 
-    void takeExtra(const std::string& name)
+    /// Packed numbers have other shapes, and as many bits.
+    void comparePacked(const CheckpointTensor& stored, const Shape& wanted, const WeightPacking& packing)
     {
+        const auto bits = static_cast<double>(elementCount(stored.shape).value_or(0)) * bitsOf(stored.dtype);
+        const auto elements = static_cast<double>(elementCount(wanted).value_or(0));
+        if (packing.bits > 0 && std::abs(bits - elements * packing.bits) > 0.01 * bits)
+            m_shapes.add(stored.name,
+                         ": " + shapeText(stored.shape) + " of " + dtypeName(stored.dtype) + " stored, which is not "
+                             + shapeText(wanted) + " of " + std::to_string(static_cast<std::int64_t>(packing.bits)) + " bits");
+    }
+
+    /// Of a tower for pictures or sounds, and what joins it to the decoder.
+    static bool isOtherPart(const std::string& name)
+    {
+        constexpr std::array kWords { "vision",    "visual",  "image",       "audio", "projector",
+                                      "connector", "aligner", "multi_modal", "vit_" };
+        return std::ranges::any_of(kWords, [&](const char* word) { return name.find(word) != std::string::npos; });
+    }
+
+    void takeExtra(const std::string& name, std::size_t index)
+    {
+        if (const bool other = m_options.wrapped && !name.starts_with(m_model.weightPrefix) && !name.ends_with("lm_head.weight");
+            (other || isOtherPart(name)) && !isBuffer(name)) {
+            m_others.add(name.substr(0, name.find('.', name.starts_with("model.") ? 6 : 0)));
+            m_out.beside.push_back(index);
+            return;
+        }
         if (isQuantizationCompanion(name))
             m_companions.add(name);
         else if (isBuffer(name))
@@ -231,8 +278,6 @@ private:
             m_beyond.add(name);
         else if (std::ranges::any_of(m_options.beside, [&](const std::string& pattern) { return globMatch(pattern, name); }))
             m_beside.add(name);
-        else if (m_options.wrapped && !name.starts_with(m_model.weightPrefix))
-            m_others.add(name.substr(0, name.find('.', name.starts_with("model.") ? 6 : 0)));
         else
             m_extra.add(name);
     }
@@ -273,23 +318,23 @@ private:
 
     void add(const std::string& kind, Severity severity, const std::string& message, const std::string& repair = {})
     {
-        m_findings.push_back(checkpointFinding(kind, severity, m_checkpoint.place, message, repair));
+        m_out.findings.push_back(checkpointFinding(kind, severity, m_checkpoint.place, message, repair));
     }
 
     void reportNames()
     {
         if (m_missing.count() > 0)
-            add("checkpoint-missing", m_options.quantized ? Severity::Warning : Severity::Error,
+            add("checkpoint-missing", isUnclear() ? Severity::Warning : Severity::Error,
                 m_missing.counted() + " of the graph not in the checkpoint: " + m_missing.text(),
-                m_options.quantized ? "quantized weights may be stored under other names"
-                                    : "check that config.json and weights belong together");
+                isUnclear() ? "quantized weights may be stored under other names"
+                            : "check that config.json and weights belong together");
         if (m_extra.count() > 0)
             add("checkpoint-extra", Severity::Warning, m_extra.counted() + " of the checkpoint not in the graph: " + m_extra.text(),
                 "they are not shown and not counted");
         if (m_companions.count() > 0)
             add("quantized", m_options.quantized ? Severity::Note : Severity::Warning,
                 m_companions.counted() + " alongside the weights from quantization, not in the graph: " + m_companions.text(),
-                "they are not shown and not counted");
+                m_model.packed.empty() ? "they are not shown and not counted" : "scales and zero points count with their weights");
         if (m_buffers.count() > 0)
             add("checkpoint-extra", Severity::Note,
                 m_buffers.counted() + " that can be computed again, not in the graph: " + m_buffers.text());
@@ -304,17 +349,17 @@ private:
             add("checkpoint-extra", Severity::Note,
                 m_tied.text() + " is stored although the head is the embedding table (tie_word_embeddings)");
         if (m_others.count() > 0)
-            add("not-in-graph", Severity::Warning,
-                m_others.counted() + " of other parts of the model, which the graph does not have: " + m_others.text(),
-                "they are not shown and not counted");
+            add("not-in-graph", Severity::Note,
+                m_others.counted() + " of other parts of the model, without operations: " + m_others.text(),
+                "they are laid out, and count in memory, and not in the time");
     }
 
     void reportContents()
     {
         if (m_shapes.count() > 0)
-            add("checkpoint-shape", m_options.quantized ? Severity::Warning : Severity::Error,
+            add("checkpoint-shape", isUnclear() ? Severity::Warning : Severity::Error,
                 m_shapes.counted() + " of another shape: " + m_shapes.text(),
-                m_options.quantized ? "quantized weights may be packed" : "check that config.json and weights belong together");
+                isUnclear() ? "quantized weights may be packed" : "check that config.json and weights belong together");
         if (m_types.count() > 0 && !m_options.quantized)
             add("checkpoint-dtype", Severity::Note,
                 m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": " + m_types.text());
@@ -331,6 +376,14 @@ private:
                 "check torch_dtype and the sizes in config.json");
     }
 
+    /// Whether weights may be packed in a way that is not understood.
+    bool isUnclear() const { return m_options.quantized && m_model.packed.empty(); }
+
+    struct Counts {
+        std::int64_t plain = 0;
+        std::int64_t packed = 0;
+    };
+
     const Checkpoint& m_checkpoint;
     const ModelSpec& m_model;
     const Graph& m_graph;
@@ -338,12 +391,13 @@ private:
     std::unordered_multimap<std::string, Expected> m_expected; ///< a name for each segment that has it
     NameGroups m_missing, m_extra, m_companions, m_buffers, m_tied, m_others, m_beyond, m_beside, m_shapes, m_types;
     std::int64_t m_compared = 0;
-    std::vector<Finding> m_findings;
+    std::map<std::string, Counts> m_packedOf; ///< of weights that are to be packed, how many are
+    CheckpointComparison m_out;
 };
 
 } // namespace
 
-std::vector<Finding> compareCheckpoint(const Checkpoint& checkpoint, const ModelSpec& model, const Graph& graph,
+CheckpointComparison compareCheckpoint(const Checkpoint& checkpoint, const ModelSpec& model, const Graph& graph,
                                        const CompareOptions& options)
 {
     return Comparison(checkpoint, model, graph, options).run();

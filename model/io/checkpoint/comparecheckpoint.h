@@ -18,8 +18,13 @@ struct CompareOptions {
     std::vector<std::string> beside {}; ///< patterns of weights that are known not to be in the graph
 };
 
-/// One finding for each kind of difference, with a count and examples: missing, extra, shape, element type, total size.
-std::vector<Finding> compareCheckpoint(const Checkpoint& checkpoint, const ModelSpec& model, const Graph& graph,
+struct CheckpointComparison {
+    /// One for each kind of difference, with a count and examples: missing, extra, shape, element type, total size.
+    std::vector<Finding> findings;
+    std::vector<PackedWeights> plain; ///< of weights that were to be packed, and are not in the files
+    std::vector<std::size_t> beside; ///< tensors of other parts of the model (a vision tower): indices into Checkpoint::tensors
+};
+CheckpointComparison compareCheckpoint(const Checkpoint& checkpoint, const ModelSpec& model, const Graph& graph,
                                        const CompareOptions& options);
 
 } // namespace shardboard

@@ -4,6 +4,7 @@
 #include "model/families/decoder.h"
 #include "model/io/checkpoint/checkpoint.h"
 #include "model/io/checkpoint/comparecheckpoint.h"
+#include "model/io/checkpoint/opengguf.h"
 #include "model/io/huggingface/hfconfig.h"
 #include "model/io/safetensors/checkpointfinding.h"
 #include "model/text/contains.h"
@@ -78,17 +79,23 @@ std::optional<DType> storedType(const Checkpoint& checkpoint)
     return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
+ModelSpec::LooseWeight looseWeight(const CheckpointTensor& tensor, DType usual)
+{
+    ModelSpec::LooseWeight weight;
+    weight.tensor.name = tensor.name;
+    weight.tensor.shape = tensor.shape;
+    weight.tensor.dtype = tensor.shapeKnown ? tensor.dtype : usual;
+    weight.unknownShape = !tensor.shapeKnown;
+    return weight;
+}
+
 /// Weights by name only, with the reason why there is no graph.
 OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector<Finding> findings,
                       const std::vector<ConfigModel::KnownShape>& shapes = {})
 {
     std::size_t unknown = 0;
     for (const CheckpointTensor& tensor : checkpoint.tensors) {
-        ModelSpec::LooseWeight weight;
-        weight.tensor.name = tensor.name;
-        weight.tensor.shape = tensor.shape;
-        weight.tensor.dtype = tensor.shapeKnown ? tensor.dtype : model.dtype;
-        weight.unknownShape = !tensor.shapeKnown;
+        ModelSpec::LooseWeight weight = looseWeight(tensor, model.dtype);
         if (!tensor.shapeKnown)
             for (const ConfigModel::KnownShape& known : shapes)
                 if (globMatch(known.pattern, tensor.name)) {
@@ -177,14 +184,17 @@ Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
         return graph.error();
     OpenedModel out { std::move(config.model), std::move(config.findings) };
     if (config.wrapped)
-        out.findings.push_back(
-            checkpointFinding("not-in-graph", Severity::Note, checkpoint.place,
-                              "the decoder is one part of a larger model (text_config); only the decoder is in the graph"));
+        out.findings.push_back(checkpointFinding(
+            "not-in-graph", Severity::Note, checkpoint.place,
+            "the decoder is one part of a larger model (text_config or the like); only the decoder is in the graph"));
     out.findings.insert(out.findings.end(), checkpoint.findings.begin(), checkpoint.findings.end());
     if (!checkpoint.tensors.empty()) {
-        const auto differences =
+        CheckpointComparison compared =
             compareCheckpoint(checkpoint, out.model, graph.value(), { config.quantized, config.wrapped, config.beside });
-        out.findings.insert(out.findings.end(), differences.begin(), differences.end());
+        out.findings.insert(out.findings.end(), compared.findings.begin(), compared.findings.end());
+        out.model.packed.insert(out.model.packed.begin(), compared.plain.begin(), compared.plain.end());
+        for (const std::size_t index : compared.beside)
+            out.model.looseWeights.push_back(looseWeight(checkpoint.tensors[index], out.model.dtype));
     }
     return out;
 }
@@ -224,9 +234,13 @@ Result<OpenedModel> openFolder(const std::string& folder, const std::string& sou
         return openConfig(fs::path(folder) / "config.json", checkpoint.value(), nameOf(folder), source);
     if (!checkpoint.value().tensors.empty())
         return openWithoutConfig(checkpoint.value(), nameOf(folder), source);
+    if (const auto models = ggufModels(folder); models.size() == 1)
+        return openGguf((fs::path(folder) / models.front()).string(), nameOf(folder));
+    else if (models.size() > 1)
+        return inputError(folder, "the folder holds several models in GGUF files: " + joined(models), "give one of the files");
     const auto& findings = checkpoint.value().findings;
     return inputError(folder,
-                      findings.empty() ? "the folder holds no config.json and no .safetensors weights"
+                      findings.empty() ? "the folder holds no config.json and no .safetensors or .gguf weights"
                                        : "there is no config.json, and " + findings.front().message,
                       "give the folder of a model");
 }
@@ -259,6 +273,8 @@ Result<OpenedModel> openPath(const std::string& path)
         return openFolder(path, path);
     if (path.ends_with(".safetensors"))
         return openWeights(path);
+    if (path.ends_with(".gguf"))
+        return openGguf(path, nameOf(path));
     const std::string name = fs::path(path).filename().string();
     if (name.ends_with(".index.json"))
         return openFolder(folderOf(path).string(), path);
@@ -270,7 +286,8 @@ Result<OpenedModel> openPath(const std::string& path)
         return openConfig(path, checkpoint.value(), nameOf(folderOf(path)), path);
     }
     if (!name.ends_with(".json"))
-        return inputError(path, "is not a model that can be opened", "give a config.json, a folder, or a .safetensors file");
+        return inputError(path, "is not a model that can be opened",
+                          "give a config.json, a folder, or a .safetensors or .gguf file");
     Checkpoint nothing;
     nothing.place = path;
     return openConfig(path, nothing, nameOf(path), path);
@@ -281,7 +298,7 @@ Result<OpenedModel> openPath(const std::string& path)
 Result<OpenedModel> openModel(const std::string& argument, const std::string& where)
 {
     if (argument.empty() || argument.find('\0') != std::string::npos)
-        return inputError(where, "names no model", "give a name, a config.json, a folder, or a .safetensors file");
+        return inputError(where, "names no model", "give a name, a config.json, a folder, or a .safetensors or .gguf file");
     if (auto builtin = builtinModel(argument, where); builtin.ok()) {
         OpenedModel out { std::move(builtin.value()), {} };
         if (isThere(argument))
@@ -296,7 +313,8 @@ Result<OpenedModel> openModel(const std::string& argument, const std::string& wh
         return openPath(argument);
     if (failed && status.type() != fs::file_type::not_found)
         return inputError(argument, "cannot be opened: " + failed.message(), "check the path and its permissions");
-    if (argument.find('/') != std::string::npos || argument.ends_with(".json") || argument.ends_with(".safetensors"))
+    if (argument.find('/') != std::string::npos || argument.ends_with(".json") || argument.ends_with(".safetensors")
+        || argument.ends_with(".gguf"))
         return inputError(argument, "there is no such file or folder", "check the path");
     return inputError(where, "there is no built-in model and no folder '" + argument + "'",
                       "known are " + joined(builtinModelNames()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens what a user calls a model: a built-in name, a config.json, a checkpoint folder, or one .safetensors file.
+// Opens what a user calls a model: a built-in name, a config.json, a checkpoint folder, or one .safetensors or .gguf file.
 // Weights are never read, only headers.
 #pragma once
 
@@ -17,7 +17,7 @@ struct OpenedModel {
     std::vector<Finding> findings; ///< differences between checkpoint and graph, pointers in place of weights, …
 };
 
-/// `argument` is NAME | config.json | FOLDER | FILE.safetensors. An architecture that is not known still opens: names,
+/// `argument` is NAME | config.json | FOLDER | FILE.safetensors | FILE.gguf. An architecture that is not known still opens: names,
 /// and shapes from headers where there are any (ModelSpec::looseWeights).
 Result<OpenedModel> openModel(const std::string& argument, const std::string& where = "--model");
 

@@ -37,7 +37,7 @@ inline auto jsonWords(Software) { return JsonWords { softwareName, softwareFromN
 inline auto jsonWords(Dispatch) { return JsonWords { dispatchName, dispatchFromName, "per-expert or per-node" }; }
 inline auto jsonWords(ContextOrder) { return JsonWords { contextOrderName, contextOrderFromName, "head-tail or in-order" }; }
 inline auto jsonWords(Logits) { return JsonWords { logitsName, logitsFromName, "all or last" }; }
-inline auto jsonWords(PipelineSchedule) { return JsonWords { scheduleName, scheduleFromName, "1f1b, zero-bubble or dualpipe" }; }
+inline auto jsonWords(PipelineSchedule) { return JsonWords { scheduleName, scheduleFromName, kScheduleWords }; }
 inline auto jsonWords(PickerProfile) { return JsonWords { profileName, profileFromName, kProfileList }; }
 inline auto jsonWords(PickerKind) { return JsonWords { pickerName, pickerFromName, "greedy, partials-only or none" }; }
 inline auto jsonWords(OnReshard) { return JsonWords { onReshardName, onReshardFromName, "silent, warn or raise" }; }
@@ -134,6 +134,7 @@ void jsonMembers(Each& each, Work& workload)
         each.unless("recompute", workload.recompute, Recompute::None);
     }
     each.unless("recompute_layers", workload.recomputeLayers, 0, { 0, kLargestInDesign });
+    each.unless("recompute_every", workload.recomputeEvery, 1, { 1, kLargestInDesign });
     each.unless("optimizer_sharding", workload.optimizer, OptimizerSharding {});
     each.unless("optimizer", workload.rule, Optimizer::Adam);
     each.unless("offload", workload.offload.what, OffloadSet {});

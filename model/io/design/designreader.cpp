@@ -168,6 +168,14 @@ private:
         if (!shape || !elementCount(weight.tensor.shape))
             from.fail("shape", shape ? "is too large to count" : "the key is missing", "use a list of sizes, or null");
         weight.tensor.dimLabels = from.texts("dims");
+        if (from.find("packed") != nullptr) {
+            const std::vector<double> packed = from.numbers("packed", 0, static_cast<double>(std::int64_t { 1 } << 31));
+            if (packed.size() != 4)
+                from.fail("packed", "is not bits, block, block, bits of a block", "write four numbers");
+            else
+                weight.tensor.packing = { packed[0], static_cast<std::int64_t>(packed[1]), static_cast<std::int64_t>(packed[2]),
+                                          packed[3] };
+        }
         if (from.error())
             return;
         if (json rest = from.leftOver(); !rest.empty())

@@ -28,6 +28,8 @@ json looseWeightJson(const ModelSpec::LooseWeight& weight)
     out["shape"] = weight.unknownShape ? json() : json(weight.tensor.shape);
     if (!weight.tensor.dimLabels.empty())
         out["dims"] = weight.tensor.dimLabels;
+    if (const WeightPacking& packing = weight.tensor.packing; packing.present())
+        out["packed"] = { packing.bits, packing.outBlock, packing.inBlock, packing.blockBits };
     return out;
 }
 

@@ -83,6 +83,7 @@ void jsonMembers(Each& each, Link& link)
 {
     each.value("bytes_per_second", link.bytesPerSecond);
     each.unless("memory_bytes_per_second", link.memoryBytesPerSecond, 0);
+    each.unless("memory_bytes", link.memoryBytes, 0);
 }
 
 /// Constants that are those of no device in particular say nothing of this one: files of earlier versions had them for all. They
@@ -95,7 +96,7 @@ static void setByFamily(DeviceSpec& device)
         device.kernels = family->kernels;
 }
 
-static auto jsonWords(DeviceKind) { return JsonWords { deviceKindName, deviceKindFromName, "gpu, tpu or cpu" }; }
+static auto jsonWords(DeviceKind) { return JsonWords { deviceKindName, deviceKindFromName, "gpu, tpu, cpu or accelerator" }; }
 template <class Each, MembersOf<DeviceSpec> Device>
 void jsonMembers(Each& each, Device& device)
 {

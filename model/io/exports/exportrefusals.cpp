@@ -121,6 +121,39 @@ std::optional<ExportRefusal> predictedRefusal(const Design& design, const std::s
                                       "every weight") };
 }
 
+std::vector<ExportRefusal> packedRefusals(const Evaluation& evaluation, const std::string& framework, bool loadsPacked)
+{
+    std::vector<ExportRefusal> out;
+    std::int64_t packed = 0;
+    std::string first;
+    for (const WeightLayout& weight : evaluation.weights) {
+        if (!weight.spec.packing.present())
+            continue;
+        packed += weight.copies;
+        first = first.empty() ? weight.spec.name : first;
+        const std::size_t dims = weight.spec.shape.size();
+        for (std::size_t dim = dims < 2 ? dims : dims - 2; loadsPacked && dim < dims; ++dim) {
+            const std::int64_t block = dim + 1 == dims ? weight.spec.packing.inBlock : weight.spec.packing.outBlock;
+            const std::int64_t part = weight.shards.cuts()[dim].largest();
+            if (block > 1 && weight.shards.cuts()[dim].count() > 1 && part % block != 0)
+                out.push_back({ inputError(weight.spec.name,
+                                           "block " + std::to_string(block) + " does not divide " + std::to_string(part)
+                                               + ", the part of dim " + std::to_string(dim) + " that a device has, and " + framework
+                                               + " refuses to load such a packed weight",
+                                           "cut it over fewer devices"),
+                                weight.copies });
+        }
+    }
+    if (packed > 0 && !loadsPacked)
+        out.push_back(
+            { inputError(first,
+                         "the checkpoint has it packed, as tensors of other names and shapes (numbers, scales, zero points), and "
+                             + framework + " is told layouts of plain weights",
+                         "export to vllm or sglang, which load packed checkpoints themselves, or design the model unpacked"),
+              packed });
+    return out;
+}
+
 std::int64_t weightCount(const Evaluation& evaluation)
 {
     std::int64_t count = 0;

@@ -35,6 +35,10 @@ std::optional<ExportRefusal> predictedRefusal(const Design& design, const std::s
 /// Why a framework has other shards of this weight than the plan; nothing when they are the same.
 std::optional<Error> weightRefusal(const WeightLayout& weight, const Mesh& mesh, const TargetLimits& limits);
 
+/// Of weights that are packed (TensorSpec::packing): all, where the framework is told layouts by name; where it loads the packed
+/// checkpoint itself, those whose parts are no whole blocks.
+std::vector<ExportRefusal> packedRefusals(const Evaluation& evaluation, const std::string& framework, bool loadsPacked);
+
 /// Weights of the model, each layer apart, inputs left out.
 std::int64_t weightCount(const Evaluation& evaluation);
 

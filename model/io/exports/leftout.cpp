@@ -104,10 +104,20 @@ std::vector<SettingText> settingTexts(const Design& design)
 
 } // namespace
 
+std::string recomputedWhere(const Workload& workload)
+{
+    std::string out;
+    if (workload.recomputeLayers > 0)
+        out += " of " + std::to_string(workload.recomputeLayers) + " layers";
+    if (workload.recomputeEvery > 1)
+        out += " of one layer in " + std::to_string(workload.recomputeEvery);
+    return out;
+}
+
 bool isPlainRecompute(const Workload& workload)
 {
     const Recompute what = workload.recompute;
-    return workload.recomputeLayers == 0 && (what == Recompute::None || what == Recompute::Selective || what == Recompute::Full);
+    return workload.recomputesInAll() && (what == Recompute::None || what == Recompute::Selective || what == Recompute::Full);
 }
 
 std::vector<std::string> leftOutOf(const Design& design, const std::string& compiler)
@@ -127,10 +137,8 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
         out.push_back("schedule " + scheduleName(design.pipeline.schedule)
                       + ": in which order stages work is left to the training program");
     if (workload.recompute != Recompute::None)
-        out.push_back(
-            "recompute " + recomputeName(workload.recompute)
-            + (workload.recomputeLayers > 0 ? " of " + std::to_string(workload.recomputeLayers) + " layers" : std::string())
-            + ": what is kept for the backward pass is left to the training program");
+        out.push_back("recompute " + recomputeName(workload.recompute) + recomputedWhere(workload)
+                      + ": what is kept for the backward pass is left to the training program");
     if (workload.microBatches > 1)
         out.push_back(std::to_string(workload.microBatches)
                       + " micro-batches: how the batch is split is left to the training program");

@@ -15,6 +15,9 @@ namespace shardboard {
 /// out of the design before it asks. Printable ASCII, whatever the design's names hold. `compiler` is who decides instead: `XLA`.
 std::vector<std::string> leftOutOf(const Design& design, const std::string& compiler);
 
+/// In which layers a workload recomputes, to stand behind what it does: ` of 3 layers`, ` of one layer in 2`; empty for all.
+std::string recomputedWhere(const Workload& workload);
+
 /// Whether it is one of none, selective, and full, in all layers: what most frameworks have a word for.
 bool isPlainRecompute(const Workload& workload);
 

@@ -17,8 +17,9 @@ class ConfigFields {
 public:
     static constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
 
-    ConfigFields(const nlohmann::json& value, std::string file, bool isTextConfig)
-        : m_fields(value, file, isTextConfig ? "text_config" : "")
+    /// `path` is where in the file the keys are: `text_config`, or nothing.
+    ConfigFields(const nlohmann::json& value, std::string file, const std::string& path)
+        : m_fields(value, file, path)
         , m_file(std::move(file))
     {
         m_fields.nullIsAbsent();

@@ -199,8 +199,9 @@ private:
         if (!take("("))
             return { Node::Kind::Key, std::move(word), {}, {} };
         static const std::vector<std::pair<std::string_view, std::size_t>> kFunctions {
-            { "sqrt", 1 },    { "whole", 1 }, { "min", 2 },   { "max", 2 },     { "length", 1 },   { "count", 2 }, { "every", 2 },
-            { "leading", 1 }, { "holds", 1 }, { "first", 1 }, { "letters", 2 }, { "repeated", 2 }, { "item", 2 },  { "placed", 2 },
+            { "sqrt", 1 },    { "whole", 1 },    { "min", 2 },     { "max", 2 },    { "length", 1 },
+            { "count", 2 },   { "every", 2 },    { "leading", 1 }, { "holds", 1 },  { "first", 1 },
+            { "letters", 2 }, { "repeated", 2 }, { "item", 2 },    { "placed", 2 }, { "rest", 1 },
         };
         const auto known = std::ranges::find_if(kFunctions, [&](const auto& each) { return each.first == word; });
         if (known == kFunctions.end()) {
@@ -296,6 +297,11 @@ private:
             return x.is_array() ? Result<json>(json(static_cast<std::int64_t>(x.size()))) : wrong("a list is needed");
         if (name == "first")
             return x.is_array() ? (x.empty() ? json() : x.front()) : x;
+        if (name == "rest") {
+            if (!x.is_string())
+                return wrong("rest needs a text");
+            return json(x.get_ref<const std::string&>().substr(std::min<std::size_t>(1, x.get_ref<const std::string&>().size())));
+        }
         if (name == "leading") {
             if (!x.is_array())
                 return wrong("a list is needed");

@@ -6,6 +6,7 @@
 #include "model/io/huggingface/configfields.h"
 #include "model/io/huggingface/expression.h"
 #include "model/io/huggingface/modelparts.h"
+#include "model/io/huggingface/quantization.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/safetensors/checkpointfinding.h"
 #include "model/io/safetensors/safetensors.h"
@@ -40,6 +41,8 @@ constexpr std::array kCounts { "vocab_size",          "hidden_size",         "in
 std::string typeOf(JsonFields& fields)
 {
     const std::string type = fields.text("model_type", "");
+    if (const std::string model = fields.text("_class_name", ""); type.empty() && !model.empty()) // of diffusers
+        return model;
     const json* classes = fields.find("architectures");
     if (!type.empty() || !classes || !classes->is_array() || classes->empty() || !classes->front().is_string())
         return type;
@@ -57,14 +60,15 @@ bool hasExperts(JsonFields& fields)
 
 class ConfigReader {
 public:
-    ConfigReader(const json& top, const json& text, const std::string& file, bool wrapped)
+    ConfigReader(const json& top, const json& text, const std::string& file, const std::string& path)
         : m_file(file)
         , m_top(top, file, "")
-        , m_config(text, file, wrapped)
+        , m_config(text, file, path)
+        , m_path(path)
         , m_fields(m_config.json())
         , m_made(m_madeValues, file)
     {
-        m_out.wrapped = wrapped;
+        m_out.wrapped = !path.empty();
         m_top.nullIsAbsent();
     }
 
@@ -101,6 +105,7 @@ public:
                 return *fields->error();
         m_out.model.weightPrefix = m_family->prefix;
         m_out.model.names = m_family->names;
+        readPacking();
         m_out.beside = m_family->beside;
         if (const auto status = verifyModel(m_out.model, m_fields.place()); !status.ok())
             return status.error();
@@ -214,7 +219,7 @@ private:
             if (m_fields.find(key) == nullptr) {
                 if (m_out.wrapped && !usual(key).is_null())
                     note("config", Severity::Note,
-                         "text_config lacks " + key + "; " + usual(key).dump() + ", the default of its class, is used");
+                         m_path + " lacks " + key + "; " + usual(key).dump() + ", the default of its class, is used");
                 else
                     m_fields.need(key);
             }
@@ -461,24 +466,44 @@ private:
                 continue;
             m_out.quantized = true;
             const auto method = value->find("quant_method");
-            const std::string name = method != value->end() && method->is_string() ? method->get<std::string>() : "unnamed";
-            if (!fields->isName("quantization_config", name))
+            if (method != value->end() && method->is_string()
+                && !fields->isName("quantization_config", method->get_ref<const std::string&>()))
                 return;
-            note("quantized", Severity::Warning,
-                 "the weights are quantized (" + name + "); the graph shows them unquantized, as " + dtypeName(m_out.model.dtype),
-                 "set --dtype to what you will run");
+            m_quantization = value;
         }
+    }
+
+    /// Of a model with a graph how its weights are packed.
+    void readPacking()
+    {
+        ModelSpec& model = m_out.model;
+        if (m_quantization == nullptr)
+            return;
+        Quantization read = readQuantization(*m_quantization, "*" + model.nameOf("layers") + ".*.", model.layers);
+        if (read.packed.empty())
+            note("quantized", Severity::Warning,
+                 "the weights are quantized (" + read.text
+                     + "), in a way that is not understood; the graph shows them unquantized, as " + dtypeName(model.dtype),
+                 "set --dtype to what you will run");
+        else
+            note("quantized", Severity::Note,
+                 "the weights are packed (" + read.text + "): memory and reading count what is stored, products are computed in "
+                     + dtypeName(model.dtype) + ", and training has plain weights"
+                     + (read.remarks.empty() ? std::string() : "; " + joined(read.remarks, "; ")));
+        model.packed = std::move(read.packed);
     }
 
     std::string m_file;
     JsonFields m_top;
     ConfigFields m_config;
+    std::string m_path; ///< of the keys in the file
     JsonFields& m_fields;
     const FamilyFile* m_family = nullptr;
     std::map<std::string, json> m_values; ///< of the family's expressions
     std::set<std::string> m_begun;
     json m_madeValues = json::object(); ///< the model as a design would have it
     JsonFields m_made;
+    const json* m_quantization = nullptr;
     ConfigModel m_out;
 };
 
@@ -488,9 +513,23 @@ Result<ConfigModel> modelFromConfig(const json& config, const std::string& file,
 {
     if (!config.is_object())
         return inputError(file, "is not an object", "give the config.json of a model");
-    const auto inner = config.find("text_config");
-    const bool wrapped = inner != config.end() && inner->is_object();
-    return ConfigReader(config, wrapped ? *inner : config, file, wrapped).read(own);
+    // The decoder of a larger model has its keys in an object of their own, of Omni models in one inside of that of the part that
+    // thinks.
+    const json* top = &config;
+    std::string path;
+    const auto enter = [&](const char* key) {
+        const auto inner = top->find(key);
+        if (inner == top->end() || !inner->is_object())
+            return false;
+        top = &*inner;
+        path += (path.empty() ? "" : ".") + std::string(key);
+        return true;
+    };
+    enter("thinker_config");
+    for (const char* key : { "text_config", "language_config", "llm_config" })
+        if (enter(key))
+            break;
+    return ConfigReader(config, *top, file, path).read(own);
 }
 
 Result<ConfigModel> readConfig(const std::string& path)

@@ -10,11 +10,24 @@ static auto jsonWords(NormKind) { return JsonWords { normKindName, normKindFromN
 static auto jsonWords(RouterScore) { return JsonWords { routerScoreName, routerScoreFromName, "softmax or sigmoid" }; }
 static auto jsonWords(RecurrentKind)
 {
-    return JsonWords { recurrentKindName, recurrentKindFromName, "none, delta-rule or state-space" };
+    return JsonWords { recurrentKindName, recurrentKindFromName, "none, delta-rule, state-space, selective or convolution" };
 }
 static auto jsonWords(ExpertStorage)
 {
-    return JsonWords { expertStorageName, expertStorageFromName, "separate, mixtral, packed, joined or joined-transposed" };
+    return JsonWords { expertStorageName, expertStorageFromName,
+                       "separate, mixtral, packed, joined, joined-transposed, stacked or flat" };
+}
+
+template <class Each, MembersOf<PackedWeights> Packed>
+void jsonMembers(Each& each, Packed& packed)
+{
+    constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
+    each.value("match", packed.match);
+    each.usual("format", packed.format);
+    each.usual("bits", packed.packing.bits, { 0, 64 });
+    each.usual("out_block", packed.packing.outBlock, { 0, kLargest });
+    each.usual("in_block", packed.packing.inBlock, { 0, kLargest });
+    each.usual("block_bits", packed.packing.blockBits, { 0, 1e6 });
 }
 
 namespace {
@@ -57,6 +70,7 @@ void visit(Visitor&& each, Model& model)
     each.value("norm_weights", model.norm.weighted);
     each.value("norms_of_sums", model.norm.ofSum);
     each.value("last_norm", model.norm.last);
+    each.value("first_norm", model.norm.first);
     each.value("embedding_norm", model.embeddingNorm);
     each.value("head_transform", model.headTransform);
     each.value("positions", model.positions);
@@ -82,6 +96,7 @@ void visit(Visitor&& each, Model& model)
     each.value("correction_bias", moe.correctionBias);
     each.value("expert_bias", moe.expertBias);
     each.value("expert_storage", moe.storage);
+    each.value("experts_beside_mlp", moe.besideMlp);
 
     auto& mla = model.mla;
     each.value("q_lora_rank", mla.queryRank);
@@ -97,6 +112,11 @@ void visit(Visitor&& each, Model& model)
     each.value("joined_gate_up", model.block.joinedGateUp);
     each.value("transposed_weights", model.block.transposed);
     each.value("attention_gate", model.block.attentionGate);
+    each.value("gate_apart", model.block.gateApart);
+    each.value("gate_by_head", model.block.gateByHead);
+    each.value("keys_are_values", model.block.keysAreValues);
+    each.value("value_norm", model.block.valueNorm);
+    each.value("value_head_dim", model.valueDim);
     each.value("both_ways", model.block.bothWays);
     each.value("layer_pattern", model.block.pattern);
 
@@ -112,6 +132,24 @@ void visit(Visitor&& each, Model& model)
     each.value("recurrent_grouped", recurrent.grouped);
     each.value("recurrent_norm_groups", recurrent.normGroups);
     each.value("recurrent_norm_first", recurrent.normFirst);
+    each.value("recurrent_key_decay", recurrent.keyDecay);
+    each.value("recurrent_gate_rank", recurrent.gateRank);
+    each.value("recurrent_step_rank", recurrent.stepRank);
+    each.value("recurrent_part_norms", recurrent.partNorms);
+
+    auto& other = model.other;
+    each.value("other_heads", other.heads);
+    each.value("other_kv_heads", other.kvHeads);
+    each.value("other_head_dim", other.headDim);
+    each.value("other_value_head_dim", other.valueDim);
+    each.value("other_rotary_dim", other.rotaryDim);
+    each.value("other_rope_theta", other.ropeTheta);
+    each.value("other_window", other.window);
+    each.value("other_sinks", other.sinks);
+    each.value("other_unrotated", other.unrotated);
+    each.value("other_keys_are_values", other.keysAreValues);
+
+    each.value("packed", model.packed);
 
     each.value("index_n_heads", model.indexer.heads);
     each.value("index_head_dim", model.indexer.headDim);

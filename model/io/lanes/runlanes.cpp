@@ -87,6 +87,7 @@ Timeline runLanes(const RunProfile& profile, std::int64_t step, std::vector<Time
     }
     double at = 0;
     double then = 0;
+    std::size_t slowestDevice = 0; ///< that the others waited for, the last time
     for (const ProfileEvent& event : profile.events) {
         if (event.step != step)
             continue;
@@ -118,6 +119,15 @@ Timeline runLanes(const RunProfile& profile, std::int64_t step, std::vector<Time
                 memory.bytes.front().push_back(static_cast<double>(span->memoryBytes));
             }
         }
+        // A collective ends for all; the path stays where it was, if that device is not faster than another.
+        const auto own = [&](std::size_t i) {
+            return spans[i] == nullptr ? 0 : operation.collective ? seconds : spans[i]->seconds;
+        };
+        for (std::size_t i = 0; i < measured.size(); ++i)
+            if (own(i) > own(slowestDevice))
+                slowestDevice = i;
+        if (seconds > 0 && !measured.empty())
+            addToPath(out.path, { 2 * slowestDevice + 1, at, at + seconds }); // lanes stand in pairs
         at += seconds;
         then += operation.predictedSeconds;
     }

@@ -24,6 +24,8 @@ Timeline traceLanes(const Trace& trace, std::vector<TimelineItem> items, const T
     const auto firstName = static_cast<std::uint32_t>(out.names.size());
     out.names.insert(out.names.end(), trace.names.begin(), trace.names.end());
     out.notes = trace.notes;
+    const std::vector<std::string> ofMatch = match.notes();
+    out.notes.insert(out.notes.end(), ofMatch.begin(), ofMatch.end());
     std::map<std::string, std::int32_t> byId;
     std::map<int, std::int32_t> byCollective;
     for (std::size_t i = 0; i < out.items.size(); ++i) {

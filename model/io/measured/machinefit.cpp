@@ -13,7 +13,8 @@ using nlohmann::json;
 
 namespace {
 
-bool isKernel(const CalibrationPoint& point) { return point.kind == "gemm" || point.kind == "memory" || point.kind == "attention"; }
+bool isAttention(const CalibrationPoint& point) { return point.kind == "attention" || point.kind == "attention-backward"; }
+bool isKernel(const CalibrationPoint& point) { return point.kind == "gemm" || point.kind == "memory" || isAttention(point); }
 
 KernelPoint kernelPoint(const CalibrationPoint& point)
 {
@@ -96,9 +97,8 @@ void keepSharesBelowOne(DeviceSpec& device)
 KernelWork workOf(const CalibrationPoint& point)
 {
     KernelWork out;
-    out.kernel = point.kind == "gemm" ? KernelClass::Gemm
-        : point.kind == "attention"   ? KernelClass::Attention
-                                      : KernelClass::Memory;
+    out.kernel = point.kind == "gemm" ? KernelClass::Gemm : isAttention(point) ? KernelClass::Attention : KernelClass::Memory;
+    out.backward = point.kind == "attention-backward";
     out.dtype = kernelPoint(point).dtype;
     out.flops = point.flops;
     out.bytes = point.bytes;
@@ -153,7 +153,8 @@ DeviceSpec withCaches(const Hardware& hardware, const Calibration& calibration)
         return packing && muchNearer(packing->residual, residualOf(kind, next)) ? packing : std::nullopt;
     };
     const auto products = fitted("gemm", true);
-    const auto attention = fitted("attention", false);
+    // Of one token against many keys it moves them and does little else.
+    const auto attention = fitted("attention", true);
     if (attention && attention->efficiency <= 1) {
         device.kernels.attentionEfficiency = attention->efficiency;
         device.kernels.attentionPacking = attention->packing;
@@ -184,6 +185,13 @@ LinkSpec withPieces(LinkSpec link, const std::vector<const CalibrationPoint*>& p
 
 } // namespace
 
+double fittedSeconds(const CalibrationPoint& point, const Calibration& calibration, const Hardware& hardware)
+{
+    if (point.dtype != fittedDtype(calibration))
+        return 0;
+    return isKernel(point) ? kernelSeconds(workOf(point), hardware) : transferSeconds(point, hardware.innerLink());
+}
+
 double efficiencyFor(const std::vector<KernelPoint>& points, double peakFlops, double launchSeconds)
 {
     // t = launch + s x with x = flops / peak: least squares of the relative error over s, which is 1 / efficiency.
@@ -212,14 +220,15 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
 
     std::vector<KernelPoint> kernels;
     std::vector<KernelPoint> attention;
+    std::vector<KernelPoint> backward; ///< of attention
     std::vector<const CalibrationPoint*> collectives;
     std::vector<LinkPoint> transfers;
     for (const CalibrationPoint& point : calibration.points) {
         out.unsettled += point.settled ? 0 : 1;
         if (point.dtype != fittedDtype(calibration)) // told, but no law of it is fitted
             continue;
-        if (point.kind == "attention")
-            attention.push_back(kernelPoint(point));
+        if (isAttention(point))
+            (point.kind == "attention" ? attention : backward).push_back(kernelPoint(point));
         else if (isKernel(point))
             kernels.push_back(kernelPoint(point));
         else {
@@ -249,6 +258,13 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     hardware.levels = { level };
     if (!onGpu(calibration)) {
         device = withCaches(hardware, calibration);
+        // What packing takes is known by then.
+        if (const auto& packing = device.kernels.attentionPacking)
+            for (KernelPoint& point : backward)
+                point.seconds -=
+                    std::min(0.9 * point.seconds, std::max(0.0, point.bytes - packing->freeBytes) / packing->bytesPerSecond);
+        if (const double share = efficiencyFor(backward, peakOf(device), device.kernels.launchSeconds); share > 0)
+            device.kernels.attentionBackwardEfficiency = std::min(1.0, share);
         hardware.levels.front().link = withPieces(hardware.levels.front().link, collectives);
     }
 
@@ -257,8 +273,9 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     const auto memory = pointsOf(calibration, "memory");
     both.insert(both.end(), memory.begin(), memory.end());
     out.fits.push_back(reportOf("kernels", both, kernelModel));
-    for (const char* kind : { "gemm", "memory", "attention" })
-        out.fits.push_back(reportOf(kind, pointsOf(calibration, kind), kernelModel));
+    for (const char* kind : { "gemm", "memory", "attention", "attention-backward" })
+        if (const auto points = pointsOf(calibration, kind); !points.empty() || std::string_view(kind) != "attention-backward")
+            out.fits.push_back(reportOf(kind, points, kernelModel));
     const auto transfer = [&](const CalibrationPoint& point) { return transferSeconds(point, hardware.innerLink()); };
     out.fits.push_back(reportOf("collectives", collectives, transfer));
     std::map<std::string, std::vector<const CalibrationPoint*>> byKind;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/measured/predictedtrace.h"
 
-#include "model/plan/memory/timeline.h"
+#include "model/plan/time/memoryovertime.h"
 
 #include <algorithm>
 #include <map>
@@ -122,7 +122,7 @@ private:
                 args["waits for"] = intervalName(m_graph, m_plan, it.of);
             addSlice(stage, lanes, it.start, it.end, idleCauseName(it.cause), "idle", std::move(args));
         }
-        const auto memory = memoryOf(stage);
+        const MemoryOverTime memory(m_graph, m_plan, m_timeline, stage);
         for (std::size_t lane = 0; lane < lanes; ++lane)
             for (const TimelineInterval& it : all.lanes[lane].intervals) {
                 if (++m_intervals > kMostIntervals) {
@@ -136,21 +136,11 @@ private:
             }
     }
 
-    using Moments = std::map<std::tuple<int, int, std::int64_t>, std::int64_t>; ///< by planned segment, operation and layer
-
-    Moments memoryOf(std::int64_t stage) const
-    {
-        Moments out;
-        for (const MemoryMoment& moment : memoryTimeline(m_graph, m_plan, stage).moments)
-            out.emplace(std::tuple { moment.plannedSegment.number(), moment.op.number(), moment.layer }, moment.bytes.total());
-        return out;
-    }
-
-    void addMemory(std::int64_t stage, const TimelineInterval& it, const Moments& memory)
+    void addMemory(std::int64_t stage, const TimelineInterval& it, const MemoryOverTime& memory)
     {
         const PlannedOp& op = m_plan.segment(it.segment).ops[it.operation];
-        const auto found = memory.find({ it.segment.number(), op.op.number(), it.layer });
-        if (found == memory.end())
+        const auto bytes = memory.at(it.segment, op.op, it.layer, it.microBatch);
+        if (!bytes)
             return;
         const double at = kMicroseconds * it.start;
         m_events.push_back({ at,
@@ -159,7 +149,7 @@ private:
                                { "tid", 0 },
                                { "ts", at },
                                { "name", "memory" },
-                               { "args", { { "bytes", found->second } } } } });
+                               { "args", { { "bytes", bytes->total() } } } } });
     }
 
     void addCriticalPath(std::int64_t process)

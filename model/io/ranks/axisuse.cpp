@@ -113,6 +113,36 @@ std::optional<ExportRefusal> orderRefusal(const Mesh& mesh, const std::string& f
     return std::nullopt;
 }
 
+std::optional<ExportRefusal> fewShardedRefusal(const Design& design, const Evaluation& evaluation, const AxisUse& use,
+                                               const std::string& framework)
+{
+    std::int64_t whole = 0;
+    std::int64_t cut = 0;
+    std::vector<std::string> names;
+    for (const WeightLayout& weight : evaluation.weights) {
+        if (weight.spec.role != TensorRole::Weight)
+            continue;
+        const bool sharded = std::ranges::any_of(weight.layout.dims, [&](const std::vector<AxisRef>& dim) {
+            return std::ranges::any_of(dim, [&](const AxisRef& ref) { return std::ranges::count(use.sharded, ref.axis) > 0; });
+        });
+        (sharded ? cut : whole) += weight.copies;
+        if (sharded)
+            names.push_back(weight.spec.name);
+    }
+    if (cut == 0 || cut >= whole)
+        return std::nullopt;
+    const std::string axes = axisNames(design.mesh, use.sharded);
+    return ExportRefusal {
+        inputError(names.front(),
+                   (names.size() > 1 ? "it and " + std::to_string(names.size() - 1) + " more are" : std::string("it is"))
+                       + " cut over mesh axis '" + axes + "', which cuts the batch as well and over which the others are whole: "
+                       + framework + " cuts all weights over data-parallel ranks, or none",
+                   "cut it over the tensor axis alone, or export to a target that takes a layout for every "
+                   "weight"),
+        cut
+    };
+}
+
 std::vector<StageRun> stageRuns(const Design& design, const Evaluation& evaluation)
 {
     const ShardPlaces places(evaluation);

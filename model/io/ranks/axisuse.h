@@ -41,6 +41,11 @@ std::string axisNames(const Mesh& mesh, const std::vector<int>& axes);
 std::optional<ExportRefusal> orderRefusal(const Mesh& mesh, const std::string& framework,
                                           const std::vector<std::vector<int>>& slowestFirst);
 
+/// Refused: a few weights that are cut over the axes of fully sharded data parallelism, over which most are whole. Frameworks cut
+/// all of them over such axes, or none.
+std::optional<ExportRefusal> fewShardedRefusal(const Design& design, const Evaluation& evaluation, const AxisUse& use,
+                                               const std::string& framework);
+
 /// Layers that lie on one stage without a break.
 struct StageRun {
     std::int64_t stage = 0;

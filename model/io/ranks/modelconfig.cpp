@@ -18,6 +18,8 @@ void addExperts(nlohmann::ordered_json& config, const ModelSpec& model)
     case ExpertStorage::Packed:
     case ExpertStorage::Joined:
     case ExpertStorage::JoinedT:
+    case ExpertStorage::Stacked:
+    case ExpertStorage::Flat:
         config["num_local_experts"] = moe.experts;
         config["intermediate_size"] = moe.intermediateSize;
         break;
@@ -62,7 +64,8 @@ bool modelConfigSaysAll(const ModelSpec& model)
     const bool isKnown = std::ranges::find(kKnownFamilies, std::string_view(model.family)) != kKnownFamilies.end();
     const bool plainAttention = !model.wideQkNorm && model.rotaryDim == 0 && !model.block.fusedQkv && !model.block.joinedQkv;
     const bool plainMlp = !model.block.joinedGateUp && model.moe.every == 1 && model.moe.sharedWidth == 0
-        && model.moe.storage != ExpertStorage::Joined && model.moe.storage != ExpertStorage::JoinedT;
+        && model.moe.storage != ExpertStorage::Joined && model.moe.storage != ExpertStorage::JoinedT
+        && model.moe.storage != ExpertStorage::Stacked && model.moe.storage != ExpertStorage::Flat;
     const bool plainBlock =
         !model.norm.after && model.norm.bias && !model.headBias && model.scaling.residual == 1 && model.scaling.logits == 1;
     return isKnown && model.names.empty() && plainAttention && plainMlp && plainBlock;

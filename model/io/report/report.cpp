@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/report/report.h"
 
+#include "model/design/compare.h"
 #include "model/io/lanes/errortable.h"
 #include "model/io/lanes/runlanes.h"
 #include "model/io/report/reportpictures.h"
+#include "model/io/runs/keptruns.h"
 #include "model/plan/time/partcosts.h"
 #include "model/plan/time/whytime.h"
 #include "model/text/numbers.h"
@@ -49,9 +51,9 @@ h1{font-size:22px;margin:0}h2{font-size:16px;margin:28px 0 8px;border-top:1px so
 p{margin:4px 0}.quiet{color:var(--quiet)}.mono,td.n{font-family:ui-monospace,monospace;font-size:12.5px}
 table{border-collapse:collapse;width:100%}th{color:var(--quiet);font-weight:400;text-align:left;border-bottom:1px solid var(--line)}
 th,td{padding:3px 12px 3px 0;vertical-align:middle}td.n,th.n{text-align:right}tr.sum td{border-top:1px solid var(--line);font-weight:600}
-.facts{display:flex;flex-wrap:wrap;gap:28px;margin:14px 0}.facts b{display:block;font-size:17px}.facts span{color:var(--quiet)}
+.facts{width:auto;margin:14px 0}.facts td{padding-right:36px;vertical-align:top}.facts b{font-size:17px}.facts span{color:var(--quiet)}
 .error{color:var(--err)}.warning{color:var(--att)}.good{color:var(--good)}
-.bar{background:var(--soft);height:8px;width:160px}.bar i{display:block;height:8px;background:#2563eb;float:left}.bar i.x{background:#e69f00}
+.b0{fill:#2563eb}
 svg{max-width:100%;height:auto}svg .t{fill:var(--text);font-size:12px}svg .q{fill:var(--quiet);font-size:11px}
 svg .grid{stroke:var(--line)}svg .o{stroke:var(--bg);stroke-width:1}svg .empty{fill:var(--soft);stroke:var(--line)}
 svg .limit{stroke:var(--err);stroke-width:2;stroke-dasharray:4 3}
@@ -117,7 +119,8 @@ private:
 
     void fact(const std::string& what, const std::string& value, const std::string& more = {})
     {
-        m_out += "<div><span>" + htmlText(what) + "</span><b>" + htmlText(value) + "</b><span>" + htmlText(more) + "</span></div>";
+        m_out += "<td><span>" + htmlText(what) + "</span><br/><b>" + htmlText(value) + "</b><br/><span>" + htmlText(more)
+            + "</span></td>";
     }
 
     void head()
@@ -131,7 +134,7 @@ private:
         paragraph(m_input.design.name + " · " + workloadName(workload.kind) + " · batch " + countText(workload.batch)
                   + " · sequence " + countText(workload.sequence) + " · " + dtypeName(workload.dtype) + " · "
                   + m_input.hardware.name + " · " + countText(m_evaluation.parameters) + " parameters");
-        m_out += "<div class=\"facts\">";
+        m_out += "<table class=\"facts\"><tr>";
         const Performance& performance = m_plan.performance;
         fact("step", secondsText(m_plan.seconds()), "predicted");
         if (performance.tokensPerSecondPerDevice > 0)
@@ -144,7 +147,7 @@ private:
         fact("findings", countText(static_cast<std::int64_t>(m_evaluation.findings.size())));
         if (m_input.run)
             fact("measured", secondsText(m_input.run->result.stepMedian), "on " + m_input.run->result.backend);
-        m_out += "</div>\n";
+        m_out += "</tr></table>\n";
     }
 
     void mesh()
@@ -184,11 +187,8 @@ private:
             std::string name = part.name + (part.layers > 1 ? " × " + std::to_string(part.layers) : std::string());
             if (part.plannedSegment.valid() && part.phase != Phase::Forward)
                 name += ", " + phaseName(part.phase);
-            row({ cell(name),
-                  formatted("<div class=\"bar\"><i style=\"width:%.1f%%\"></i><i class=\"x\" style=\"width:%.1f%%\"></i></div>",
-                            100 * compute / step, 100 * exposed / step),
-                  secondsText(compute + exposed), secondsText(compute), secondsText(part.collectives * part.device),
-                  secondsText(exposed) });
+            row({ cell(name), barPicture(compute / step, exposed / step), secondsText(compute + exposed), secondsText(compute),
+                  secondsText(part.collectives * part.device), secondsText(exposed) });
         }
         if (m_plan.device.bubble > 0) {
             row({ "bubble of the pipeline", "", secondsText(m_plan.device.bubble), "", "", "" });
@@ -294,6 +294,31 @@ private:
         for (const ReportedDesign& one : m_input.others)
             add(one, "");
         close();
+        open({ "design", "what differs", "here", "there" });
+        for (const ReportedDesign& one : m_input.others)
+            differences(one);
+        close();
+    }
+
+    /// From this design to another one.
+    void differences(const ReportedDesign& other)
+    {
+        constexpr std::size_t kMost = 24;
+        const DesignComparison comparison = compareDesigns(m_input.design.design, m_evaluation, other.design, *other.evaluation);
+        if (comparison.same())
+            row({ cell(other.name), "nothing", "", "" });
+        for (std::size_t i = 0; i < comparison.changes.size(); ++i) {
+            if (i == kMost) {
+                row({ "", cell(std::to_string(comparison.changes.size() - kMost) + " more"), "", "" });
+                break;
+            }
+            const DesignDifference& change = comparison.changes[i];
+            std::string names;
+            for (const std::string& name : change.names)
+                names += (names.empty() ? "" : ", ") + name;
+            row({ i == 0 ? cell(other.name) : "", cell(names.empty() ? changePartName(change.part) : names),
+                  cell(shortened(change.before, 200)), cell(shortened(change.after, 200)) });
+        }
     }
 
     void run()
@@ -337,6 +362,31 @@ private:
             "sum");
         close();
         paragraph("Predicted for " + m_input.hardware.name + "; a run on other hardware is off by factors.");
+        if (m_input.otherRun)
+            otherRun(measured, *m_input.otherRun);
+    }
+
+    void otherRun(const ReportedRun& a, const ReportedRun& b)
+    {
+        constexpr std::size_t kMost = 40;
+        section("Runs " + a.name + " and " + b.name);
+        open({ "operation", ">" + a.name, ">" + b.name, ">the other takes" });
+        const auto differences = compareRuns(a.result, b.result);
+        const auto ofAll = [](std::int64_t count, double seconds) {
+            return count > 0 ? secondsText(static_cast<double>(count) * seconds) : std::string("–");
+        };
+        for (std::size_t i = 0; i < std::min(kMost, differences.size()); ++i) {
+            const RunDifference& one = differences[i];
+            row({ cell(one.id), ofAll(one.countA, one.a), ofAll(one.countB, one.b),
+                  (one.lost() < 0 ? "−" : "+") + secondsText(std::abs(one.lost())) });
+        }
+        const double more = b.result.stepMedian - a.result.stepMedian;
+        row({ "step", secondsText(a.result.stepMedian), secondsText(b.result.stepMedian),
+              (more < 0 ? "−" : "+") + secondsText(std::abs(more)) },
+            "sum");
+        close();
+        if (differences.size() > kMost)
+            paragraph("The " + std::to_string(kMost) + " that differ the most, of " + std::to_string(differences.size()) + ".");
     }
 
     const ReportInput& m_input;

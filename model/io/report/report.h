@@ -35,6 +35,7 @@ struct ReportInput {
     Hardware hardware; ///< that it is for
     std::vector<ReportedDesign> others {}; ///< compared with it
     std::optional<ReportedRun> run {}; ///< of this design
+    std::optional<ReportedRun> otherRun {}; ///< of any, that is compared with it
     std::string made; ///< UTC
     std::string program; ///< `shardctl 1.0`
 };

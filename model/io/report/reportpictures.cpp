@@ -113,6 +113,17 @@ std::string memoryPicture(const MemoryBytes& memory, std::int64_t limit)
     return svg(kWidth, line + 8, "memory of a device by cause", bar + legend);
 }
 
+std::string barPicture(double solid, double other)
+{
+    constexpr double kWidth = 160;
+    constexpr double kHeight = 8;
+    solid = std::clamp(solid, 0.0, 1.0);
+    other = std::clamp(other, 0.0, 1 - solid);
+    return svg(kWidth, kHeight, "share of the step",
+               rect(0, 0, kWidth, kHeight, "empty") + rect(0, 0, kWidth * solid, kHeight, "b0")
+                   + rect(kWidth * solid, 0, kWidth * other, kHeight, "p3"));
+}
+
 std::string lanesPicture(const Timeline& timeline, std::size_t most)
 {
     constexpr int kWidth = 920;

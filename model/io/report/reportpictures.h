@@ -16,6 +16,8 @@ std::string meshPicture(const Mesh& mesh);
 std::string shardPicture(const WeightLayout& weight);
 /// A bar by cause against the limit, and a legend.
 std::string memoryPicture(const MemoryBytes& memory, std::int64_t limit);
+/// A bar of two parts, each a share of it in [0, 1].
+std::string barPicture(double solid, double other);
 /// Lanes on one ruler, `most` of them at most.
 std::string lanesPicture(const Timeline& timeline, std::size_t most);
 

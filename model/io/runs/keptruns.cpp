@@ -63,7 +63,7 @@ std::string wordOf(std::string_view text)
     std::string out;
     for (const char byte : text)
         out += std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '.' || byte == '-' || byte == '_' ? byte : '-';
-    while (out.starts_with('.'))
+    while (out.starts_with('.') || out.starts_with('-')) // an option on a command line
         out.erase(0, 1);
     return out.substr(0, 60);
 }
@@ -87,6 +87,13 @@ Status checkRunName(const std::string& name)
     if (fits)
         return done();
     return usageError("the name of a run", "'" + name + "' cannot be one", "use 1 to 100 letters, digits, '.', '-', and '_'");
+}
+
+Status checkNewName(const std::string& name)
+{
+    if (name.starts_with('-'))
+        return usageError("the name of a run", "'" + name + "' looks like an option", "begin it with a letter or a digit");
+    return checkRunName(name);
 }
 
 std::string timeStamp()
@@ -117,7 +124,7 @@ std::string freshRunName(const std::string& root, const std::string& design, con
 
 Status keepRun(const std::string& root, const std::string& name, const NewRun& run)
 {
-    if (auto status = checkRunName(name); !status.ok())
+    if (auto status = checkNewName(name); !status.ok())
         return status;
     const fs::path folder = folderOf(root, name);
     const fs::path unfinished = folderOf(root, "." + name);
@@ -268,9 +275,10 @@ Status removeRun(const std::string& root, const std::string& name)
 
 Status renameRun(const std::string& root, const std::string& name, const std::string& newName)
 {
-    for (const std::string& one : { name, newName })
-        if (auto status = checkRunName(one); !status.ok())
-            return status;
+    if (auto status = checkRunName(name); !status.ok())
+        return status;
+    if (auto status = checkNewName(newName); !status.ok())
+        return status;
     std::error_code code;
     if (!fs::exists(folderOf(root, name) / kAbout, code))
         return inputError(folderOf(root, name).string(), "there is no such run", "shardctl runs list shows those that there are");

@@ -48,6 +48,8 @@ struct NewRun {
 std::string defaultRunsFolder();
 /// Errors: not 1 to 100 letters, digits, '.', '-', and '_', or it begins with a '.'.
 Status checkRunName(const std::string& name);
+/// The same of a name that a run is to get; it may not begin with a '-' either, though older ones may.
+Status checkNewName(const std::string& name);
 /// A name that nothing in the folder has yet: the design's, and when it was made.
 std::string freshRunName(const std::string& root, const std::string& design, const std::string& made);
 /// Now, as KeptRun::made.

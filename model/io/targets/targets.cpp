@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/targets/targets.h"
 
+#include "model/io/exports/exportrefusals.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/io/targets/deepspeed/deepspeedtarget.h"
 #include "model/io/targets/hf/hftarget.h"
@@ -20,12 +21,34 @@
 
 namespace shardboard {
 
+namespace {
+
+/// What it refuses itself, and packed weights.
+ExportTarget withPacked(ExportTarget target)
+{
+    target.refusals = [own = std::move(target.refusals), title = target.title,
+                       loads = target.id == "vllm" || target.id == "sglang"](const Design& design, const Evaluation& evaluation,
+                                                                             const std::function<bool()>& stopped) {
+        auto out = own(design, evaluation, stopped);
+        if (out.ok())
+            for (ExportRefusal& refusal : packedRefusals(evaluation, title, loads))
+                out.value().push_back(std::move(refusal));
+        return out;
+    };
+    return target;
+}
+
+} // namespace
+
 const std::vector<ExportTarget>& exportTargets()
 {
-    static const std::vector<ExportTarget> kTargets {
-        jaxTarget(), maxtextTarget(),   torchTarget(), hfTarget(),     maxTarget(),    shardyTarget(),
-        hloTarget(), deepspeedTarget(), vllmTarget(),  sglangTarget(), trtllmTarget(), megatronTarget(),
-    };
+    static const std::vector<ExportTarget> kTargets = [] {
+        std::vector<ExportTarget> out;
+        for (ExportTarget (*target)() : { jaxTarget, maxtextTarget, torchTarget, hfTarget, maxTarget, shardyTarget, hloTarget,
+                                          deepspeedTarget, vllmTarget, sglangTarget, trtllmTarget, megatronTarget })
+            out.push_back(withPacked(target()));
+        return out;
+    }();
     return kTargets;
 }
 

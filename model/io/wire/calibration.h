@@ -16,10 +16,10 @@ struct CalibrationOptions {
     bool quick = false; ///< fewer and smaller sizes: some seconds instead of a minute
 };
 
-/// One kernel on one logical device that has a worker thread for itself, or one collective of all devices of a group on all
-/// worker threads.
+/// One kernel on one logical device that has a worker thread for itself while the others' do the same, or one collective of all
+/// devices of a group on all worker threads.
 struct CalibrationPoint {
-    std::string kind; ///< gemm, memory, attention, or that of a collective
+    std::string kind; ///< gemm, memory, attention, attention-backward, or that of a collective
     std::string what; ///< `rms-norm [4096, 1024]`
     std::string dtype = "F32"; ///< that it was computed in
     double flops = 0; ///< in matrix products (of attention the causal half)

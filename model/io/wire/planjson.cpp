@@ -32,6 +32,7 @@ json memoryJson(const MemoryByCause& memory)
     return { { "peak_bytes_per_device", memory.peak },
              { "least_bytes_per_device", memory.least },
              { "most_bytes_per_device", memory.most },
+             { "host_bytes_per_device", memory.host },
              { "peak_at", memory.peakAt },
              { "by_cause", causes } };
 }

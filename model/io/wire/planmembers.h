@@ -25,7 +25,7 @@ inline auto jsonWords(TensorRole) { return JsonWords { roleName, roleFromName, "
 inline auto jsonWords(Phase) { return JsonWords { phaseName, phaseFromName, "forward, backward or update" }; }
 inline auto jsonWords(PipelineSchedule)
 {
-    return JsonWords { scheduleName, scheduleFromName, "1f1b, interleaved, zero-bubble or dualpipe" };
+    return JsonWords { scheduleName, scheduleFromName, "1f1b, interleaved, zero-bubble, dualpipe or gpipe" };
 }
 inline auto jsonWords(CollectiveKind)
 {

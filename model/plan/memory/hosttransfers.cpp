@@ -64,6 +64,8 @@ PlannedSegment::HostTransfer transferOf(const Graph& graph, const Plan& plan, co
 std::int64_t storedBytes(const Graph& graph, const Plan& plan, TensorId weight)
 {
     const Layout& layout = plan.layouts[static_cast<std::size_t>(weight)];
+    if (const TensorSpec& spec = graph.tensor(weight); spec.packing.present())
+        return storedBytes(spec, largestShape(spec.shape, layout, plan.mesh));
     const std::int64_t elements = largestShard(graph.tensor(weight).shape, layout, plan.mesh);
     const std::int64_t stored = bytesOf(elements, plan.held.weights);
     if (!factsOf(plan.memorySettings.framework).savesInFp8 || plan.fp8.recipe == Fp8Recipe::Usual
@@ -108,6 +110,15 @@ void fillHostTransfers(const Graph& graph, Plan& plan, const Hardware& hardware)
         segment.host = transferOf(graph, plan, segment, keeps ? profiles[forward].keptActivations : 0);
         segment.host.seconds = hostSeconds(segment.host, hardware.device);
     }
+}
+
+std::int64_t hostBytes(const Plan& plan)
+{
+    std::int64_t most = plan.memory.host;
+    if (plan.pipeline)
+        for (const MemoryByCause& stage : plan.pipeline->memory)
+            most = std::max(most, stage.host);
+    return most;
 }
 
 double hostSeconds(const PlannedSegment::HostTransfer& transfer, const DeviceSpec& device)

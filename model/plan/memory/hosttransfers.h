@@ -18,6 +18,8 @@ std::int64_t fetchedBytes(const Graph& graph, const Plan& plan, const PlannedSeg
 /// pass; what it keeps goes out after the one and comes back before the other; for the step that the host makes gradients go out
 /// and weights come back, and where the device makes it the states come and go.
 void fillHostTransfers(const Graph& graph, Plan& plan, const Hardware& hardware);
+/// What a device has in the memory of its host, where something is offloaded: of a pipeline one of the stage that has the most.
+std::int64_t hostBytes(const Plan& plan);
 /// Seconds of all its occurrences: both ways are used at the same time.
 double hostSeconds(const PlannedSegment::HostTransfer& transfer, const DeviceSpec& device);
 

@@ -86,9 +86,10 @@ public:
         }
         m_out.reduced = m_reduced;
         for (const auto& [tensor, bytes] : m_gathered) {
-            m_out.gathered += bytes;
+            m_out.gathered += m_graph.entry(tensor).block == 0 ? bytes : 0;
             m_out.gatheredOf.emplace_back(tensor, bytes);
         }
+        gatherBlocks();
         return std::move(m_out);
     }
 
@@ -127,6 +128,36 @@ private:
         releaseAfter(index, op.result);
         if (op.kind == OpKind::LogitGrad)
             m_lossCopies = 0;
+    }
+
+    /// A block's weights are gathered while its operations run, and those of the next blocks ahead.
+    void gatherBlocks()
+    {
+        struct Block {
+            std::size_t first = 0;
+            std::size_t last = 0;
+            std::int64_t bytes = 0;
+        };
+        std::map<int, Block> byNumber;
+        for (std::size_t i = 0; i < m_planned.ops.size(); ++i)
+            for (const OperandUse& use : m_planned.ops[i].operands)
+                if (const int number = m_graph.entry(use.tensor).block; number > 0 && m_gathered.contains(use.tensor))
+                    byNumber.try_emplace(number, Block { i, i, 0 }).first->second.last = i;
+        for (const auto& [tensor, bytes] : m_gathered)
+            if (const auto block = byNumber.find(m_graph.entry(tensor).block); block != byNumber.end())
+                block->second.bytes += bytes;
+        std::vector<Block> blocks;
+        for (const auto& [number, block] : byNumber)
+            blocks.push_back(block);
+        std::ranges::sort(blocks, {}, &Block::first); // backward the last one comes first
+        const auto ahead = static_cast<std::size_t>(m_plan.memorySettings.prefetchedLayers);
+        for (std::size_t now = 0, i = 0; i < m_out.moments.size() && now < blocks.size(); ++i) {
+            const std::size_t there = ahead + (i >= blocks[now].first ? 1 : 0);
+            for (std::size_t next = now; next < std::min(now + there, blocks.size()); ++next)
+                m_out.moments[i].gathered += blocks[next].bytes;
+            if (i == blocks[now].last)
+                ++now;
+        }
     }
 
     /// What a product in fp8 takes is cast for it. cuBLAS reads rows of the one operand and columns of the other along what is
@@ -226,13 +257,16 @@ private:
     std::int64_t enter(const OperandUse& use)
     {
         if (m_graph.tensor(use.tensor).role == TensorRole::Weight) {
-            if (moves(use) || m_plan.held.weights != m_plan.held.gathered) {
+            const WeightPacking& packing = m_graph.tensor(use.tensor).packing;
+            if (moves(use) || (!packing.present() && m_plan.held.weights != m_plan.held.gathered)) {
                 auto& size = m_gathered[use.tensor];
                 const bool fp8 = m_plan.fp8.gather && m_plan.fp8Weights.contains(use.tensor);
                 const std::int64_t elements = largestShard(m_graph.tensor(use.tensor).shape, use.layout, m_plan.mesh);
                 if (moves(use))
                     m_out.moved.insert(use.tensor);
-                size = std::max(size, fp8 ? castBytes(m_plan.fp8.recipe, elements) : bytesOf(elements, m_plan.held.gathered));
+                size = std::max(size,
+                                fp8 ? castBytes(m_plan.fp8.recipe, elements)
+                                    : bytesOf(elements, movedType(packing, m_plan.held.gathered)));
             }
             return 0;
         }

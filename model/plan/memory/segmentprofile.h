@@ -21,6 +21,7 @@ struct SegmentProfile {
         std::int64_t waiting = 0; ///< gradients of weights that wait for their reduction
         std::int64_t reduced = 0; ///< gradients of weights that this layer has reduced so far
         std::int64_t reshard = 0;
+        std::int64_t gathered = 0; ///< weights of blocks within the segment (GraphTensor::block), of which one at a time works
     };
     std::vector<Moment> moments; ///< by operation
     std::int64_t keptActivations = 0; ///< that a layer leaves for its backward pass; of a forward segment
@@ -28,7 +29,7 @@ struct SegmentProfile {
     std::int64_t reduced = 0; ///< gradients of a layer's weights when it is done; of a backward segment
     std::int64_t reducedWhole = 0; ///< the same before they are reduced
     std::vector<std::pair<TensorId, std::int64_t>> gatheredOf; ///< by weight
-    std::int64_t gathered = 0; ///< weights of a layer that are gathered for their use, all at once as FSDP2 does
+    std::int64_t gathered = 0; ///< of these those of no block of their own: of a layer, all at once as FSDP2 does
     std::set<TensorId> moved; ///< of these weights, those that collectives bring
     PlannedSegmentId keptFor {}; ///< of a backward segment: the planned segment whose kept activations it reads
 };

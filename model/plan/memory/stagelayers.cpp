@@ -73,6 +73,8 @@ double microBatchesHeld(const Plan& plan, std::int64_t stage)
     const std::int64_t v = plan.pipeline->chunks;
     if (plan.pipeline->isDual())
         return static_cast<double>(std::min(p + 1, plan.microBatches)) / 2;
+    if (plan.pipeline->schedule == PipelineSchedule::GPipe)
+        return static_cast<double>(plan.microBatches);
     if (plan.pipeline->schedule == PipelineSchedule::ZeroBubble)
         return static_cast<double>(std::min(p, plan.microBatches));
     const std::int64_t passes = v > 1 ? 2 * (p - stage - 1) + (v - 1) * p + 1 : p - stage;

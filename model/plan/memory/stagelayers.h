@@ -32,7 +32,7 @@ std::vector<bool> behindLayers(const Graph& graph);
 /// 1F1B p - s for stage s of p (at most all); interleaved with v runs on each stage (2 (p-s-1) + (v-1) p + 1) / v, which for the
 /// first stage is p (1 + (p-1)/(pv)) (arXiv 2104.04473, section 2.2; 2205.05198, section 4.2.3). ZB-H1 p on every stage, of which
 /// the later ones keep most for the gradients of weights that they put off (arXiv 2401.10241, table 2 and section 2.2); DualPipe
-/// p + 1 of one of the two stages that a device has (DeepSeek-V3, arXiv 2412.19437, table 2).
+/// p + 1 of one of the two stages that a device has (DeepSeek-V3, arXiv 2412.19437, table 2). GPipe all.
 double microBatchesHeld(const Plan& plan, std::int64_t stage);
 
 } // namespace shardboard

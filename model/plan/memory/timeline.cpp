@@ -69,6 +69,7 @@ public:
         , m_parts(stageParts(graph, plan, stage))
     {
         m_steady.runtime = runtime;
+        m_steady.weights = stage == 0 ? plan.besideBytes : 0;
         m_trains = std::ranges::any_of(plan.segments, [](const PlannedSegment& s) { return s.phase == Phase::Update; });
         for (const StagePart& part : m_parts)
             addSteady(part);
@@ -80,13 +81,24 @@ public:
             addStreams();
         // Micro-batches in flight beside the one that is worked on.
         const double others = std::max(0.0, microBatchesHeld(plan, stage) - 1);
+        // The head's backward pass follows its forward pass, but for GPipe's.
+        const bool ends = plan.pipeline && plan.pipeline->schedule == PipelineSchedule::GPipe;
         for (const StagePart& part : m_parts)
-            if (planned(part).phase == Phase::Forward && segment(part).isLayer) {
+            if (planned(part).phase == Phase::Forward && (segment(part).isLayer || ends)) {
+                const std::int64_t away = part.layers - keepingLayers(part, part.layers);
+                m_host += static_cast<std::int64_t>((others + 1) * static_cast<double>(away * profile(part).keptActivations));
                 m_keptActivations += static_cast<std::int64_t>(
                     others * static_cast<double>(keepingLayers(part, part.layers) * profile(part).keptActivations));
                 m_keptLogits += static_cast<std::int64_t>(others * static_cast<double>(part.layers * profile(part).keptLogits));
             }
     }
+
+    /// What lies in the memory of the host when it is the most: weights, states with the gradients of the step that the host makes,
+    /// and what the micro-batches in flight keep.
+    std::int64_t hostBytes() const { return m_host; }
+
+    std::int64_t keptActivations() const { return m_keptActivations; } ///< before it runs: of other micro-batches in flight
+    std::int64_t keptLogits() const { return m_keptLogits; }
 
     enum class Layers { All, Turning };
     /// Calls `each(part, index of operation, layers done before, bytes)` for all layers, or for those that can need the most: from
@@ -161,11 +173,15 @@ private:
         for (const StagePart& part : m_parts) {
             const SegmentProfile& what = profile(part);
             if (planned(part).phase == Phase::Forward) {
-                std::int64_t moved = 0;
+                std::map<int, std::int64_t> moved; // by block
                 for (const auto& [weight, bytes] : what.gatheredOf)
                     if (what.moved.contains(weight) && (segment(part).isLayer || atEnds.insert(weight).second))
-                        (segment(part).isLayer ? moved : m_gathers) += bytes;
-                layer = std::max(layer, moved);
+                        moved[m_graph.entry(weight).block] += bytes;
+                for (const auto& [block, bytes] : moved)
+                    if (block > 0 || segment(part).isLayer)
+                        layer = std::max(layer, bytes);
+                    else
+                        m_gathers += bytes;
             } else if (planned(part).phase == Phase::Backward && (m_plan.microBatches == 1 || m_plan.wholeGradients)) {
                 m_reductions += part.layers * what.reduced;
             }
@@ -173,6 +189,7 @@ private:
         m_gathers += layer;
     }
 
+    /// The weights of a segment, but for those of blocks of their own.
     bool staysGathered(const StagePart& part) const
     {
         return m_plan.keepsGathered || (m_trains && m_facts.onlyOnce && !segment(part).isLayer);
@@ -184,15 +201,16 @@ private:
         const PlannedSegment& what = planned(part);
         if (what.phase == Phase::Forward) {
             std::set<TensorId> inLayer;
-            const bool here = !offloads(part, OffloadKind::Weights);
-            for (const PlannedOp& op : here ? what.ops : std::vector<PlannedOp> {})
+            std::int64_t& place = offloads(part, OffloadKind::Weights) ? m_host : m_steady.weights;
+            for (const PlannedOp& op : what.ops)
                 for (const OperandUse& use : op.operands)
                     if (m_graph.tensor(use.tensor).role == TensorRole::Weight
                         && (segment(part).isLayer ? inLayer : m_atEnds).insert(use.tensor).second)
-                        m_steady.weights += part.layers * storedBytes(m_graph, m_plan, use.tensor);
+                        place += part.layers * storedBytes(m_graph, m_plan, use.tensor);
             if (staysGathered(part))
                 for (const auto& [weight, bytes] : profile(part).gatheredOf)
-                    if (segment(part).isLayer || m_gatheredEnds.insert(weight).second)
+                    if ((m_plan.keepsGathered || m_graph.entry(weight).block == 0)
+                        && (segment(part).isLayer || m_gatheredEnds.insert(weight).second))
                         m_steady.gathered += part.layers * bytes;
             if (!m_trains)
                 m_steady.kvCache += part.layers * cachedBytes(m_graph, m_plan, what);
@@ -200,15 +218,17 @@ private:
             m_steady.gradients += part.layers
                 * (m_plan.wholeGradients ? profile(part).reducedWhole
                                          : profile(part).reduced); // what micro-batches are added up in
-        } else if (what.phase == Phase::Update && !offloads(part, OffloadKind::Optimizer)) {
+        } else if (what.phase == Phase::Update) {
+            const bool away = offloads(part, OffloadKind::Optimizer);
             for (const PlannedOp& op : what.ops) {
                 const int moments = definitionOf(m_graph.op(op.op).kind).moments;
                 if (moments == 0)
                     continue;
                 const TensorSpec& weight = m_graph.tensor(m_graph.op(op.op).result);
                 const std::int64_t elements = part.layers * largestShard(weight.shape, op.result, m_plan.mesh);
-                m_steady.optimizer += moments * bytesOf(elements, m_plan.held.optimizer);
-                m_steady.masterWeights += m_plan.held.copiesWeights() ? bytesOf(elements, m_plan.held.master) : 0;
+                (away ? m_host : m_steady.optimizer) += moments * bytesOf(elements, m_plan.held.optimizer);
+                (away ? m_host : m_steady.masterWeights) += m_plan.held.copiesWeights() ? bytesOf(elements, m_plan.held.master) : 0;
+                m_host += away && m_facts.hostSteps ? bytesOf(elements, m_plan.held.gradients) : 0;
             }
         }
     }
@@ -227,7 +247,7 @@ private:
         bytes.gradients += moment.waiting;
         if (m_plan.microBatches == 1)
             bytes.gradients += m_reduced + (phase == Phase::Backward ? done * profile(part).reduced + moment.reduced : 0);
-        bytes.gathered += gathers(part) + ahead(index, done);
+        bytes.gathered += gathers(part) + ahead(index, done) + (m_plan.keepsGathered ? 0 : moment.gathered);
         bytes.reshard = moment.reshard;
         bytes.reserve = static_cast<std::int64_t>(m_plan.memorySettings.reserveShare * allocated(m_facts.allocator, bytes))
             + inStreams(index, done, moment);
@@ -291,6 +311,7 @@ private:
     std::int64_t m_keptLogits = 0;
     std::int64_t m_reduced = 0; ///< gradients of the layers that are done
     std::int64_t m_gathers = 0; ///< buffers in the stream of gathers
+    std::int64_t m_host = 0; ///< in the memory of the host
     std::int64_t m_reductions = 0; ///< reduced gradients in the stream of reductions
 };
 
@@ -314,14 +335,16 @@ MemoryTimeline memoryTimeline(const Graph& graph, const Plan& plan, std::int64_t
     if (stage < 0 || stage >= stageCount(plan))
         return out;
     const std::vector<SegmentProfile> profiles = segmentProfiles(graph, plan);
-    StageWalk(graph, plan, profiles, runtimeBytes(plan), stage)
-        .run(StageWalk::Layers::All, [&](const StagePart& part, std::size_t op, std::int64_t done, const MemoryBytes& bytes) {
-            const PlannedSegment& planned = plan.segment(part.plannedSegment);
-            const bool isLayer = graph.segment(planned.segment).isLayer;
-            const bool down = planned.phase == Phase::Backward;
-            const std::int64_t layer = isLayer ? part.layerAt(down ? part.layers - 1 - done : done) : -1;
-            out.moments.push_back({ part.plannedSegment, planned.ops[op].op, layer, bytes });
-        });
+    StageWalk walk(graph, plan, profiles, runtimeBytes(plan), stage);
+    out.othersKept = walk.keptActivations();
+    out.othersLogits = walk.keptLogits();
+    walk.run(StageWalk::Layers::All, [&](const StagePart& part, std::size_t op, std::int64_t done, const MemoryBytes& bytes) {
+        const PlannedSegment& planned = plan.segment(part.plannedSegment);
+        const bool isLayer = graph.segment(planned.segment).isLayer;
+        const bool down = planned.phase == Phase::Backward;
+        const std::int64_t layer = isLayer ? part.layerAt(down ? part.layers - 1 - done : done) : -1;
+        out.moments.push_back({ part.plannedSegment, planned.ops[op].op, layer, bytes });
+    });
     return out;
 }
 
@@ -347,22 +370,23 @@ std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
         MemoryByCause peak;
         const PlannedSegment* segment = nullptr;
         OpId op;
-        StageWalk(graph, plan, profiles, runtime, stage)
-            .run(StageWalk::Layers::Turning, [&](const StagePart& part, std::size_t index, std::int64_t, const MemoryBytes& bytes) {
-                const std::int64_t total = bytes.total();
-                if (total <= peak.peak)
-                    return;
-                static_cast<MemoryBytes&>(peak) = bytes;
-                peak.peak = total;
-                const AllocatorShare& allocator = factsOf(plan.memorySettings.framework).allocator;
-                const double base = allocated(allocator, bytes);
-                const double share = plan.memorySettings.reserveShare;
-                // Blocks of other streams are given back before the allocator gives up.
-                peak.least = total - bytes.reserve + static_cast<std::int64_t>(std::min(share, allocator.least) * base);
-                peak.most = total + static_cast<std::int64_t>((std::max(share, allocator.most) - share) * base);
-                segment = &plan.segment(part.plannedSegment);
-                op = segment->ops[index].op;
-            });
+        StageWalk walk(graph, plan, profiles, runtime, stage);
+        walk.run(StageWalk::Layers::Turning, [&](const StagePart& part, std::size_t index, std::int64_t, const MemoryBytes& bytes) {
+            const std::int64_t total = bytes.total();
+            if (total <= peak.peak)
+                return;
+            static_cast<MemoryBytes&>(peak) = bytes;
+            peak.peak = total;
+            const AllocatorShare& allocator = factsOf(plan.memorySettings.framework).allocator;
+            const double base = allocated(allocator, bytes);
+            const double share = plan.memorySettings.reserveShare;
+            // Blocks of other streams are given back before the allocator gives up.
+            peak.least = total - bytes.reserve + static_cast<std::int64_t>(std::min(share, allocator.least) * base);
+            peak.most = total + static_cast<std::int64_t>((std::max(share, allocator.most) - share) * base);
+            segment = &plan.segment(part.plannedSegment);
+            op = segment->ops[index].op;
+        });
+        peak.host = walk.hostBytes();
         if (segment != nullptr)
             peak.peakAt = segment->name + "/" + graph.op(op).name;
         out.push_back(std::move(peak));

@@ -22,6 +22,8 @@ struct MemoryMoment {
 struct MemoryTimeline {
     std::int64_t stage = 0;
     std::vector<MemoryMoment> moments;
+    std::int64_t othersKept = 0; ///< part of every moment: activations of micro-batches in flight beside the one that is worked on
+    std::int64_t othersLogits = 0; ///< their logits
     /// Index of the moment that needs the most; -1 where there is none.
     int peak() const;
 };

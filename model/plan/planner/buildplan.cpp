@@ -68,6 +68,7 @@ public:
         , m_made(request.graph.tensors.size())
         , m_variants(request.graph.segments.size())
     {
+        m_plan.besideBytes = request.besideBytes;
         m_plan.mesh = request.mesh;
         m_plan.microBatches = m_microBatches;
         m_plan.held = m_kernels.held;
@@ -119,7 +120,7 @@ public:
         if (m_plan.pipeline)
             addPipeline(m_graph, m_resharding.prices(), m_plan);
         fillHostTransfers(m_graph, m_plan, m_hardware);
-        waitForHost(m_plan, m_hardware);
+        waitForHost(m_graph, m_plan, m_hardware);
         m_plan.kernelShare = kernelShareOf(m_hardware.device);
         setStepTimes(m_graph, m_plan);
         m_plan.reservedBytes = static_cast<std::int64_t>(m_hardware.reservedBytes());
@@ -353,15 +354,23 @@ private:
             groupBlock(firstCollective);
     }
 
+    /// Of a weight or its gradient.
+    int blockOf(TensorId tensor) const
+    {
+        const GraphTensor& entry = m_graph.entry(tensor);
+        const TensorId of = entry.gradientOf != kNoTensor ? entry.gradientOf : entry.addendOf;
+        return m_graph.entry(of != kNoTensor ? of : tensor).block;
+    }
+
     /// The weights of a block go in one call, and so do their gradients, as far as they go over the same axes equally often.
     void groupBlock(std::size_t firstCollective)
     {
-        using Call = std::tuple<CollectiveKind, OverlapKind, std::vector<int>, std::int64_t>;
+        using Call = std::tuple<CollectiveKind, OverlapKind, std::vector<int>, std::int64_t, int>;
         std::map<Call, std::vector<std::size_t>> calls;
         for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i) {
             const Collective& it = m_plan.collectives[i];
             if (it.kind != CollectiveKind::LocalSlice && it.count > 0 && movesWeight(m_graph, it))
-                calls[{ it.kind, overlapKindOf(m_graph, m_plan, it), it.axes, it.count }].push_back(i);
+                calls[{ it.kind, overlapKindOf(m_graph, m_plan, it), it.axes, it.count, blockOf(it.tensor) }].push_back(i);
         }
         for (const auto& [call, members] : calls) {
             std::int64_t bytes = 0;
@@ -384,7 +393,8 @@ private:
         for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i) {
             Collective& collective = m_plan.collectives[i];
             const bool weight = m_graph.tensor(collective.tensor).role == TensorRole::Weight;
-            if (weight && (isLayer ? m_plan.keepsGathered : m_plan.keepsGathered || m_framework.onlyOnce)) {
+            const bool asLayer = isLayer || m_graph.entry(collective.tensor).block > 0;
+            if (weight && (m_plan.keepsGathered || (!asLayer && m_framework.onlyOnce))) {
                 const bool before = segment.phase == Phase::Backward || (!isLayer && gatheredBefore(segment, collective));
                 if (before)
                     collective.count = 0;
@@ -685,7 +695,7 @@ private:
     {
         const TensorSpec& spec = m_graph.tensor(tensor);
         if (spec.role == TensorRole::Weight || isUpdated(op))
-            return movesCasts(op, tensor) ? DType::F8E4M3 : m_kernels.held.gathered;
+            return movesCasts(op, tensor) ? DType::F8E4M3 : shardboard::movedType(spec.packing, m_kernels.held.gathered);
         if (op.kind == OpKind::MuonStep && m_plan.layouts[static_cast<std::size_t>(tensor)].partial.empty())
             return m_kernels.held.gathered; // it is orthogonalized in the computing type
         const bool gradient = op.kind == OpKind::ReduceGrad || isStep(op.kind);
@@ -760,7 +770,7 @@ private:
             return 0;
         bool first = false;
         for (const OperandUse& use : planned.operands)
-            if (m_graph.tensor(use.tensor).role == TensorRole::Weight)
+            if (const TensorSpec& spec = m_graph.tensor(use.tensor); spec.role == TensorRole::Weight && !spec.packing.present())
                 first = m_cast.insert(use.tensor).second || first;
         if (!m_plan.keepsGathered)
             return first ? 1 : 0;

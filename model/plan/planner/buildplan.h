@@ -25,6 +25,7 @@ struct PlanRequest {
     const Workload& workload;
     const PipelineSpec& pipeline;
     MemorySettings memory {};
+    std::int64_t besideBytes = 0; ///< Plan::besideBytes
 };
 
 /// A backward segment is planned once for each way in which its forward segment was, with the activations as those kept

@@ -26,6 +26,9 @@ inline KernelSettings kernelSettings(const Workload& workload, const FrameworkFa
     out.fp8 = out.fp8Products ? effective(workload).fp8 : Fp8Settings {};
     out.computed = storageType(workload);
     out.expertsApart = framework.expertsApart;
+    out.productCalls = framework.productCalls;
+    out.dispatch = workload.dispatch;
+    out.fixedExperts = workload.capacityFactor > 0;
     out.addsGradients = framework.addsGradients;
     return out;
 }

@@ -26,6 +26,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     m_plan.performance = plan.performance;
     m_plan.memory = plan.memory;
     m_plan.reservedBytes = plan.reservedBytes;
+    m_plan.besideBytes = plan.besideBytes;
     for (const PlannedSegment& planned : plan.segments) {
         PlannedSegment segment;
         segment.segment = planned.segment;
@@ -38,7 +39,6 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     m_seconds.resize(m_kernels.size());
     m_host.resize(m_kernels.size());
     m_byPart.resize(plan.segments.size());
-    m_hostByPart.resize(plan.segments.size());
 }
 
 void CompiledCost::compile(const Graph& graph, const Plan& plan)
@@ -59,6 +59,7 @@ void CompiledCost::compile(const Graph& graph, const Plan& plan)
             else if (task.collective.valid())
                 addCollective(plan, task, placeOf[task.number]);
         }
+    compileHost(graph, plan, tasks, placeOf);
     for (const Collective& collective : plan.collectives)
         if (isStageSend(plan, collective)) {
             Collective send;
@@ -68,6 +69,40 @@ void CompiledCost::compile(const Graph& graph, const Plan& plan)
             m_sends.emplace_back(std::move(send), sendPlace(graph, plan, collective));
             m_sendCounts.push_back(static_cast<double>(collective.count));
         }
+}
+
+void CompiledCost::compileHost(const Graph& graph, const Plan& plan, const StepTasks& tasks,
+                               const std::vector<std::uint32_t>& placeOf)
+{
+    for (std::size_t part = 0; part < plan.segments.size(); ++part) {
+        const PlannedSegment& segment = plan.segments[part];
+        HostPart& host = m_hostParts.emplace_back();
+        host.passes = passesOf(segment, plan.microBatches);
+        for (const StepTask& task : tasks.parts[part].tasks) {
+            if (task.mode != TaskMode::Compute)
+                continue;
+            for (std::size_t i = task.firstOp; i < task.endOp; ++i) {
+                const PlannedOp& op = segment.ops[i];
+                for (const CollectiveId id : waitedFor(graph, plan, op)) {
+                    const Collective& collective = plan.collective(id);
+                    const double times = static_cast<double>(collective.count * hopsOf(plan, collective)) / host.passes;
+                    host.entries.push_back({ questionOf(plan, collective), times * shareOfCall(collective), 0, true, false });
+                }
+                if (op.work.kernel == KernelClass::None)
+                    continue;
+                const auto kernel = static_cast<std::size_t>(std::ranges::find(m_kernels, op.work) - m_kernels.begin());
+                host.entries.push_back({ kernel, static_cast<double>(op.count) / host.passes, placeOf[task.number], false,
+                                         putsOff(graph, plan, part, op) });
+            }
+        }
+    }
+}
+
+/// The order of all other schedules does not depend on gradients of weights.
+bool CompiledCost::putsOff(const Graph& graph, const Plan& plan, std::size_t part, const PlannedOp& op) const
+{
+    const bool putOff = plan.pipeline && putsOffWeights(plan.pipeline->schedule);
+    return putOff && plan.segments[part].phase == Phase::Backward && makesWeightGradient(graph, op);
 }
 
 /// Those that are alike are of the same part, and not far.
@@ -84,8 +119,6 @@ void CompiledCost::add(std::vector<Share>& to, const Share& share)
 
 void CompiledCost::addOperations(const Graph& graph, const Plan& plan, std::size_t part, const StepTask& task, std::size_t place)
 {
-    // The order of all other schedules does not depend on gradients of weights.
-    const bool putOff = plan.pipeline && plan.pipeline->schedule != PipelineSchedule::OneForwardOneBackward;
     for (std::size_t i = task.firstOp; i < task.endOp; ++i) {
         const PlannedOp& op = plan.segments[part].ops[i];
         if (op.work.kernel == KernelClass::None)
@@ -96,23 +129,27 @@ void CompiledCost::addOperations(const Graph& graph, const Plan& plan, std::size
             m_kernels.push_back(op.work);
         const double times = static_cast<double>(op.count) / m_places[place].times;
         add(m_computing, { kernel, place, times });
-        if (putOff && plan.segments[part].phase == Phase::Backward && makesWeightGradient(graph, op))
+        if (putsOff(graph, plan, part, op))
             add(m_gradients, { kernel, part, times });
     }
+}
+
+std::size_t CompiledCost::questionOf(const Plan& plan, const Collective& collective)
+{
+    const std::int64_t called = collective.groupBytes > 0 ? collective.groupBytes : collective.bytes;
+    const Price price { pricedAs(collective, plan.mesh), collective.axes, called / hopsOf(plan, collective), collective.copies };
+    const auto priced = std::ranges::find(m_questions, price);
+    const auto place = static_cast<std::size_t>(priced - m_questions.begin());
+    if (priced == m_questions.end())
+        m_questions.push_back(price);
+    return place;
 }
 
 void CompiledCost::addCollective(const Plan& plan, const StepTask& task, std::size_t place)
 {
     const Collective& collective = plan.collective(task.collective);
-    const std::int64_t hops = hopsOf(plan, collective);
-    const std::int64_t called = collective.groupBytes > 0 ? collective.groupBytes : collective.bytes;
-    const Price price { pricedAs(collective, plan.mesh), collective.axes, called / hops, collective.copies };
-    const auto priced = std::ranges::find(m_questions, price);
-    add(m_moving,
-        { static_cast<std::size_t>(priced - m_questions.begin()), place,
-          task.occurrences * static_cast<double>(hops) * shareOfCall(collective) });
-    if (priced == m_questions.end())
-        m_questions.push_back(price);
+    const auto hops = static_cast<double>(hopsOf(plan, collective));
+    add(m_moving, { questionOf(plan, collective), place, task.occurrences * hops * shareOfCall(collective) });
 }
 
 void CompiledCost::askPrices()
@@ -156,20 +193,34 @@ void CompiledCost::waitForHost(const KernelConstants& kernels)
 {
     for (std::size_t i = 0; i < m_kernels.size(); ++i)
         m_host[i] = hostSeconds(m_kernels[i], kernels);
-    std::ranges::fill(m_hostByPart, 0);
-    for (const Share& share : m_computing) {
-        const Place& place = m_places[share.task];
-        m_hostByPart[place.part] += share.times * place.times * m_host[share.of];
+    for (std::size_t part = 0; part < m_hostParts.size(); ++part)
+        waitForHost(part);
+}
+
+void CompiledCost::waitForHost(std::size_t part)
+{
+    const HostPart& of = m_hostParts[part];
+    m_hostSteps.clear();
+    for (const HostEntry& entry : of.entries) {
+        if (entry.moves)
+            m_hostSteps.push_back({ 0, entry.times * m_answers[entry.of], false });
+        else
+            m_hostSteps.push_back(
+                { entry.times * m_host[entry.of], entry.times * m_seconds[entry.of], m_kernels[entry.of].readsBack });
     }
-    const auto waiting = [&](std::size_t part) {
-        return m_hostByPart[part] > m_byPart[part] ? (m_hostByPart[part] - m_byPart[part]) / m_hostByPart[part] : 0;
-    };
-    for (const Share& share : m_computing)
-        task(m_places[share.task]).seconds += waiting(m_places[share.task].part) * share.times * m_host[share.of];
-    for (const Share& share : m_gradients)
-        m_schedule.tasks().parts[share.task].weightGradients += waiting(share.task) * share.times * m_host[share.of];
-    for (std::size_t part = 0; part < m_byPart.size(); ++part)
-        m_byPart[part] = std::max(m_byPart[part], m_hostByPart[part]);
+    if (!hostWaits(m_hostSteps, m_waits))
+        return;
+    for (std::size_t i = 0; i < of.entries.size(); ++i) {
+        const double seconds = m_waits[i] * of.passes;
+        if (seconds == 0)
+            continue;
+        const HostEntry& entry = of.entries[i];
+        const double each = seconds / m_places[entry.place].times;
+        task(m_places[entry.place]).seconds += each;
+        m_byPart[part] += seconds;
+        if (entry.putOff)
+            m_schedule.tasks().parts[part].weightGradients += each;
+    }
 }
 
 void CompiledCost::priceKernels(const Hardware& hardware)

@@ -5,6 +5,7 @@
 
 #include "model/cost/collectiveprices.h"
 #include "model/plan/plan.h"
+#include "model/plan/time/hosttime.h"
 #include "model/plan/time/steptime.h"
 
 #include <cstdint>
@@ -57,7 +58,23 @@ private:
         double times = 0; ///< in a step
     };
 
+    /// What the host starts, in order: an operation or a collective that the device waits for.
+    struct HostEntry {
+        std::size_t of = 0; ///< index into m_kernels or m_questions
+        double times = 0; ///< in a layer and micro-batch
+        std::size_t place = 0; ///< index into m_places, of an operation
+        bool moves = false; ///< a collective
+        bool putOff = false; ///< makes the gradient of a weight, which the schedule puts off
+    };
+    struct HostPart {
+        std::vector<HostEntry> entries;
+        double passes = 1;
+    };
+
     void compile(const Graph& graph, const Plan& plan);
+    void compileHost(const Graph& graph, const Plan& plan, const StepTasks& tasks, const std::vector<std::uint32_t>& placeOf);
+    std::size_t questionOf(const Plan& plan, const Collective& collective);
+    bool putsOff(const Graph& graph, const Plan& plan, std::size_t part, const PlannedOp& op) const;
     void addOperations(const Graph& graph, const Plan& plan, std::size_t part, const StepTask& task, std::size_t place);
     void addCollective(const Plan& plan, const StepTask& task, std::size_t place);
     static void add(std::vector<Share>& to, const Share& share);
@@ -66,6 +83,7 @@ private:
     void findStreams();
     void priceKernels(const Hardware& hardware);
     void waitForHost(const KernelConstants& kernels);
+    void waitForHost(std::size_t part);
 
     StepSchedule m_schedule;
     std::vector<Place> m_places; ///< by number
@@ -86,7 +104,9 @@ private:
     std::vector<double> m_seconds; ///< of the kernels
     std::vector<double> m_host; ///< the same, in which the host starts them
     std::vector<double> m_byPart; ///< of segments, computing
-    std::vector<double> m_hostByPart;
+    std::vector<HostPart> m_hostParts; ///< by segment
+    std::vector<HostStep> m_hostSteps; ///< of one of them
+    std::vector<double> m_waits; ///< by these
     DType m_dtype;
 };
 

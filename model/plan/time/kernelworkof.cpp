@@ -6,6 +6,7 @@
 #include "model/text/contains.h"
 
 #include <algorithm>
+#include <array>
 
 namespace shardboard {
 
@@ -106,13 +107,95 @@ void orderContext(KernelWork& work, const LocalShapes& local, const KernelSettin
     work.launches += turns * (work.backward ? 2 : 9);
 }
 
-/// Of an operation that is started from Python. In fp8 Transformer Engine 2 has four calls for the product of an expert: its input
-/// is cast, the scales of both operands are put in the order that the product reads, and the product
-/// (pytorch/module/grouped_linear.py and cpp_extensions/gemm.py). They come from a loop in C++, which has half of the layers of a
-/// call from Python. Its newer fused block takes 52 us of the host for an expert, forward and backward (TransformerEngine#2897: 3.3
-/// ms for 64 experts on a GB200).
-constexpr double kCallsOfExpert = 0.5;
-constexpr double kCallsOfExpertInFp8 = 2;
+/// Of the host, in operations of PyTorch: beside its module the product of one expert, which Transformer Engine 2.9 starts from a
+/// loop in C++ (general_grouped_gemm). A call from there has half of the layers of one from Python.
+constexpr double kCallFromC = 0.5;
+/// Tensors and quantizers of an expert: a newer block, in which all of them are one kernel, still takes 3.3 ms of a GB200's host
+/// for 64 experts forward and backward (TransformerEngine#2897), of which that is the share of each of six products.
+constexpr double kTensorsOfExpert = 0.23;
+/// In fp8 what enters the layer and its result's gradient are cast expert by expert (pytorch/csrc/extensions/cast.cpp,
+/// split_quantize), two casts for three products: a kernel and a tensor of Python for each, and two kernels more where values are
+/// read for their largest one first.
+/// The layer itself takes every weight through functions of Python (module/grouped_linear.py): whose gradient is added where, and
+/// in fp8 its cast, what is saved and taken back (get_weight_workspace, prepare_for_saving, restore_from_saved). Nobody has
+/// measured one: half an operation is assumed, as of a call from C++.
+double callsOfExpert(bool narrow, const KernelSettings& settings)
+{
+    const double functions = narrow ? 4 : 1;
+    const double cast = narrow ? 2 + 2 * factsOf(settings.fp8.recipe).passes : 0;
+    return kTensorsOfExpert + kCallFromC * (1 + 2.0 / 3 * cast + functions / 3);
+}
+/// A product in fp8 against one in 16 bits: "more than 2x" (TransformerEngine#761).
+constexpr double kProductInFp8 = 2;
+/// Every parameter has a hook of its own that its gradient runs (Megatron-Core, core/distributed/distributed_data_parallel.py).
+constexpr double kHook = 1;
+
+/// Tokens to experts and back as Megatron-Core 0.15 does it, counted in core/transformer/moe (router.py, token_dispatcher.py,
+/// moe_utils.py) with fused permutations: kernels, what the host goes through beside one call for each of them (views, collectives,
+/// copies to the host), how much of both a recorded graph of the router and its preparation saves, and how often the tokens of
+/// experts are read or written more than once: those of one expert come from every device, and are put together.
+struct Routing {
+    OpKind kind;
+    double kernels, calls, recorded, passes;
+};
+constexpr Routing kPerExpert[] {
+    { OpKind::TopKGates, 8, 4, 12, 0 },          { OpKind::BiasedTopKGates, 8, 4, 12, 0 }, { OpKind::TopKGatesGrad, 5, 2, 7, 0 },
+    { OpKind::BiasedTopKGatesGrad, 5, 2, 7, 0 }, { OpKind::Dispatch, 18, 22, 12, 2 },      { OpKind::Combine, 4, 8, 0, 2 },
+    { OpKind::CombineGradY, 4, 8, 0, 2 },        { OpKind::DispatchGrad, 4, 10, 0, 2 },
+};
+/// With DeepEP or HybridEP one kernel sends, another waits, and what arrives is put in order once (fused_a2a.py).
+constexpr Routing kPerNode[] {
+    { OpKind::TopKGates, 8, 4, 12, 0 },          { OpKind::BiasedTopKGates, 8, 4, 12, 0 }, { OpKind::TopKGatesGrad, 5, 2, 7, 0 },
+    { OpKind::BiasedTopKGatesGrad, 5, 2, 7, 0 }, { OpKind::Dispatch, 7, 13, 4, 0 },        { OpKind::Combine, 3, 5, 0, 0 },
+    { OpKind::CombineGradY, 3, 5, 0, 0 },        { OpKind::DispatchGrad, 3, 5, 0, 0 },
+};
+
+/// Of tokens on their way to experts and back, and of the router. In fp8 an expert's rows are filled up to a multiple of the
+/// scales' blocks, and cut again (experts.py, fp8_padding): they are read and written once more.
+void route(KernelWork& work, const Op& op, double ofExperts, const KernelSettings& settings)
+{
+    const auto& table = settings.dispatch == Dispatch::PerNode ? kPerNode : kPerExpert;
+    const auto found = std::ranges::find(table, op.kind, &Routing::kind);
+    if (found == std::end(table))
+        return;
+    work.launches = found->kernels;
+    work.hostCalls += found->calls;
+    if (ofExperts == 0) // the router
+        return;
+    work.hostCalls -= settings.inGraph ? found->recorded : 0;
+    work.bytes += (found->passes + (settings.fp8Products && !settings.fixedExperts ? 2 : 0)) * ofExperts;
+    work.readsBack = op.kind == OpKind::Dispatch && !settings.fixedExperts;
+}
+
+/// Megatron has queries, keys and values as one weight, and gate and up: the host starts one product for them.
+bool isJoined(const Op& op)
+{
+    return std::ranges::any_of(std::array { ".k_proj", ".v_proj", ".gate_proj" },
+                               [&](const char* name) { return op.name.find(name) != std::string::npos; });
+}
+
+/// What the host goes through for a product or attention beside one call for each kernel, and for all that belongs to one expert
+/// after the other, which no graph has.
+void startFromHost(KernelWork& work, const Op& op, const OpDefinition& definition, bool ofExperts, const KernelSettings& settings)
+{
+    const bool narrow = work.kernel == KernelClass::Gemm && bitsOf(work.dtype) <= 8;
+    const bool joined = settings.expertsApart && isJoined(op);
+    if (settings.productCalls > 1 && !joined && (work.kernel == KernelClass::Gemm || work.kernel == KernelClass::Attention))
+        work.hostCalls += std::max(0.0, settings.productCalls * (narrow ? kProductInFp8 : 1) - work.launches);
+    if (!settings.expertsApart)
+        return;
+    const bool apart = ofExperts && work.gemm.b > 1;
+    if (ofExperts && !settings.fixedExperts)
+        work.inGraph = false;
+    if (joined) {
+        work.hostCalls = -work.launches;
+        return;
+    }
+    if (apart)
+        work.hostCalls += work.gemm.b * callsOfExpert(narrow, settings);
+    if (definition.sumsRows)
+        work.hostCalls += kHook * (apart ? work.gemm.b : 1);
+}
 
 /// `elements` of both operands are cast from 16 bits.
 void castToFp8(KernelWork& work, double elements, double weights, const KernelSettings& settings)
@@ -170,12 +253,17 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
             orthogonalize(work, largestShape(out.shape, planned.operands[1].layout, mesh));
         return work;
     }
-    if (settings.addsGradients && definition.sumsRows)
-        work.bytes = 2 * bytesOfShape(local.result, settings.held.gradients);
     double elements = 0; // of the operands
     double weights = 0; // of weights among them
     double least = densityOf(op.result); // rows without data are not worked on
-    work.bytes = bytesOfShape(local.result, out.dtype) * least;
+    work.bytes = settings.addsGradients && definition.sumsRows ? 2 * bytesOfShape(local.result, settings.held.gradients)
+                                                               : bytesOfShape(local.result, out.dtype) * least;
+    double ofExperts = 0; // bytes of the tokens of experts
+    const auto countExperts = [&](const TensorSpec& spec, const Shape& shape, double density) {
+        if (density < 1 && contains(spec.dimLabels, "experts"))
+            ofExperts = std::max(ofExperts, bytesOfShape(shape, spec.dtype) * density);
+    };
+    countExperts(out, local.result, least);
     for (std::size_t i = 0; i < planned.operands.size(); ++i) {
         const OperandUse& use = planned.operands[i];
         const TensorSpec& spec = graph.tensor(use.tensor);
@@ -184,12 +272,15 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         elements += volume(local.operands.back()) * densityOf(use.tensor);
         if (spec.role == TensorRole::Weight)
             weights += volume(local.operands.back());
+        countExperts(spec, local.operands.back(), densityOf(use.tensor));
         const auto sameAs = [&](const OperandUse& other) { return other.tensor == use.tensor && other.layout == use.layout; };
         if (work.kernel == KernelClass::Attention
             && std::any_of(planned.operands.begin(), planned.operands.begin() + static_cast<std::ptrdiff_t>(i), sameAs))
             continue; // the latent cache is keys and values at once, and read once
         if (static_cast<int>(i) == definition.lookedUp) // as many rows as the result has
             work.bytes += bytesOfShape(local.result, out.dtype);
+        else if (spec.packing.present()) // the kernel unpacks what it reads
+            work.bytes += static_cast<double>(storedBytes(spec, local.operands.back())) * densityOf(use.tensor);
         else
             work.bytes += bytesOfShape(local.operands.back(), spec.role == TensorRole::Weight ? settings.held.gathered : spec.dtype)
                 * densityOf(use.tensor);
@@ -227,9 +318,10 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     if (definition.gemm != nullptr) {
         work.gemm = definition.gemm(local);
         (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;
-        if (settings.expertsApart && work.gemm.b > 1 && contains(out.dimLabels, "experts"))
-            work.hostLaunches = work.gemm.b * (work.dtype == DType::F8E4M3 ? kCallsOfExpertInFp8 : kCallsOfExpert);
     }
+    if (settings.expertsApart && (ofExperts > 0 || contains(out.dimLabels, "experts")))
+        route(work, op, ofExperts, settings);
+    startFromHost(work, op, definition, ofExperts > 0, settings);
     return work;
 }
 

@@ -22,6 +22,9 @@ struct KernelSettings {
     /// How often stored weights that are wider than what they are read in are cast for this operation.
     double casts = 0;
     bool expertsApart = false; ///< the host starts the product of every expert on its own
+    double productCalls = 1; ///< FrameworkFacts::productCalls
+    Dispatch dispatch = Dispatch::PerExpert;
+    bool fixedExperts = false; ///< every expert has as many rows as its capacity, so that the host need not ask how many
     /// The product that gives a weight's gradient adds it, in the type of gradients, to those of the micro-batches before.
     bool addsGradients = false;
 };

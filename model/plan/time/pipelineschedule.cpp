@@ -24,6 +24,8 @@ Order oneForwardOneBackward(const PipelineTask& task, std::int64_t stage)
     std::int64_t ahead = v > 1 ? 2 * (p - stage - 1) + (v - 1) * p : p - stage - 1;
     if (v > 1 && task.microBatches == p)
         ahead = all;
+    if (task.schedule == PipelineSchedule::GPipe) // as ScheduleGPipe of torch.distributed.pipelining
+        ahead = all;
     ahead = task.trains ? std::min(ahead, all) : all;
     const auto pass = [&](PassKind kind, std::int64_t k) -> OrderedPass {
         if (v == 1)

@@ -53,9 +53,10 @@ struct PipelineTurns {
     std::vector<double> ends; ///< of each when it is done, with its last send
 };
 
-/// 1F1B and interleaved as Megatron orders them (arXiv 2104.04473, section 2.2); ZB-H1 as the paper's authors do, so that a stage s
-/// has at most s passes' gradients of weights put off until its last pass forward (2401.10241); DualPipe as step() of
-/// deepseek-ai/DualPipe, which makes pairs of passes forward and backward at the same time that here come one after the other.
+/// GPipe passes all forward first. 1F1B and interleaved as Megatron orders them (arXiv 2104.04473, section 2.2); ZB-H1 as the
+/// paper's authors do, so that a stage s has at most s passes' gradients of weights put off until its last pass forward
+/// (2401.10241); DualPipe as step() of deepseek-ai/DualPipe, which makes pairs of passes forward and backward at the same time that
+/// here come one after the other.
 PipelineTurns pipelineTurns(const PipelineTask& task);
 
 /// When the stages are done, of many pipelines that differ in seconds alone: the order does not depend on them, and is found once.

@@ -46,7 +46,6 @@ void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dty
         for (PlannedOp& op : segment.ops)
             op.seconds = kernelSeconds(op.work, hardware);
     }
-    waitForHost(plan, hardware);
     for (Collective& collective : plan.collectives) {
         if (isStageSend(plan, collective)) {
             priceSend(collective, prices);
@@ -57,6 +56,7 @@ void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dty
             collective.seconds =
                 static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
     }
+    waitForHost(graph, plan, hardware);
     plan.kernelShare = kernelShareOf(hardware.device);
     setStepTimes(graph, plan);
     setReserved(plan, hardware);

@@ -34,7 +34,7 @@ std::string kindText(ResidualKind kind)
 const Residual* residualOf(std::span<const Residual> table, const Graph& graph, const Plan& plan, const Hardware& hardware)
 {
     const bool trains = std::ranges::any_of(plan.segments, [](const PlannedSegment& it) { return it.phase == Phase::Update; });
-    if (!trains || hardware.device.kind == DeviceKind::Cpu)
+    if (!trains || (hardware.device.kind != DeviceKind::Gpu && hardware.device.kind != DeviceKind::Tpu))
         return nullptr;
     const auto of = [&](ResidualKind kind) {
         const auto found = std::ranges::find(table, kind, &Residual::kind);

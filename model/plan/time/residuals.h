@@ -29,7 +29,7 @@ struct PredictedRange {
     std::string from; ///< `24 published steps: GPUs, dense models (megatron-table5, …)`
 };
 
-/// Nothing where no run of the kind was published: other workloads than training, CPUs.
+/// Nothing where no run of the kind was published: other workloads than training, CPUs, other accelerators.
 std::optional<PredictedRange> stepRange(const Graph& graph, const Plan& plan, const Hardware& hardware);
 /// With what the allocator may hold, as the verdict has it (MemoryByCause::least and most).
 std::optional<PredictedRange> memoryRange(const Graph& graph, const Plan& plan, const Hardware& hardware);

@@ -8,9 +8,9 @@ namespace shardboard {
 
 inline constexpr Residual kStepResiduals[] {
     { ResidualKind::GpuDense, 0.847, 1.060, 24, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
-    { ResidualKind::GpuExperts, 0.355, 1.000, 7, "megatron-bridge-2511" },
-    { ResidualKind::Gpu, 0.769, 1.039, 31, "megatron-bridge-2511, megatron-table5, titan-h100-2412" },
-    { ResidualKind::Tpu, 0.822, 1.032, 20, "maxtext-v5e, maxtext-v5p" },
+    { ResidualKind::GpuExperts, 0.423, 1.146, 9, "megatron-bridge-2511, megatron-bridge-2607" },
+    { ResidualKind::Gpu, 0.750, 1.060, 33, "megatron-bridge-2511, megatron-bridge-2607, megatron-table5, titan-h100-2412" },
+    { ResidualKind::Tpu, 0.852, 1.047, 20, "maxtext-v5e, maxtext-v5p" },
 };
 
 inline constexpr Residual kMemoryResiduals[] {

@@ -56,6 +56,34 @@ private Q_SLOTS:
         QVERIFY(refused.json()["missing_bytes"].toDouble() > 0);
     }
 
+    void pricesAreTold()
+    {
+        const Outcome answer = shardctl({ "optimize", m_design, "--memory", "40", "--what-if", "--json" });
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        const QJsonArray cases = answer.json()["what_if"].toArray();
+        QVERIFY(answer.json()["what_if_complete"].toBool() && cases.size() > 4);
+        for (const auto& one : cases) {
+            const QJsonObject told = one.toObject();
+            QVERIFY(told["what"] == QLatin1String("memory") ? told.contains("bytes") : told.contains("tensor"));
+            if (told["feasible"].toBool())
+                QCOMPARE(told["objective"].toDouble() - told["change"].toDouble(), answer.json()["objective"].toDouble());
+        }
+        const QString text = shardctl({ "optimize", m_design, "--memory", "40", "--what-if" }).out;
+        QVERIFY2(text.contains("memory + 1 GiB") && text.contains("on every device"), qPrintable(text));
+        QCOMPARE(shardctl({ "optimize", m_design, "--search", "mesh", "--what-if" }).code, 2);
+    }
+
+    void searchTakesLayouts()
+    {
+        const Outcome plain = shardctl({ "optimize", m_design, "--search", "micro-batches", "--memory", "none", "--json" });
+        const Outcome answer =
+            shardctl({ "optimize", m_design, "--search", "layouts,micro-batches", "--memory", "none", "--json" });
+        QVERIFY2(plain.code == 0 && answer.code == 0, qPrintable(answer.err));
+        QVERIFY(answer.json()["objective"].toDouble() <= plain.json()["objective"].toDouble());
+        QVERIFY(answer.json()["lower_bound"].toDouble() <= answer.json()["objective"].toDouble());
+        QVERIFY(answer.json()["certificate"].toObject()["not_exact"].isArray());
+    }
+
     void searchWritesTheFront()
     {
         const QString folder = path("front");

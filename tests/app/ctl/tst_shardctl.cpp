@@ -278,7 +278,7 @@ private Q_SLOTS:
         row("layers of letters", 3, "new --model llama3-8b --mesh pp=2 --preset pp --workload train --stage-layers a -o x");
         row("layers that do not add up", 3,
             "new --model llama3-8b --mesh pp=2 --preset pp --workload train --stage-layers 9,9 -o x");
-        row("no such schedule", 2, "new --model llama3-8b --mesh pp=2 --preset pp --workload train --schedule gpipe -o x");
+        row("no such schedule", 2, "new --model llama3-8b --mesh pp=2 --preset pp --workload train --schedule gpope -o x");
         row("interleaved without runs", 2,
             "new --model llama3-8b --mesh pp=2 --preset pp --workload train --schedule interleaved -o x");
         row("counted as nothing", 2, "new --model llama3-8b --mesh pp=2 --preset pp --workload train --count-as-layers norm -o x");

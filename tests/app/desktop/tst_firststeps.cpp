@@ -9,6 +9,7 @@
 #include "widgets/compare/compareview.h"
 #include "widgets/controls/card.h"
 #include "widgets/jobs/longwork.h"
+#include "widgets/plots/scatterchart.h"
 
 #include <QFile>
 #include <QHeaderView>
@@ -132,12 +133,35 @@ void TestFirstSteps::explore()
     auto* act = child<QPushButton>("summaryAct");
     QVERIFY(says(mode, act->text()));
     QTest::mouseClick(act, Qt::LeftButton);
-    QTRY_VERIFY_WITH_TIMEOUT(act->text() == QStringLiteral("Try Presets"), 30000);
+    QVERIFY(act->text().contains(QStringLiteral("Stop")));
+    QTRY_VERIFY_WITH_TIMEOUT(act->text() == QStringLiteral("Optimize"), 60000);
     settle();
+    for (const char* name : { "searchForm", "designs", "search" })
+        QVERIFY(says(mode, panel(name)->windowTitle()));
     auto* list = child<QTreeWidget>("variantsList");
     QVERIFY(says(mode, panel("variants")->windowTitle()) && list->isVisible());
+    QVERIFY(list->topLevelItemCount() > 2); // now, as opened, the best
+    auto* compare = window->findChild<CompareView*>();
+    auto* chart = child<ScatterChart>("designsChart"); // 2
+    QVERIFY(chart->content().points.size() > 4);
+    const auto clickPoint = [&](int from, Qt::KeyboardModifiers modifiers) {
+        for (int point = from; point < static_cast<int>(chart->content().points.size()); ++point)
+            if (const QPoint at = chart->placeOf(point).toPoint(); chart->rect().contains(at) && chart->pointAt(at) == point) {
+                QTest::mouseClick(chart->findChild<QWidget*>(), Qt::LeftButton, modifiers, at);
+                return point;
+            }
+        return -1;
+    };
+    const int first = clickPoint(0, {});
+    QVERIFY(first >= 0);
+    QTRY_VERIFY(compare->shown() >= 0
+                && qFuzzyCompare(compare->side(compare->shown()).evaluation.plan.seconds() * 1e3,
+                                 chart->content().points[static_cast<std::size_t>(first)].x));
+    QVERIFY(clickPoint(first + 1, Qt::ControlModifier) >= 0);
+    QTRY_VERIFY(compare->chosen() >= 0 && compare->chosen() != compare->shown());
+    settle();
     QVERIFY(list->topLevelItemCount() > 4);
-    int memory = -1; // 2
+    int memory = -1;
     for (int column = 0; column < list->columnCount(); ++column)
         if (list->headerItem()->text(column) == QLatin1String("memory"))
             memory = column;
@@ -147,7 +171,6 @@ void TestFirstSteps::explore()
                       { header->sectionViewportPosition(memory) + header->sectionSize(memory) / 2, header->height() / 2 });
     settle();
     QCOMPARE(header->sortIndicatorSection(), memory);
-    auto* compare = window->findChild<CompareView*>();
     const auto click = [list](int row, Qt::KeyboardModifiers modifiers = {}) {
         QTest::mouseClick(list->viewport(), Qt::LeftButton, modifiers, list->visualItemRect(list->topLevelItem(row)).center());
         settle();

@@ -84,10 +84,11 @@ void TestHelp::everyFileIsAPageAndEveryPageAFile()
 
 void TestHelp::everyViewHasItsPage()
 {
-    const QMap<QString, QString> others { { QStringLiteral("runForm"), QStringLiteral("run") },
-                                          { QStringLiteral("targets"), QStringLiteral("export") },
-                                          { QStringLiteral("names"), QStringLiteral("export") },
-                                          { QStringLiteral("proof"), QStringLiteral("export") } };
+    const QMap<QString, QString> others {
+        { QStringLiteral("runForm"), QStringLiteral("run") },    { QStringLiteral("searchForm"), QStringLiteral("search") },
+        { QStringLiteral("designs"), QStringLiteral("search") }, { QStringLiteral("targets"), QStringLiteral("export") },
+        { QStringLiteral("names"), QStringLiteral("export") },   { QStringLiteral("proof"), QStringLiteral("export") }
+    };
     for (const Panel* dock : window->workbench()->all())
         QCOMPARE(HelpWindow::pageOf(dock->widget()), others.value(dock->objectName(), dock->objectName()));
     QCOMPARE(HelpWindow::pageOf(window->meshView()), QStringLiteral("mesh"));

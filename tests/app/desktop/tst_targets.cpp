@@ -26,7 +26,6 @@
 #include <thread>
 
 using namespace shardboard;
-using namespace shardboard::test;
 
 namespace {
 

@@ -281,7 +281,7 @@ private Q_SLOTS:
         row("negative size", "\"hidden_size\": 896", "\"hidden_size\": -896", "d:model.hidden_size: cannot be -896");
         row("zero size", "\"hidden_size\": 896", "\"hidden_size\": 0", "hidden_size");
         row("family", "\"family\": \"qwen2\"", "\"family\": \"qwen9\"",
-            "d:model.family: there is no family 'qwen9' whose operations are known; families are arcee, baichuan, ");
+            "d:model.family: there is no family 'qwen9' whose operations are known; families are afmoe, aquila, arcee, ");
         row("fraction", "\"hidden_size\": 896", "\"hidden_size\": 896.5", "d:model.hidden_size: cannot be 896.5");
         row("missing", "\"hidden_size\": 896,", "", "d:model.hidden_size: the key is missing");
         row("bias", "\"qkv\"", "\"all\"", "d:model.attention_bias: cannot be 'all'");
@@ -331,6 +331,11 @@ private Q_SLOTS:
         row("micro-batches that do not divide", "\"micro_batches\": 4", "\"micro_batches\": 3",
             "d:workload: batch 8 cannot be cut into 3 micro-batches");
         row("recompute", "\"selective\"", "\"some\"", "d:workload.recompute: cannot be 'some'");
+        row("every 0th layer", "\"selective\"", "\"selective\", \"recompute_every\": 0", "d:workload.recompute_every: cannot be 0");
+        row("every layer before", "\"selective\"", "\"selective\", \"recompute_every\": -2",
+            "d:workload.recompute_every: cannot be -2");
+        row("every half layer", "\"selective\"", "\"selective\", \"recompute_every\": 0.5",
+            "d:workload.recompute_every: cannot be 0.5");
         row("chunks", "\"chunks\": 2", "\"chunks\": 0", "d:pipeline.chunks: cannot be 0");
         row("pin of nothing", "\"axis\":\"model\",\"match\":\"*.attention\",\"row\":\"S1 R R -> S1\"", "\"match\":\"*.attention\"",
             "d:pins[1].dims: a pin says nothing");

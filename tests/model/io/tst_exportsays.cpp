@@ -259,6 +259,10 @@ private Q_SLOTS:
         design.workload.recomputeLayers = 3;
         QCOMPARE(way(), std::string("\"none\""));
         QVERIFY(leftOutOf("torch", design).find("recompute by-op of 3 layers: ") != std::string::npos);
+        design.workload.recomputeLayers = 0;
+        design.workload.recomputeEvery = 2;
+        QCOMPARE(way(), std::string("\"none\""));
+        QVERIFY(leftOutOf("torch", design).find("recompute by-op of one layer in 2: ") != std::string::npos);
     }
 
     /// FSDP2 and TorchTitan have this option.

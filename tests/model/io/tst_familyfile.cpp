@@ -79,7 +79,7 @@ json smallConfig(const FamilyFile& file)
     set("topk_group", 1);
     for (const char* key : { "num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts" })
         set(key, 4);
-    for (const char* key : { "num_experts_per_tok", "moe_k" })
+    for (const char* key : { "num_experts_per_tok", "moe_k", "moe_top_k", "num_attention_groups" })
         set(key, 2);
     for (const char* key : { "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim" })
         set(key, 6);
@@ -98,6 +98,9 @@ json smallConfig(const FamilyFile& file)
         set(key, 12);
     set("n_layer", 3);
     set("rotary_dim", 4);
+    set("hidden_size_per_layer_input", 0); // Gemma 4 with embeddings of every layer is not planned
+    for (const char* key : { "d_model", "dim" })
+        set(key, 32);
     if (file.type == "granitemoehybrid")
         config["layer_types"] = { "mamba", "attention", "mamba" };
     if (file.type == "hunyuan_v1_moe") {
@@ -411,6 +414,68 @@ private Q_SLOTS:
         row("DeepSeek-V3.2",
             R"({"model_type":"deepseek_v32","vocab_size":129280,"hidden_size":7168,"intermediate_size":18432,"num_hidden_layers":61,"num_attention_heads":128,"n_routed_experts":256,"num_experts_per_tok":8,"moe_intermediate_size":2048,"n_shared_experts":1,"kv_lora_rank":512,"q_lora_rank":1536,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128})",
             671877944064);
+        // The same of transformers 5.24.
+        row("Jamba-v0.1",
+            R"({"model_type":"jamba","vocab_size":65536,"hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8})",
+            51570323328);
+        row("mamba-2.8b", R"({"model_type":"mamba","vocab_size":50280,"hidden_size":2560,"num_hidden_layers":64})", 2768345600);
+        row("falcon-mamba-7b",
+            R"({"model_type":"falcon_mamba","vocab_size":65024,"hidden_size":4096,"num_hidden_layers":64,"tie_word_embeddings":false})",
+            7272665088);
+        row("LFM2-1.2B",
+            R"({"model_type":"lfm2","vocab_size":65536,"hidden_size":2048,"intermediate_size":12288,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":8,"full_attn_idxs":[2,5,8,10,12,14]})",
+            1170340608);
+        row("LFM2-8B-A1B",
+            R"({"model_type":"lfm2_moe","vocab_size":65536,"hidden_size":2048,"intermediate_size":7168,"moe_intermediate_size":1792,"num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":8,"num_experts":32,"num_experts_per_tok":4,"num_dense_layers":2,"layer_types":["conv","conv","full_attention","conv","conv","conv","full_attention","conv","conv","conv","full_attention","conv","conv","conv","full_attention","conv","conv","conv","full_attention","conv","conv","full_attention","conv","conv"]})",
+            8339930560);
+        row("ModernBERT-base",
+            R"({"model_type":"modernbert","vocab_size":50368,"hidden_size":768,"intermediate_size":1152,"num_hidden_layers":22,"num_attention_heads":12})",
+            149655232);
+        row("ModernBERT-large",
+            R"({"model_type":"modernbert","vocab_size":50368,"hidden_size":1024,"intermediate_size":2624,"num_hidden_layers":28,"num_attention_heads":16})",
+            395881664);
+        row("Kimi-Linear-48B-A3B",
+            R"({"model_type":"kimi_linear","vocab_size":163840,"hidden_size":2304,"intermediate_size":9216,"moe_intermediate_size":1024,"num_hidden_layers":27,"num_attention_heads":32,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"num_experts":256,"num_experts_per_token":8,"num_shared_experts":1,"first_k_dense_replace":1,"linear_attn_config":{"full_attn_layers":[4,8,12,16,20,24,27],"kda_layers":[1,2,3,5,6,7,9,10,11,13,14,15,17,18,19,21,22,23,25,26],"num_heads":32,"head_dim":128,"short_conv_kernel_size":4}})",
+            49122681728);
+        row("MiMo-V2-Flash",
+            R"({"model_type":"mimo_v2_flash","vocab_size":152576,"hidden_size":4096,"intermediate_size":16384,"num_hidden_layers":48,"num_attention_heads":64,"n_routed_experts":256,"num_experts_per_tok":8,"moe_intermediate_size":2048})",
+            308778780864);
+        row("Trinity (defaults)",
+            R"({"model_type":"afmoe","vocab_size":200192,"hidden_size":2048,"intermediate_size":6144,"num_hidden_layers":32,"num_attention_heads":16,"num_experts":64,"num_experts_per_tok":6,"moe_intermediate_size":1408})",
+            19232600000);
+        row("Mistral 4 (defaults)",
+            R"({"model_type":"mistral4","vocab_size":131072,"hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":36,"num_attention_heads":32,"n_routed_experts":128,"num_experts_per_tok":4,"moe_intermediate_size":2048,"kv_lora_rank":256,"qk_nope_head_dim":64,"qk_rope_head_dim":64,"v_head_dim":128})",
+            118972826624);
+        row("MiniCPM3-4B",
+            R"({"model_type":"minicpm3","vocab_size":73448,"hidden_size":2560,"intermediate_size":6400,"num_hidden_layers":62,"num_attention_heads":40,"kv_lora_rank":256,"qk_nope_head_dim":64,"qk_rope_head_dim":32})",
+            4073875968);
+        row("distilbert-base",
+            R"({"model_type":"distilbert","vocab_size":30522,"dim":768,"hidden_dim":3072,"n_layers":6,"n_heads":12})", 66985530);
+        row("internlm3-8b",
+            R"({"model_type":"internlm3","vocab_size":128512,"hidden_size":4096,"intermediate_size":10240,"num_hidden_layers":48,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128})",
+            8804241408);
+        row("VaultGemma-1B",
+            R"({"model_type":"vaultgemma","vocab_size":256000,"hidden_size":1152,"intermediate_size":6912,"num_hidden_layers":26,"num_attention_heads":4,"num_key_value_heads":1,"head_dim":256})",
+            992734848);
+        row("EuroBERT-210m",
+            R"({"model_type":"eurobert","vocab_size":128256,"hidden_size":768,"intermediate_size":3072,"num_hidden_layers":12,"num_attention_heads":12})",
+            310266624);
+        row("sarvam-105b (defaults)",
+            R"({"model_type":"sarvam_mla","vocab_size":262144,"hidden_size":4096,"intermediate_size":16384,"num_hidden_layers":32,"num_attention_heads":64,"n_routed_experts":128,"num_experts_per_tok":8,"moe_intermediate_size":2048,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128})",
+            106031767424);
+        // As published.
+        row("chatglm3-6b",
+            R"({"model_type":"chatglm","padded_vocab_size":65024,"hidden_size":4096,"ffn_hidden_size":13696,"num_layers":28,"num_attention_heads":32,"kv_channels":128,"multi_query_attention":true,"multi_query_group_num":2,"add_qkv_bias":true})",
+            6243584000);
+        row("glm-4-9b-chat",
+            R"({"model_type":"chatglm","padded_vocab_size":151552,"hidden_size":4096,"ffn_hidden_size":13696,"num_layers":40,"num_attention_heads":32,"kv_channels":128,"multi_query_attention":true,"multi_query_group_num":2,"add_qkv_bias":true})",
+            9399951360);
+        row("deepseek-moe-16b",
+            R"({"model_type":"deepseek","vocab_size":102400,"hidden_size":2048,"intermediate_size":10944,"num_hidden_layers":28,"num_attention_heads":16,"n_routed_experts":64,"num_experts_per_tok":6,"moe_intermediate_size":1408,"n_shared_experts":2,"first_k_dense_replace":1})",
+            16375728128);
+        row("MiniCPM-2B",
+            R"({"model_type":"minicpm","vocab_size":122753,"hidden_size":2304,"intermediate_size":5760,"num_hidden_layers":40,"num_attention_heads":36,"num_key_value_heads":36,"scale_depth":1.4,"tie_word_embeddings":true})",
+            2724880896);
     }
     void publishedCounts()
     {

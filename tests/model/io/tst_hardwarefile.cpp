@@ -205,6 +205,10 @@ private Q_SLOTS:
             "f.json:device.reserved_bytes: cannot be -1 bytes; use");
         row("more memory than can be counted", R"("device": {"memory_bytes": 1e19, "reserved_bytes": 9.9e18})",
             "f.json:device.memory_bytes: cannot be 1e+19 bytes; use 1 to 2^60");
+        row("a host that owes memory", R"("device": {"host": {"bytes_per_second": 5e10, "memory_bytes": -1}})",
+            "f.json:device.host.memory_bytes: cannot be -1 bytes; use");
+        row("a host with more than can be counted", R"("device": {"host": {"bytes_per_second": 5e10, "memory_bytes": 1e30}})",
+            "f.json:device.host.memory_bytes: cannot be 1e+30 bytes; use");
         row("no memory", R"("device": {"memory_bytes": 0})", "f.json:device.memory_bytes: cannot be 0 bytes; use");
         row("unknown device", R"("device": "abacus")", "f.json:device: there is no preset \"abacus\"; ");
         row("unknown link", R"("levels": [{"link": "string"}])", "f.json:levels[0].link: there is no preset \"string\"; ");

@@ -90,6 +90,22 @@ private Q_SLOTS:
         QVERIFY(checkRunName(timeStamp()).ok() == false && timeStamp().size() == made.size());
     }
 
+    /// One that begins with a '-' would be an option; an older run of such a name can still be read, renamed, and deleted.
+    void namesAreNoOptions()
+    {
+        for (const char* name : { "-json", "--json", "-" }) {
+            QVERIFY2(!keepRun(m_root, name, someRun()).ok(), name);
+            QVERIFY(checkRunName(name).ok() && !checkNewName(name).ok());
+        }
+        QVERIFY(!freshRunName(m_root, "-json.shardboard", "2026-11-23T21:53:01Z").starts_with('-'));
+        (void)sure(keepRun(m_root, "old", someRun()));
+        QVERIFY(QDir(QString::fromStdString(m_root)).rename(QStringLiteral("old"), QStringLiteral("-json")));
+        QVERIFY(keptRun(m_root, "-json").ok());
+        QVERIFY(!renameRun(m_root, "-json", "-other").ok());
+        (void)sure(renameRun(m_root, "-json", "new"));
+        QVERIFY(keptRun(m_root, "new").ok());
+    }
+
     void namesStayInTheFolder()
     {
         for (const char* name : { "", ".", "..", "../x", "a/b", ".hidden", "a b", "a\nb" }) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/design/deviceweights.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/design/presets/presets.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
 #include "model/io/checkpoint/openmodel.h"
@@ -13,6 +16,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
 #include <memory>
 
 using namespace shardboard;
@@ -305,6 +309,58 @@ private Q_SLOTS:
         QVERIFY2(has(out.value().findings, "not-in-graph", "vision_tower"), allOf(out.value().findings).constData());
         QVERIFY2(!has(out.value().findings, "checkpoint-missing", ""), allOf(out.value().findings).constData());
         QVERIFY2(!has(out.value().findings, "checkpoint-extra", ""), allOf(out.value().findings).constData());
+    }
+
+    /// Other parts are laid out beside the plan, and count in memory: on each device, or on those of the first stage.
+    void aTowerIsLaidOutBesideThePlan()
+    {
+        auto tensors = tinyDecoder(12, "language_model.model.");
+        tensors.push_back({ "language_model.lm_head.weight", { 32, 8 } });
+        const auto textAlone = tensors;
+        tensors.push_back({ "vision_tower.layers.0.mlp.fc1.weight", { 64, 8 } });
+        tensors.push_back({ "vision_tower.layers.0.mlp.fc1.bias", { 64 } });
+        tensors.push_back({ "multi_modal_projector.linear_1.weight", { 8, 8 } });
+        const QJsonObject config { { QStringLiteral("model_type"), QStringLiteral("llava") },
+                                   { QStringLiteral("text_config"), tinyConfig() } };
+        const auto designOf = [&](const std::vector<MadeTensor>& all, const char* mesh, const char* preset) {
+            write("model.safetensors", safetensorsOf(all));
+            Design design;
+            design.mesh = Mesh::parse(mesh).value();
+            design.model = sure(opened(config)).model;
+            design.workload.batch = 4;
+            design.workload.sequence = 8;
+            const auto applied = applyPreset(design, preset);
+            return std::pair { design, applied.ok() };
+        };
+        for (const auto& [mesh, preset] :
+             { std::pair { "tp=2", "megatron-tp" }, std::pair { "fsdp=4", "fsdp" }, std::pair { "pp=2,tp=2", "pp+tp" } }) {
+            const auto [design, applied] = designOf(tensors, mesh, preset);
+            QVERIFY2(applied, preset);
+            QVERIFY(design.model.hasGraph());
+            QCOMPARE(design.model.looseWeights.size(), std::size_t { 3 });
+            const auto both = sure(evaluate(design));
+            const auto alone = sure(evaluate(designOf(textAlone, mesh, preset).first));
+            QCOMPARE(both->parameters - alone->parameters, 64 * 8 + 64 + 64);
+            QCOMPARE(both->weightBytes - alone->weightBytes, 2 * (64 * 8 + 64 + 64));
+            std::int64_t held = 0;
+            for (const WeightLayout& weight : both->weights)
+                held += weight.tensor == kNoTensor ? weight.bytesPerDevice : 0;
+            QVERIFY(held > 0);
+            QCOMPARE(both->plan.besideBytes, held);
+            QCOMPARE(both->plan.seconds(), alone->plan.seconds());
+            if (!both->plan.pipeline) {
+                QCOMPARE(both->plan.memory.weights - alone->plan.memory.weights, held);
+                continue;
+            }
+            QCOMPARE(both->plan.pipeline->memory[0].weights - alone->plan.pipeline->memory[0].weights, held);
+            QCOMPARE(both->plan.pipeline->memory[1].weights, alone->plan.pipeline->memory[1].weights);
+            QVERIFY(!weightsOnDevice(*both, 0).empty());
+        }
+        // Tensor parallelism cuts what it recognizes.
+        const auto cut = sure(evaluate(designOf(tensors, "tp=2", "megatron-tp").first));
+        const auto fc1 =
+            std::ranges::find_if(cut->weights, [](const WeightLayout& weight) { return weight.spec.name.ends_with("fc1.weight"); });
+        QCOMPARE(fc1->bytesPerDevice, 64 * 8);
     }
 
     void defaultsOfATextConfigAreNamed()

@@ -58,7 +58,7 @@ private Q_SLOTS:
         row(R"({"axis":"stage","layers":"3,3"})");
         row(R"({"axis":"stage","layers":[1.5,4.5]})");
         row(R"({"axis":"stage","layers":[[3],[3]]})");
-        row(R"({"axis":"stage","schedule":"gpipe"})");
+        row(R"({"axis":"stage","schedule":"gpope"})");
         row(R"({"axis":"stage","schedule":3})");
         row(R"({"axis":"stage","count_loss":"yes"})");
         row(R"({"axis":"stage","chunks":0})");

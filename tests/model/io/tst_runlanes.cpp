@@ -67,6 +67,10 @@ private Q_SLOTS:
         QVERIFY(same(first.intervals[0].seconds, 1.5) && same(first.intervals[1].seconds, 1.5));
         QVERIFY(first.intervals[2].kind == IntervalKind::Collective && same(first.intervals[2].seconds, 0.7));
         QCOMPARE(lanes.nameOf(lanes.lanes[3].intervals.back()), std::string("other devices work"));
+        // Device 1 is the slowest of the product, and the collective ends for both; the last is device 0's alone.
+        QCOMPARE(lanes.path.size(), std::size_t { 2 });
+        QVERIFY(lanes.path[0].lane == 3 && same(lanes.path[0].start, 0) && same(lanes.path[0].end, 3.7));
+        QVERIFY(lanes.path[1].lane == 1 && same(lanes.path[1].end, 3.9));
         QCOMPARE(lanes.memory.size(), std::size_t { 2 });
         QVERIFY(same(lanes.memory[0].peak(), 90) && same(lanes.memory[1].peak(), 80));
     }

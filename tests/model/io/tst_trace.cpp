@@ -355,6 +355,72 @@ private Q_SLOTS:
             QVERIFY2(reason.starts_with("the plan has no "), reason.c_str());
     }
 
+    /// FSDP2 gathers the weights of a block in one call: it is all of its gathers, and costs what they cost together.
+    void callsOfAWholeLayer()
+    {
+        Workload training;
+        training.kind = WorkloadKind::Train;
+        training.batch = 8;
+        training.sequence = 64;
+        const Design design = designOn("fsdp=4", denseModel(256, 64, 128, 4, 4, 2, 16), training, "fsdp");
+        const auto evaluation = evaluated(design);
+        const Plan& plan = evaluation->plan;
+        const auto first = std::ranges::find_if(plan.collectives, [&](const Collective& one) {
+            return one.kind == CollectiveKind::AllGather && plan.segment(one.plannedSegment).count > 1;
+        });
+        QVERIFY(first != plan.collectives.end());
+        std::int64_t elements = 0;
+        double seconds = 0;
+        std::size_t members = 0;
+        for (const Collective& one : plan.collectives)
+            if (one.kind == CollectiveKind::AllGather && one.plannedSegment == first->plannedSegment) {
+                elements += one.bytes / 2;
+                seconds += one.seconds;
+                ++members;
+            }
+        QVERIFY(members > 3);
+        const auto argsOf = [](std::int64_t count) {
+            const std::string text = std::to_string(count);
+            return ",\"cat\":\"collective\",\"args\":{\"Collective name\":\"_allgather_base\",\"dtype\":\"BFloat16\","
+                   "\"In msg nelems\":"
+                + std::to_string(count / 4) + ",\"Out msg nelems\":" + text + ",\"Group size\":4}";
+        };
+        const auto trace = traceOf("[" + slice(1, 1, "c", 0, 0.5, argsOf(elements).c_str()) + ","
+                                   + slice(1, 1, "c", 1, 0.5, argsOf(elements).c_str()) + ","
+                                   + slice(1, 1, "c", 2, 0.5, argsOf(elements + 4).c_str()) + "]");
+        QVERIFY(trace.ok());
+        const TraceMatch match = matchTrace(trace.value(), evaluation->graph, plan);
+        QCOMPARE(match.matched, std::int64_t { 2 });
+        QCOMPARE(match.unmatched.size(), std::size_t { 1 }); // of another size it is none of them
+        const CollectiveId id = match.planned.front();
+        QCOMPARE(plan.collective(id).id, first->id);
+        QCOMPARE(match.together.at(id).size(), members);
+        QVERIFY(std::abs(match.secondsOf(plan, id) - seconds) < 1e-12);
+        for (const CollectiveId unseen : match.unseen)
+            QVERIFY(plan.collective(unseen).plannedSegment != first->plannedSegment || plan.collective(unseen).kind != first->kind);
+        QCOMPARE(match.notes().size(), std::size_t { 1 });
+    }
+
+    /// Without sizes those that are alike are taken in turn, and the user is told.
+    void turnsAreTold()
+    {
+        Workload training;
+        training.kind = WorkloadKind::Train;
+        training.batch = 8;
+        training.sequence = 64;
+        const Design design = designOn("data=2,model=2", denseModel(256, 64, 128, 4, 4, 2, 16), training, "tp-sp");
+        const auto evaluation = evaluated(design);
+        const auto trace = traceOf("[" + slice(1, 1, "all-gather.1", 0, 0.5) + "," + slice(1, 1, "all-gather.2", 1, 0.5) + ","
+                                   + slice(1, 2, "all-gather.2", 1, 0.5) + "]");
+        QVERIFY(trace.ok());
+        const TraceMatch match = matchTrace(trace.value(), evaluation->graph, evaluation->plan);
+        QCOMPARE(match.matched, std::int64_t { 3 });
+        QCOMPARE(match.inTurn, std::int64_t { 3 });
+        QVERIFY(match.planned[0] != match.planned[1]);
+        QVERIFY(match.planned[1] == match.planned[2]); // the same operation of XLA, on another device
+        QVERIFY(match.notes().size() == 1 && match.notes().front().find("no size of 3 collectives") != std::string::npos);
+    }
+
     /// A run in float32 of a plan in bfloat16: the reduction of k_proj's gradient has as many bytes as was planned for q_proj's.
     void elementsCountBeforeBytes()
     {

@@ -164,6 +164,75 @@ private Q_SLOTS:
             QVERIFY(none.nearest->seconds < 2 * all.front.front().seconds);
     }
 
+    /// Each design that was tried can be made again from what is remembered of it.
+    void triedDesignsAreMadeAgain()
+    {
+        const Design design = trained("data=4,model=2", "megatron-tp", 16);
+        SearchOptions options;
+        options.parts = searchedPartsFrom("mesh,order,micro-batches,virtual-stages,recompute,zero").value();
+        options.devices = 4;
+        std::vector<SearchedDesign> tried;
+        options.tried = [&](const SearchedDesign& found) { tried.push_back(found); };
+        const SearchResult result = searchDesigns(design, options).value();
+        QCOMPARE(tried.size(), result.planned);
+        QVERIFY(tried.size() > 100);
+        for (const SearchedDesign& found : tried) {
+            const auto again = designAgain(design, found.design.mesh, found.preset, found.design.workload, found.design.pipeline);
+            QVERIFY(again.ok());
+            QVERIFY2(again.value() == found.design, (found.design.mesh.text() + ", " + found.preset).c_str());
+        }
+    }
+
+    /// What is told on the way: the best only falls, no bound is above the best that was found in the end, and at the end of a
+    /// complete search they meet.
+    void boundIsOne()
+    {
+        const Design design = trained("data=4,model=2", "megatron-tp", 16);
+        for (const SearchObjective objective : { SearchObjective::StepTime, SearchObjective::TokensPerDevice,
+                                                 SearchObjective::SlowestLink, SearchObjective::Memory }) {
+            SearchOptions options;
+            options.parts = searchedPartsFrom("mesh,micro-batches,recompute").value();
+            options.devices = 4;
+            options.objective = objective;
+            std::vector<SearchProgress> told;
+            options.progress = [&](const SearchProgress& now) { told.push_back(now); };
+            const SearchResult result = searchDesigns(design, options).value();
+            const double best = result.front[*result.best].value(objective);
+            QVERIFY(told.size() > 2);
+            for (std::size_t i = 0; i < told.size(); ++i) {
+                QVERIFY(told[i].bound <= best);
+                QVERIFY(i == 0 || told[i].best <= told[i - 1].best);
+            }
+            QCOMPARE(told.back().best, best);
+            QCOMPARE(result.lowerBound, best);
+            QCOMPARE(*result.gap(objective), 0.0);
+        }
+    }
+
+    /// With layouts it is at least as fast as without, and as the layouts alone; alone they are what optimizeLayouts() finds.
+    void layoutsOfTheBest()
+    {
+        const Design design = trained("data=4,model=2", "megatron-tp", 16);
+        const auto secondsOf = [](const SearchResult& result) { return result.front[*result.best].seconds; };
+        const SearchResult alone = searched(design, "layouts");
+        const OptimizedDesign optimized = optimizeLayouts(design, {}).value();
+        QCOMPARE(secondsOf(alone), optimized.evaluation->plan.seconds());
+        QCOMPARE(alone.lowerBound, optimized.certificate.lowerBound);
+        QVERIFY(alone.layouts && !alone.exact.empty());
+        const SearchResult without = searched(design, "mesh");
+        const SearchResult with = searched(design, "layouts,mesh");
+        QVERIFY(secondsOf(with) <= secondsOf(without) && secondsOf(with) <= secondsOf(alone) * (1 + 1e-12));
+        QVERIFY(with.lowerBound <= secondsOf(with));
+        const SearchedDesign& best = with.front[*with.best];
+        QCOMPARE(planOnly(best.design).value()->plan.seconds(), best.seconds);
+        // Where no preset fits, layouts may.
+        OptimizeOptions smallest;
+        smallest.objective = LayoutObjective::Memory;
+        const auto least = static_cast<double>(optimizeLayouts(design, smallest).value().evaluation->plan.memory.least);
+        const SearchResult tight = searched(design, "layouts", least * 1.001);
+        QVERIFY(tight.best && tight.front[*tight.best].leastBytes <= least * 1.001);
+    }
+
     /// Nothing is made in advance that would take long: with the time over it ends at once, and says so.
     void endsWhenItIsStopped()
     {

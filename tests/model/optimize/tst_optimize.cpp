@@ -1,136 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best layouts against other answers: what is claimed is what a plan costs, nothing that is at hand is better, and on small
 // graphs every assignment is planned and looked at.
-#include "model/design/optimize/layoutdesign.h"
 #include "model/design/optimize/optimize.h"
 #include "model/design/presets/presets.h"
-#include "model/ops/opdefinition.h"
 #include "model/picker/menu/menu.h"
-#include "model/solver/random.h"
-#include "tests/support/designs.h"
+#include "tests/model/optimize/layoutcase.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>
 
 #include <cmath>
+#include <limits>
 
 using namespace shardboard;
-using solver::Random;
-
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
-/// A forward pass of random operations on one value [B,S,H] and what becomes of it.
-Graph randomGraph(Random& random, int ops)
-{
-    Graph graph;
-    Segment segment;
-    segment.name = "block";
-    const auto tensor = [&](const std::string& name, TensorRole role, Shape shape) {
-        GraphTensor out;
-        out.spec.name = name;
-        out.spec.role = role;
-        out.spec.dtype = DType::BF16;
-        out.spec.shape = std::move(shape);
-        out.spec.dimLabels.assign(out.spec.shape.size(), std::string());
-        graph.tensors.push_back(out);
-        return lastId(graph.tensors);
-    };
-    const std::int64_t hidden = 256LL << random.below(3);
-    const auto size = [&] { return hidden << random.below(2); };
-    const std::int64_t batch = 4LL << random.below(3);
-    const std::int64_t rows = 128LL << random.below(4);
-    std::vector<TensorId> values { tensor("x", TensorRole::Input, { batch, rows, hidden }) };
-    for (int i = 0; i < ops; ++i) {
-        const std::string name = "op" + std::to_string(i);
-        const TensorId from = values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))];
-        const Shape shape = graph.tensor(from).shape;
-        Op op { name, OpKind::Silu, { from }, kNoTensor, {} };
-        Shape result = shape;
-        switch (random.below(4)) {
-        case 0:
-        case 1:
-            op.kind = OpKind::Linear;
-            result.back() = size();
-            op.operands.push_back(tensor(name + ".weight", TensorRole::Weight, { result.back(), shape.back() }));
-            break;
-        case 2:
-            for (const TensorId other : values)
-                if (other != from && graph.tensor(other).shape == shape) {
-                    op.kind = random.below(2) == 0 ? OpKind::Add : OpKind::Mul;
-                    op.operands.push_back(other);
-                    break;
-                }
-            break;
-        default:
-            break;
+/// The least seconds of a network among all assignments with at most so many bytes, by trying every one.
+class EveryAssignment {
+public:
+    explicit EveryAssignment(const LayoutNetwork& network)
+        : m_network(network)
+        , m_choice(network.sizes.size(), 0)
+        , m_tables(network.sizes.size())
+    {
+        for (const LayoutNetwork::Table& table : network.tables) // complete when its last node is chosen
+            m_tables[static_cast<std::size_t>(std::ranges::max(table.nodes))].push_back(&table);
+    }
+    double least(double limit)
+    {
+        m_limit = limit;
+        m_least = std::numeric_limits<double>::infinity();
+        choose(0, 0, 0);
+        return m_least;
+    }
+
+private:
+    void choose(std::size_t node, double seconds, double bytes)
+    {
+        if (node == m_choice.size()) {
+            if (bytes <= m_limit)
+                m_least = std::min(m_least, seconds);
+            return;
         }
-        op.result = tensor("v" + std::to_string(i), TensorRole::Activation, result);
-        values.push_back(op.result);
-        graph.ops.push_back(op);
-        segment.ops.push_back(lastId(graph.ops));
-    }
-    segment.carryOut = values.back();
-    graph.segments.push_back(segment);
-    return graph;
-}
-
-/// A graph, and what it is planned for.
-struct Case {
-    Graph graph;
-    Design design;
-    Hardware hardware;
-    std::vector<Layout> whole;
-
-    Result<Plan> plan(const std::vector<Layout>& layouts, const std::vector<Pin>& pins) const
-    {
-        return buildPlan({ graph, design.mesh, layouts, hardware, design.picker, pins, design.workload, design.pipeline, {} });
-    }
-};
-
-Case randomCase(Random& random, int axes)
-{
-    Case out;
-    out.graph = randomGraph(random, 1 + random.below(axes == 1 ? 3 : 2));
-    std::string mesh;
-    for (int axis = 0; axis < axes; ++axis)
-        mesh += (axis > 0 ? "," : "") + std::string(1, static_cast<char>('a' + axis)) + "=" + std::to_string(2 << random.below(2));
-    out.design.mesh = sure(Mesh::parse(mesh));
-    out.hardware = sure(findHardware(random.below(2) == 0 ? "dgx-h100" : "dgx-a100"));
-    for (const GraphTensor& tensor : out.graph.tensors)
-        out.whole.push_back(Layout::replicated(tensor.spec.shape.size()));
-    return out;
-}
-
-/// Everything that a search knows of a case.
-struct Searched {
-    LayoutNumbers layouts;
-    LayoutSpace space;
-    LayoutNetwork network;
-
-    explicit Searched(const Case& of)
-    {
-        const Plan base = sure(of.plan(of.whole, {}));
-        space = sure(layoutSpace(of.graph, of.design.mesh, {}, layouts));
-        LayoutPrices prices(of.graph, of.design.mesh, of.hardware, Dispatch::PerExpert, layouts);
-        const StepRates rates = ratesAt(of.graph, base, of.hardware.levels.size());
-        const MemorySettings memory;
-        network = layoutNetwork(
-            { of.graph, of.design.mesh, of.hardware, of.design.workload, memory, base, rates, space, layouts, prices, {} });
+        for (m_choice[node] = 0; m_choice[node] < m_network.sizes[node]; ++m_choice[node]) {
+            double more = 0;
+            double held = 0;
+            for (const LayoutNetwork::Table* table : m_tables[node]) {
+                std::size_t place = 0;
+                for (const int of : table->nodes)
+                    place = place * static_cast<std::size_t>(m_network.sizes[static_cast<std::size_t>(of)])
+                        + static_cast<std::size_t>(m_choice[static_cast<std::size_t>(of)]);
+                more += table->seconds[place];
+                held += table->bytes.empty() ? 0 : table->bytes[place];
+            }
+            choose(node + 1, seconds + more, bytes + held);
+        }
     }
 
-    double planned(const Case& of, const std::vector<int>& choice) const
-    {
-        std::vector<Layout> stored = of.whole;
-        for (std::size_t w = 0; w < network.weights.size(); ++w)
-            for (const TensorId tensor : network.weights[w].tensors)
-                stored[tensor] =
-                    layouts[network.weights[w]
-                                .stored[static_cast<std::size_t>(choice[static_cast<std::size_t>(network.weightNode(space, w))])]];
-        const Design design = designOf(of.design, of.graph, of.design.mesh, space, network, layouts, choice, {});
-        return sure(of.plan(stored, design.pins)).seconds();
-    }
+    const LayoutNetwork& m_network;
+    std::vector<int> m_choice;
+    std::vector<std::vector<const LayoutNetwork::Table*>> m_tables; ///< by node
+    double m_limit = 0;
+    double m_least = 0;
 };
 
 } // namespace
@@ -194,7 +127,7 @@ private Q_SLOTS:
         int equal = 0;
         int looked = 0;
         for (int i = 0; i < 60; ++i) {
-            const Case of = randomCase(random, 1 + i % 2);
+            const Case of = randomCase(random, 1 + i % 2, 1 + random.below(i % 2 == 0 ? 3 : 2));
             const Searched searched(of);
             const minplus::LeastCost least = minplus::least(searched.network.costs(0));
             QVERIFY(!least.values.empty());
@@ -227,6 +160,53 @@ private Q_SLOTS:
         }
         QVERIFY(looked > 20);
         QCOMPARE(equal, looked);
+    }
+
+    /// Graphs of at most 8 operations on at most 3 mesh axes, with at most a million assignments: the least of the network
+    /// is the least of all; with a limit, prices of memory bound the least of all that keep it, and what they find keeps it.
+    void networksEqualBruteForce()
+    {
+        const int cases = qEnvironmentVariableIntValue("SHARDBOARD_TEST_CASES") > 0
+            ? qEnvironmentVariableIntValue("SHARDBOARD_TEST_CASES") // such as 10000, which takes minutes
+            : 60;
+        Random random(29);
+        int looked = 0;
+        int limited = 0;
+        int met = 0;
+        double assigned = 0;
+        for (int i = 0; looked < cases; ++i) {
+            QVERIFY(i < 40 * cases);
+            const int axes = 1 + random.below(3);
+            const Case of = randomCase(random, axes, 1 + random.below(axes == 1 ? 8 : axes == 2 ? 3 : 2));
+            const Searched searched(of);
+            double assignments = 1;
+            for (const int size : searched.network.sizes)
+                assignments *= size;
+            if (assignments > (i % 500 == 0 ? 1e6 : 5e3))
+                continue; // a few large ones are enough
+            ++looked;
+            assigned += assignments;
+            EveryAssignment every(searched.network);
+            const double best = every.least(std::numeric_limits<double>::infinity());
+            const minplus::LeastCost free = minplus::least(searched.network.costs(0));
+            QVERIFY(!free.values.empty());
+            QVERIFY2(std::abs(free.cost / best - 1) < 1e-9 && std::abs(free.bound / best - 1) < 1e-9,
+                     qPrintable(QStringLiteral("case %1: %2, %3").arg(i).arg(free.cost).arg(best)));
+            const minplus::LeastCost small = minplus::least(searched.network.costs(1e3));
+            const double most = searched.network.bytes(free.values);
+            const double least = searched.network.bytes(small.values);
+            if (!(least < most))
+                continue;
+            ++limited;
+            const double limit = least + (most - least) * random.below(100) / 100;
+            const double within = every.least(limit);
+            const auto [bound, found] = withinLimit(searched.network, limit);
+            QVERIFY2(bound <= within * (1 + 1e-9) && found >= within * (1 - 1e-9),
+                     qPrintable(QStringLiteral("case %1: %2 %3 %4").arg(i).arg(bound).arg(within).arg(found)));
+            met += found <= within * (1 + 1e-9);
+        }
+        qInfo() << looked << "graphs," << assigned << "assignments;" << limited << "with a limit, of which prices meet the least in"
+                << met;
     }
 
     void keepsTheLimit()

@@ -271,6 +271,9 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
                    + " data-parallel ranks times micro-batches, as DeepSpeed requires",
                "use a multiple");
     if (whole.empty())
+        if (auto few = fewShardedRefusal(design, evaluation, use, kFramework))
+            whole.push_back(std::move(*few));
+    if (whole.empty())
         if (auto order = orderRefusal(design.mesh, kFramework, { use.stage, use.data, use.sharded, use.tensor }))
             whole.push_back(std::move(*order));
     if (!whole.empty())

@@ -165,6 +165,8 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
         refuse("mesh",
                "Hugging Face does not cut the sequence, as mesh axis '" + axisNames(design.mesh, plan.use.context) + "' does",
                "export to a target with context parallelism, such as jax");
+    else if (auto few = fewShardedRefusal(design, evaluation, plan.use, kFramework))
+        out.value().insert(out.value().begin(), std::move(*few));
     else if (auto order =
                  orderRefusal(design.mesh, kFramework, { plan.use.stage, plan.use.data, plan.use.sharded, plan.use.tensor }))
         out.value().insert(out.value().begin(), std::move(*order));

@@ -71,6 +71,9 @@ private:
 
         /// Partial sums that are sent on before they are added up have no other way to be told where they go.
         std::vector<Layout> layouts() const { return said.empty() && whole.size() > 1 ? whole : said; }
+        /// Of a gradient that stays partial until it is multiplied: JAX has no word for that, and XLA, told nothing, cuts it where
+        /// the next operation has to move it. It is summed where it is made.
+        std::vector<Layout> gradients() const { return said.empty() ? whole : said; }
     };
 
     struct Seen {
@@ -125,10 +128,11 @@ private:
         }
         for (Seen& value : seen) {
             value.constraint.forward = value.forward.layouts();
-            value.constraint.gradient = value.gradient.layouts();
+            value.constraint.gradient = value.gradient.gradients();
         }
         for (const Kept& kept : segment.kept)
-            if (const auto known = std::ranges::find(seen, kept.tensor, &Seen::tensor); known != seen.end())
+            if (const auto known = std::ranges::find(seen, kept.tensor, &Seen::tensor);
+                known != seen.end() && !known->constraint.forward.empty())
                 known->constraint.kept = summed(kept.layout);
         for (Seen& value : seen)
             m_seen.push_back(std::move(value));
@@ -185,12 +189,12 @@ private:
                 m_out.elsewhere.push_back(value.constraint.name);
                 continue;
             }
-            const bool said = !value.constraint.forward.empty() && std::ranges::all_of(value.constraint.forward, sayable)
-                && std::ranges::all_of(value.constraint.gradient, sayable);
-            if (!said && !value.constraint.forward.empty())
+            // One that stays partial has no layout, and is known by its name all the same: programs serve several designs.
+            if (!std::ranges::all_of(value.constraint.forward, sayable)
+                || !std::ranges::all_of(value.constraint.gradient, sayable)) {
                 m_out.unsaid.push_back(value.constraint.name);
-            if (!said)
                 continue;
+            }
             std::vector<Seen*>& same = named[value.constraint.name];
             if (same.empty())
                 order.push_back(value.constraint.name);

@@ -82,9 +82,8 @@ std::vector<std::string> jaxLeftOut(const Design& design, const Constraints& con
     for (std::string& line : leftOutOf(rest, "XLA"))
         out.push_back(std::move(line));
     if (workload.kind == WorkloadKind::Train && isKnownRecompute(workload) && workload.recompute != Recompute::None
-        && workload.recomputeLayers > 0)
-        out.push_back("recompute of " + std::to_string(workload.recomputeLayers)
-                      + " layers: checkpoint() treats all layers alike; use it for these alone");
+        && !workload.recomputesInAll())
+        out.push_back("recompute" + recomputedWhere(workload) + ": checkpoint() treats all layers alike; use it for these alone");
     return out;
 }
 
@@ -174,8 +173,11 @@ std::pair<std::string, std::string> viewCode(const NamedParameter& parameter)
             labels.emplace_back();
             continue;
         }
-        // Functions of the module know the stack by this name.
-        std::string label = parameter.stacked && parameter.from.front().front() == static_cast<int>(i) ? "layers" : factor.label;
+        // Functions of the module know the stack by this name. What is no word, such as `out (heads x head dim)`, would be read as
+        // several.
+        const bool stack = parameter.stacked && parameter.from.front().front() == static_cast<int>(i);
+        const bool word = factor.label.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+        std::string label = stack ? "layers" : word && !factor.label.empty() ? factor.label : "dim" + std::to_string(i);
         while (std::ranges::find(labels, label) != labels.end())
             label += "_2";
         sizes += (sizes.empty() ? "" : ", ") + pythonLiteral(label) + ": " + std::to_string(factor.size);

@@ -281,7 +281,7 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
 /// Its word for what layers compute again, where it has one and all of them do.
 std::string rematPolicy(const Workload& workload)
 {
-    if (workload.kind != WorkloadKind::Train || workload.recomputeLayers > 0)
+    if (workload.kind != WorkloadKind::Train || !workload.recomputesInAll())
         return {};
     if (workload.recompute == Recompute::None || workload.recompute == Recompute::Full)
         return recomputeName(workload.recompute);

@@ -115,7 +115,7 @@ std::optional<std::int64_t> microBatchSize(const Design& design, const Sizes& si
 /// nothing where there are none.
 std::optional<std::vector<std::string>> recomputedModules(const Workload& workload)
 {
-    if (workload.recompute == Recompute::None || workload.recomputeLayers > 0)
+    if (workload.recompute == Recompute::None || !workload.recomputesInAll())
         return std::nullopt;
     if (workload.recompute == Recompute::Selective)
         return std::vector<std::string> {};
@@ -137,6 +137,9 @@ std::optional<std::vector<std::string>> recomputedModules(const Workload& worklo
     }
     return all == workload.recompute ? std::optional(out) : std::nullopt;
 }
+
+/// Whole layers, from the first of a stage on: it has no word for every second one.
+bool recomputesWhole(const Workload& workload) { return workload.recompute == Recompute::Full && workload.recomputeEvery == 1; }
 
 /// Settings by the name of the provider's field: flags are the same words.
 nlohmann::ordered_json settingsOf(const Design& design, const Evaluation& evaluation, const Sizes& sizes)
@@ -171,7 +174,7 @@ nlohmann::ordered_json settingsOf(const Design& design, const Evaluation& evalua
     if (design.workload.optimizer.present())
         out["use_distributed_optimizer"] = true;
     const std::int64_t layers = design.workload.recomputeLayers;
-    if (design.workload.recompute == Recompute::Full) {
+    if (recomputesWhole(design.workload)) {
         out["recompute_granularity"] = "full";
         out["recompute_method"] = layers > 0 ? "block" : "uniform";
         out["recompute_num_layers"] = std::max<std::int64_t>(1, layers);
@@ -197,7 +200,7 @@ std::vector<std::string> leftOut(const Design& design, const Evaluation& evaluat
     Design rest = design; // what the settings say is not left out
     if (isSequenceParallel(evaluation, use) || !contextCommunication(evaluation, use).empty())
         std::erase_if(rest.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
-    if (rest.workload.recompute == Recompute::Full || recomputedModules(rest.workload))
+    if (recomputesWhole(rest.workload) || recomputedModules(rest.workload))
         rest.workload.recompute = Recompute::None;
     rest.workload.microBatches = 1;
     rest.workload.optimizer = {};

@@ -204,10 +204,7 @@ TorchProgram torchProgram(const Design& design, const Evaluation& evaluation)
     return program;
 }
 
-bool recomputesSelectively(const Workload& workload)
-{
-    return workload.recompute == Recompute::ByOp && workload.recomputeLayers == 0;
-}
+bool recomputesSelectively(const Workload& workload) { return workload.recompute == Recompute::ByOp && workload.recomputesInAll(); }
 
 std::string programCode(const Design& design, const TorchProgram& program, bool keepsGathered)
 {

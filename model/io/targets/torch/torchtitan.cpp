@@ -154,7 +154,7 @@ Titan titanOf(const Design& design, const Evaluation& evaluation, const TorchPro
     addWeights(evaluation, design.mesh, program, reasons);
     const std::int64_t parts = titan.degrees[Role::Copies] * titan.degrees[Role::Parts];
     const bool staged = titan.degrees[Role::Pipeline] > 1;
-    if (staged && design.pipeline.schedule != PipelineSchedule::OneForwardOneBackward)
+    if (staged && putsOffWeights(design.pipeline.schedule))
         reasons.push_back("it has no schedule with one run of layers on each stage that is "
                           + scheduleTitle(design.pipeline.schedule, 1));
     if (staged && !design.pipeline.even())
@@ -194,7 +194,9 @@ std::string titanCode(const Design& design, const Evaluation& evaluation, const 
         if (staged)
             text += number("pipeline_parallel_microbatch_size", local / workload.microBatches)
                 + "\n        \"pipeline_parallel_schedule\": "
-                + (design.pipeline.chunks > 1 ? "\"Interleaved1F1B\"," : "\"1F1B\",");
+                + (design.pipeline.schedule == PipelineSchedule::GPipe ? "\"GPipe\","
+                       : design.pipeline.chunks > 1                    ? "\"Interleaved1F1B\","
+                                                                       : "\"1F1B\",");
         text += "\n    },\n    \"training\": {" + number("local_batch_size", local) + number("global_batch_size", workload.batch)
             + number("seq_len", workload.sequence) + "\n    },\n}\n";
     } else {
