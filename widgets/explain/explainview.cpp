@@ -117,6 +117,8 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_causes->setWidgetResizable(true);
     m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_causes->setMinimumWidth(200);
+    for (QWidget* part : std::initializer_list<QWidget*> { m_causes, m_table })
+        part->setMinimumHeight(24); // large text above them has its room first
     nameWidget(m_table, "explainRows", tr("Rows that the picker considered"));
     m_table->setModel(m_rows);
     m_table->setItemDelegateForColumn(RowsModel::PriceColumn, new PriceDelegate(m_table));

@@ -123,6 +123,8 @@ void TileCanvas::placeChips(int dim, bool vertical)
     // To the right the chips end with the picture (major first), downwards they stand side by side above each other.
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const int axis = vertical ? axes[i] : axes[axes.size() - 1 - i];
+        if (axis >= document()->design().mesh.axisCount())
+            continue; // resized before it wakes to another mesh
         const double width = metrics.horizontalAdvance(qstr(document()->design().mesh.axis(axis).name)) + 18;
         if (vertical) {
             m_chips.push_back(

@@ -28,12 +28,10 @@ Design trainedOnMany(const std::string& model)
 {
     Design design;
     design.model = builtinModel(model).value();
-    const bool experts = model == "deepseek3-671b";
-    design.mesh = Mesh::parse(experts ? "stage=4,data=2,fsdp=16,expert=64" : "pod=4,data=8,fsdp=64,model=8").value();
+    design.mesh = Mesh::parse("pod=4,data=8,fsdp=64,model=8").value();
     design.workload.kind = WorkloadKind::Train;
     design.workload.batch = 2048;
-    design.workload.microBatches = experts ? 8 : 1;
-    const auto laidOut = applyPreset(design, experts ? "pp+ep+fsdp" : "tp+fsdp");
+    const auto laidOut = applyPreset(design, "tp+fsdp");
     if (!laidOut.ok())
         qFatal("%s", laidOut.error().text().c_str());
     return design;
@@ -229,7 +227,7 @@ void TestTextRoom::everyViewHasRoom_data()
     QTest::addColumn<QSize>("size");
     QTest::addColumn<double>("points");
     QTest::addColumn<QString>("model"); // the sample where none is named
-    for (const char* model : { "", "llama3.1-405b", "deepseek3-671b" })
+    for (const char* model : { "", "llama3.1-405b" })
         for (const double points : { 10.0, 15.0 }) // 10 points at 96 and at 144 dots an inch
             for (const QSize size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000), QSize(1920, 1080) })
                 QTest::addRow("%dx%d, %g pt%s%s", size.width(), size.height(), points, *model == '\0' ? "" : ", ", model)
