@@ -205,7 +205,8 @@ private Q_SLOTS:
         QCOMPARE(*gathered["forward 2"].begin(), ends); // at its loss, by the head that all share
         QCOMPARE(*gathered["forward end"].begin(), ends);
         QVERIFY(gathered["backward 2"].contains(ends + 2 * module));
-        QCOMPARE(*gathered["backward 1"].rbegin(), ends + module);
+        QCOMPARE(*gathered["backward 2"].rbegin(), ends + 2 * module);
+        QCOMPARE(*gathered["backward 1"].rbegin(), ends + module + 2 * kLayer); // the last layer is next
         std::int64_t moved = 0;
         for (const Collective& collective : evaluation->plan.collectives)
             if (evaluation->graph.tensor(collective.tensor).role == TensorRole::Weight)

@@ -152,9 +152,11 @@ private:
         std::ranges::sort(blocks, {}, &Block::first); // backward the last one comes first
         const auto ahead = static_cast<std::size_t>(m_plan.memorySettings.prefetchedLayers);
         for (std::size_t now = 0, i = 0; i < m_out.moments.size() && now < blocks.size(); ++i) {
-            const std::size_t there = ahead + (i >= blocks[now].first ? 1 : 0);
-            for (std::size_t next = now; next < std::min(now + there, blocks.size()); ++next)
+            const std::size_t atWork = i >= blocks[now].first ? 1 : 0;
+            const std::size_t end = std::min(now + ahead + atWork, blocks.size());
+            for (std::size_t next = now; next < end; ++next)
                 m_out.moments[i].gathered += blocks[next].bytes;
+            m_out.moments[i].blocksAhead = static_cast<std::int64_t>(end - now - atWork);
             if (i == blocks[now].last)
                 ++now;
         }

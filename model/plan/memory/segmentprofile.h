@@ -22,6 +22,7 @@ struct SegmentProfile {
         std::int64_t reduced = 0; ///< gradients of weights that this layer has reduced so far
         std::int64_t reshard = 0;
         std::int64_t gathered = 0; ///< weights of blocks within the segment (GraphTensor::block), of which one at a time works
+        std::int64_t blocksAhead = 0; ///< how many of those blocks are not at work yet
     };
     std::vector<Moment> moments; ///< by operation
     std::int64_t keptActivations = 0; ///< that a layer leaves for its backward pass; of a forward segment

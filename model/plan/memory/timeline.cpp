@@ -247,7 +247,7 @@ private:
         bytes.gradients += moment.waiting;
         if (m_plan.microBatches == 1)
             bytes.gradients += m_reduced + (phase == Phase::Backward ? done * profile(part).reduced + moment.reduced : 0);
-        bytes.gathered += gathers(part) + ahead(index, done) + (m_plan.keepsGathered ? 0 : moment.gathered);
+        bytes.gathered += gathers(part) + ahead(index, done, moment) + (m_plan.keepsGathered ? 0 : moment.gathered);
         bytes.reshard = moment.reshard;
         bytes.reserve = static_cast<std::int64_t>(m_plan.memorySettings.reserveShare * allocated(m_facts.allocator, bytes))
             + inStreams(index, done, moment);
@@ -271,11 +271,11 @@ private:
         return (staysGathered(part) ? 0 : profile(part).gathered) + fetchedBytes(m_graph, m_plan, planned(part));
     }
 
-    /// Weights gathered for the layers that come next.
-    std::int64_t ahead(std::size_t index, std::int64_t done) const
+    /// Weights gathered for the layers that come next, after blocks of the segment's own.
+    std::int64_t ahead(std::size_t index, std::int64_t done, const SegmentProfile::Moment& moment) const
     {
         const StagePart& part = m_parts[index];
-        const std::int64_t layers = m_plan.memorySettings.prefetchedLayers;
+        const std::int64_t layers = m_plan.memorySettings.prefetchedLayers - moment.blocksAhead;
         if (planned(part).phase == Phase::Update)
             return 0;
         if (done + 1 < part.layers)
