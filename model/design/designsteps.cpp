@@ -17,7 +17,7 @@ using Part = DesignDifference::Part;
 
 /// What compareDesigns() calls the settings of a step, and how each is taken over.
 using TakeOver = void (*)(Workload&, const Workload&);
-constexpr std::array<std::pair<std::string_view, TakeOver>, 21> kSettings { {
+constexpr std::array<std::pair<std::string_view, TakeOver>, 22> kSettings { {
     { "workload", [](Workload& to, const Workload& from) { to.kind = from.kind; } },
     { "batch", [](Workload& to, const Workload& from) { to.batch = from.batch; } },
     { "sequence", [](Workload& to, const Workload& from) { to.sequence = from.sequence; } },
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, TakeOver>, 21> kSettings { {
     { "micro-batches", [](Workload& to, const Workload& from) { to.microBatches = from.microBatches; } },
     { "recompute", [](Workload& to, const Workload& from) { to.recompute = from.recompute; } },
     { "layers that recompute", [](Workload& to, const Workload& from) { to.recomputeLayers = from.recomputeLayers; } },
+    { "recomputes one layer in", [](Workload& to, const Workload& from) { to.recomputeEvery = from.recomputeEvery; } },
     { "attention", [](Workload& to, const Workload& from) { to.attention = from.attention; } },
     { "overlap", [](Workload& to, const Workload& from) { to.overlap = from.overlap; } },
     { "software", [](Workload& to, const Workload& from) { to.software = from.software; } },

@@ -131,6 +131,7 @@ private Q_SLOTS:
         work.microBatches = 2;
         work.recompute = Recompute::Full;
         work.recomputeLayers = 3;
+        work.recomputeEvery = 2;
         work.attention = AttentionKernel::Unfused;
         work.overlap = Overlap::All;
         work.optimizer = { { "data" }, true };

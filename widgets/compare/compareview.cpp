@@ -668,8 +668,7 @@ void CompareView::fitColumns()
     }
     // In little room what was and what is stand in one column, so that neither is cut short.
     const bool joined = room < kJoinedBelow;
-    m_changes->setColumnWidth(ChangeName, std::min(m_changes->columnWidth(ChangeName) + 8, room * (joined ? 45 : 36) / 100));
-    const int values = room - m_changes->columnWidth(ChangeName);
+    const int named = m_changes->columnWidth(ChangeName) + 8;
     m_changes->setColumnHidden(ChangeAfter, joined);
     const auto show = [joined](QTreeWidgetItem* item) {
         const QString before = item->data(ChangeBefore, kPlainRole).toString();
@@ -678,6 +677,15 @@ void CompareView::fitColumns()
     show(m_changes->headerItem());
     for (int row = 0; row < m_changes->topLevelItemCount(); ++row)
         show(m_changes->topLevelItem(row));
+    // What values do not need names have.
+    int needed = 0;
+    for (const int column : { ChangeBefore, ChangeAfter })
+        if (!m_changes->isColumnHidden(column)) {
+            m_changes->resizeColumnToContents(column);
+            needed = std::max(needed, m_changes->columnWidth(column) * (joined ? 1 : 2));
+        }
+    m_changes->setColumnWidth(ChangeName, std::min(named, std::max(room * (joined ? 45 : 36) / 100, room - needed)));
+    const int values = room - m_changes->columnWidth(ChangeName);
     m_changes->setColumnWidth(ChangeBefore, joined ? values : values / 2);
     m_changes->setColumnWidth(ChangeAfter, values - values / 2);
     m_filling = filling;

@@ -36,13 +36,13 @@ protected:
     /// Light and dark were switched, or the size of text.
     virtual void themeChanged() { refresh(); }
     void changeEvent(QEvent* event) override;
+    /// Refreshes (or follows the selection): at once, or when it wakes.
+    void follow(bool replaced);
 
     Document* document() const { return m_document; }
     Selection* selection() const { return m_document->selection(); }
 
 private:
-    void follow(bool replaced);
-
     Document* m_document;
     bool m_asleep = false;
     bool m_missedDesign = false; ///< while asleep: another evaluation, or other notation

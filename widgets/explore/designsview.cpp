@@ -110,7 +110,7 @@ DesignsView::DesignsView(Document* document, ExploreSearch* search, QWidget* par
     });
     connect(search, &ExploreSearch::changed, this, &DesignsView::draw);
     connect(m_legend, &Legend::chosenChanged, this, &DesignsView::draw);
-    connect(m_chart, &ScatterChart::plotted, this, &DesignsView::showLegend);
+    connect(m_chart, &ScatterChart::plotted, this, &DesignsView::showCurrent);
     const auto tried = [this](int point) {
         return point >= 0 && point < static_cast<int>(m_shown.size()) ? m_shown[static_cast<std::size_t>(point)] : -1;
     };
@@ -193,7 +193,7 @@ void DesignsView::draw()
     for (std::size_t i = 0; i < tried.size(); ++i) {
         const TriedDesign& one = tried[i];
         const int group = groupOf(static_cast<int>(i));
-        if (!only.isEmpty() && only != QString::number(group))
+        if (!only.isEmpty() && only != QString::number(m_degrees[static_cast<std::size_t>(group)]))
             continue;
         content.points.push_back({ one.seconds / unit, one.leastBytes / kGib, group, !one.fits, one.front });
         m_shown.push_back(static_cast<int>(i));
@@ -209,7 +209,14 @@ void DesignsView::draw()
     content.yName = tr("memory of a device, GiB");
     m_chart->setContent(std::move(content), plotLook(this));
     showLegend();
-    showPoint(-1);
+    showCurrent();
+}
+
+/// What is said of the point under the mouse, or of all.
+void DesignsView::showCurrent()
+{
+    const int at = m_chart->current();
+    showPoint(at < 0 || at >= static_cast<int>(m_shown.size()) ? -1 : m_shown[static_cast<std::size_t>(at)]);
 }
 
 void DesignsView::showLegend()
@@ -225,9 +232,10 @@ void DesignsView::showLegend()
                   .arg(rest ? QStringLiteral(" …") : QString());
         const QColor color = plainHue(static_cast<int>(group));
         const int mark = static_cast<int>(group);
-        entries.push_back({ QString::number(group), text, {}, [color, mark](QPainter& painter, const QRectF& rect, const QWidget*) {
-                               paintMark(painter, rect, color, mark);
-                           } });
+        entries.push_back(
+            { QString::number(m_degrees[group]), text, {}, [color, mark](QPainter& painter, const QRectF& rect, const QWidget*) {
+                 paintMark(painter, rect, color, mark);
+             } });
     }
     m_legend->setVisible(entries.size() > 1);
     m_legend->setEntries(std::move(entries));

@@ -55,6 +55,7 @@ protected:
 private:
     void draw();
     void showLegend();
+    void showCurrent();
     void showPoint(int point);
     int groupOf(int tried) const;
 

@@ -18,6 +18,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QStyle>
 
 #include <algorithm>
 #include <utility>
@@ -124,14 +125,12 @@ void SearchForm::build()
     m_partsTitle = new QLabel(tr("MAY CHANGE"), box);
     column->addSpacing(4);
     column->addWidget(m_partsTitle);
-    auto* grid = new QGridLayout;
-    grid->setHorizontalSpacing(8);
-    grid->setVerticalSpacing(2);
+    m_partsGrid = new QGridLayout;
+    m_partsGrid->setHorizontalSpacing(8);
+    m_partsGrid->setVerticalSpacing(2);
     const auto add = [&](const char* id, const QString& text, const QString& tip, bool SearchedParts::*part) {
         auto* check = new QCheckBox(text, box);
         nameWidget(check, id, {}, tip);
-        const int at = static_cast<int>(m_parts.size());
-        grid->addWidget(check, at / 2, at % 2);
         m_parts.push_back({ check, part });
         connect(check, &QCheckBox::toggled, this, &SearchForm::fieldEdited);
     };
@@ -146,7 +145,8 @@ void SearchForm::build()
     add("search.zero", tr("optimizer"), tr("Whether optimizer states, and gradients, are cut over the copies (ZeRO)"),
         &SearchedParts::zero);
     add("search.precision", tr("precision"), tr("fp8 products, where the device has them"), &SearchedParts::precision);
-    column->addLayout(grid);
+    column->addLayout(m_partsGrid);
+    layOutParts(1);
     m_note = new WrappedLabel({}, box);
     m_note->setObjectName(QStringLiteral("search.note"));
     column->addWidget(m_note);
@@ -167,6 +167,39 @@ void SearchForm::build()
         connect(choice, &QComboBox::activated, this, &SearchForm::fieldEdited);
     for (QLineEdit* edit : { m_memory, m_step, static_cast<QLineEdit*>(m_devices) })
         connect(edit, &QLineEdit::textEdited, this, &SearchForm::fieldEdited);
+}
+
+/// Side by side where both columns have room.
+void SearchForm::layOutParts(int columns)
+{
+    m_partsColumns = columns;
+    for (const Part& part : m_parts)
+        m_partsGrid->removeWidget(part.box);
+    int at = 0;
+    for (const Part& part : m_parts) {
+        m_partsGrid->addWidget(part.box, at / columns, at % columns);
+        ++at;
+    }
+}
+
+void SearchForm::fitParts()
+{
+    if (m_partsGrid == nullptr)
+        return;
+    int widest = 0;
+    for (const Part& part : m_parts)
+        widest = std::max(widest, part.box->sizeHint().width());
+    const int scrollBar = style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, this);
+    const int room = width() - 2 * kPanelMargin - scrollBar;
+    const int columns = 2 * widest + m_partsGrid->horizontalSpacing() <= room ? 2 : 1;
+    if (columns != m_partsColumns)
+        layOutParts(columns);
+}
+
+void SearchForm::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    fitParts();
 }
 
 QString SearchForm::whyNotMemory() const
@@ -306,6 +339,7 @@ void SearchForm::followDesign()
 
 void SearchForm::refresh()
 {
+    fitParts();
     const Theme& theme = Theme::of(this);
     setTextColor(m_partsTitle, theme.quiet);
     m_partsTitle->setFont(uiFont(this, -1.5, true));

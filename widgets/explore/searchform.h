@@ -43,6 +43,7 @@ Q_SIGNALS:
 
 protected:
     void refresh() override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     struct Part {
@@ -50,6 +51,8 @@ private:
         bool SearchedParts::*part;
     };
     void build();
+    void layOutParts(int columns);
+    void fitParts();
     void addRow(QGridLayout* form, const QString& label, QWidget* field, int row);
     void fieldEdited();
     void followSearch();
@@ -66,6 +69,8 @@ private:
     NumberEdit* m_devices = nullptr;
     ChoiceBox* m_time = nullptr;
     std::vector<Part> m_parts;
+    QGridLayout* m_partsGrid = nullptr;
+    int m_partsColumns = 1;
     QLabel* m_partsTitle = nullptr;
     WrappedLabel* m_note = nullptr;
     QWidget* m_question = nullptr;

@@ -214,7 +214,9 @@ void SearchView::showCertificate()
         const double value = result.front[*result.best].value(request.objective);
         QString first = tr("Objective %1").arg(valueText(value));
         if (const auto gap = result.gap(request.objective))
-            first += tr(", lower bound %1, gap %2").arg(valueText(result.lowerBound), *gap < 5e-7 ? tr("none") : percentText(*gap));
+            first += (request.objective == SearchObjective::TokensPerDevice ? tr(", upper bound %1, gap %2")
+                                                                            : tr(", lower bound %1, gap %2"))
+                         .arg(valueText(result.lowerBound), *gap < 5e-7 ? tr("none") : percentText(*gap));
         else
             first += tr(", no lower bound");
         lines << first + QLatin1Char('.');

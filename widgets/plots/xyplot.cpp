@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/plots/xyplot.h"
 
+#include "widgets/look/format.h"
 #include "widgets/plots/vectorplot.h"
 
 #include <QKeyEvent>
@@ -38,7 +39,7 @@ QCPScatterStyle scatterOf(PlotMark mark, const QColor& color, bool hollow, doubl
     return { shape(), QPen(color, 1.3), hollow ? QBrush(Qt::NoBrush) : QBrush(color), size };
 }
 
-QString text(const std::string& from) { return QString::fromStdString(from); }
+QString text(const std::string& from) { return qstr(from); }
 
 } // namespace
 
@@ -76,6 +77,7 @@ void XyPlot::setPlot(Plot plot, const XyLook& look)
     m_x = plotRange(m_plot, false);
     m_y = plotRange(m_plot, true);
     m_current = {};
+    setToolTip({});
     m_made = false;
     m_parts->widget->drawAnew();
 }
@@ -134,7 +136,6 @@ void XyPlot::makePlot()
         of->setLabelFont(font());
         of->setLabelPadding(2);
         of->setTickLabelPadding(3);
-        of->setLabel(text(what.title));
         of->grid()->setPen(QPen(m_look.line, 0, Qt::DotLine));
         of->grid()->setZeroLinePen(Qt::NoPen);
     };
@@ -204,6 +205,26 @@ void XyPlot::placeTicks()
         if (widest * static_cast<int>(xs.size()) <= wide)
             break;
     }
+    // Ticks of a logarithmic axis lie unevenly, and two may be too many.
+    const auto placed = [](double value, const PlotAxis& axis, const PlotRange& range) {
+        return axis.logarithmic ? std::log(value / range.from) / std::log(range.to / range.from)
+                                : (value - range.from) / (range.to - range.from);
+    };
+    double end = -std::numeric_limits<double>::infinity();
+    std::erase_if(xs, [&](const PlotTick& tick) {
+        const double half = metrics.horizontalAdvance(text(tick.text)) / 2.0;
+        const double middle = placed(tick.value, m_plot.x, m_x) * wide;
+        if (middle - half < end + metrics.averageCharWidth())
+            return true;
+        end = middle + half;
+        return false;
+    });
+    const auto title = [&](QCPAxis* axis, const PlotAxis& of, int room) { // the tool tip of a point has the units, too
+        const QString all = text(of.title);
+        axis->setLabel(metrics.horizontalAdvance(all) <= room ? all : QString());
+    };
+    title(plot.xAxis, m_plot.x, wide);
+    title(plot.yAxis, m_plot.y, tall);
     set(plot.xAxis, xs);
     set(plot.yAxis, ys);
 }
@@ -369,6 +390,17 @@ void XyPlot::keyPressEvent(QKeyEvent* event)
         return;
     }
     setCurrent(at);
+}
+
+/// Who comes by keyboard sees where: at the first point.
+void XyPlot::focusInEvent(QFocusEvent* event)
+{
+    QWidget::focusInEvent(event);
+    if (event->reason() != Qt::TabFocusReason && event->reason() != Qt::BacktabFocusReason)
+        return;
+    for (std::size_t i = 0; i < m_plot.series.size(); ++i)
+        if (!m_plot.series[i].points.empty())
+            return setCurrent({ static_cast<int>(i), 0 });
 }
 
 void XyPlot::focusOutEvent(QFocusEvent* event)

@@ -88,10 +88,7 @@ RunsView::RunsView(Document* document, RunShelf* shelf, QWidget* parent)
         else if (m_shown == name)
             m_shown = wanted;
     });
-    connect(m_shelf, &RunShelf::changed, this, [this] {
-        if (!isAsleep())
-            refresh();
-    });
+    connect(m_shelf, &RunShelf::changed, this, [this] { DocumentView::follow(true); });
     start();
 }
 
@@ -194,8 +191,8 @@ void RunsView::refresh()
     m_list->verticalScrollBar()->setValue(scrolled);
     const Theme& theme = Theme::of(this);
     setTextColor(m_empty, theme.quiet);
-    m_empty->setText(m_shelf->isBusy() ? QString()
-                                       : tr("None yet. Every run is kept here with its design, to be opened and compared."));
+    m_empty->setText(m_shelf->isBusy() ? QString() : tr("None kept yet"));
+    m_empty->setToolTip(tr("Every run is kept here with its design, to be opened and compared."));
     m_list->setVisible(m_list->count() > 0);
     m_empty->setVisible(m_list->count() == 0);
     m_header->setDetail(m_list->count() > 0 ? countText(m_list->count()) : QString());

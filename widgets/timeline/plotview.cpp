@@ -124,10 +124,7 @@ PlotView::PlotView(Kind kind, Document* document, TimelineSource* source, QWidge
     column->addLayout(rows, 1);
     column->addLayout(low);
     connect(m_save, &QToolButton::clicked, this, &PlotView::saveWanted);
-    connect(m_source, &TimelineSource::changed, this, [this] {
-        if (!isAsleep())
-            refresh();
-    });
+    connect(m_source, &TimelineSource::changed, this, [this] { follow(true); });
     connect(m_chart, &XyPlot::chosen, this, [this](std::int32_t item) {
         if (item < 0)
             return;
@@ -148,8 +145,8 @@ void PlotView::setRuns(std::vector<ScaledRun> runs)
 {
     m_runs = std::move(runs);
     m_scaled.reset();
-    if (m_kind == Kind::Scaling && !isAsleep())
-        refresh();
+    if (m_kind == Kind::Scaling)
+        follow(true);
 }
 
 /// Of the run that is shown, or else as planned.
@@ -185,9 +182,9 @@ Plot PlotView::made() const
 void PlotView::refresh()
 {
     if (m_kind == Kind::Scaling)
-        askForScaling();
-    else
-        show(made());
+        return askForScaling();
+    m_source->follow();
+    show(made());
 }
 
 void PlotView::askForScaling()
@@ -203,10 +200,10 @@ void PlotView::askForScaling()
         show({});
         return;
     }
-    show({});
     m_job->ask([this, design = document()->design(), runs = m_runs](const std::atomic<bool>& stop) -> LatestJob::Answer {
         return [this, made = scalingPlot(design, runs, &stop)] { show(made); };
     });
+    show({}); // it says that it plans
 }
 
 void PlotView::show(Plot plot)

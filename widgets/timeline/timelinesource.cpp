@@ -111,10 +111,15 @@ void TimelineSource::setTrace(OpenedTrace trace)
     Q_EMIT changed();
 }
 
-void TimelineSource::refresh()
+void TimelineSource::follow()
 {
     if (m_shown == Shown::Prediction && m_predictedOf != m_document->evaluation())
         makePrediction();
+}
+
+void TimelineSource::refresh()
+{
+    follow();
     Q_EMIT changed();
 }
 

@@ -59,7 +59,9 @@ public:
 
     void setRun(MeasuredRun run); ///< and shows it
     void setTrace(OpenedTrace trace); ///< and shows it
-    /// Another design is there: the prediction is made anew when it is shown.
+    /// The prediction is made anew if it is shown and of an earlier design; changed() comes when it is there.
+    void follow();
+    /// The same, and changed() at once.
     void refresh();
 
     const MeasuredRun* run() const { return m_run ? &*m_run : nullptr; }

@@ -73,9 +73,10 @@ TimelineView::TimelineView(Document* document, TimelineSource* source, QWidget* 
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     auto* work = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin, 4 }, 0);
     work->addWidget(m_work);
-    auto* low = boxLayout<QHBoxLayout>({ kPanelMargin - 6, 0, kPanelMargin, 2 }, 12);
+    auto* low = boxLayout<QVBoxLayout>({ kPanelMargin - 6, 0, kPanelMargin, 2 }, 2);
     low->addWidget(m_legend);
-    low->addWidget(m_notes, 1);
+    low->addWidget(m_notes);
+    m_notes->setContentsMargins(6, 0, 0, 0);
     column->addWidget(m_header);
     column->addLayout(work);
     column->addWidget(m_canvas, 1);
@@ -132,7 +133,6 @@ void TimelineView::follow()
     showChoices();
     setTextColor(m_notes, theme.quiet);
     setTextColor(m_empty, theme.quiet);
-    m_header->setDetail(m_source->detail());
     const auto timeline = m_source->timeline();
     if (timeline != m_timeline) {
         m_timeline = timeline;
@@ -142,6 +142,7 @@ void TimelineView::follow()
     }
     const bool lanes = timeline && !timeline->lanes.empty();
     m_path->setVisible(lanes && !timeline->path.empty());
+    m_header->setDetail(m_source->detail()); // has the room that is left
     m_canvas->setFaded(m_source->shown() == TimelineSource::Shown::Run && m_source->isStale());
     m_canvas->setVisible(lanes);
     m_legend->setVisible(lanes);

@@ -73,9 +73,13 @@ void ExplorePage::connectViews()
     connect(m_views.tried, &DesignsView::chosen, this,
             [this](int point, bool asA) { want(point, asA ? Wish::CompareAsA : Wish::CompareAsB); });
     connect(m_views.prices, &PricesView::found, this,
-            [this](const QString& name, const Design& design, std::shared_ptr<const Evaluation> evaluation) {
-                m_views.comparison->addVariant(name, design, std::move(evaluation));
-                m_views.comparison->chooseShown(m_views.comparison->otherCount() - 1);
+            [this](const QString& name, const Design& design, const std::shared_ptr<const Evaluation>& evaluation) {
+                m_views.comparison->addVariant(name, design, evaluation);
+                const auto& others = m_views.comparison->others(); // one of that name was replaced in its place
+                const auto at =
+                    std::find_if(others.begin(), others.end(), [&](const auto& other) { return other.evaluation == evaluation; });
+                if (at != others.end())
+                    m_views.comparison->chooseShown(static_cast<int>(at - others.begin()));
             });
     connect(m_views.tried, &DesignsView::activated, this, [this](int point) { want(point, Wish::Take); });
 }

@@ -60,7 +60,14 @@ CalibrationPage::CalibrationPage(Document* document, EngineSession* engine, QWid
         m_progress->setValue(static_cast<int>(std::min(step, of)));
         m_progress->setFormat(QStringLiteral("%p %   ") + QString(what).replace(QLatin1Char('%'), QStringLiteral("%%")));
     });
-    connect(m_engine, &EngineSession::cancelled, this, [this] { m_state->setText(m_fit ? QString() : tr("cancelled")); });
+    connect(m_engine, &EngineSession::cancelled, this, [this] {
+        if (m_engine->lastCalibrated())
+            m_state->setText(tr("cancelled"));
+    });
+    connect(m_engine, &EngineSession::refused, this, [this](const QString& text) {
+        if (m_engine->lastCalibrated())
+            m_state->setText(text);
+    });
     connect(m_engine, &EngineSession::calibrated, this, &CalibrationPage::setCalibration);
     start();
 }
@@ -231,7 +238,7 @@ void CalibrationPage::showFit()
     for (int hue = 0; hue < kHueCount; ++hue)
         look.hues.push_back(partColor(hue).fill);
     m_chart->setPlot(calibrationPlot(*m_calibration, *m_fit), look);
-    m_price->setFullText(m_priced);
+    m_price->setFullText(m_use->isEnabled() ? QString() : m_priced);
 }
 
 } // namespace shardboard

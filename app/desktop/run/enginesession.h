@@ -60,6 +60,8 @@ public:
     /// Measures the machine that the worker is on, as a run in every other way: announced(), progressed(), then calibrated().
     void calibrate(const CalibrationOptions& options);
     bool isCalibrating() const { return isBusy() && m_calibrates; }
+    /// What is sent, or was sent the last time, is a calibration.
+    bool lastCalibrated() const { return m_calibrates; }
     /// Asks the worker to stop the run; a worker that does not answer in 5 seconds is killed.
     void cancel();
     /// What the last or current run works on.

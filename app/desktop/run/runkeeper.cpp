@@ -27,6 +27,7 @@
 #include <QTime>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace shardboard {
@@ -127,7 +128,7 @@ void RunKeeper::open(const QString& name)
 /// Runs of the same model and workload that ran as many layers as the newest of them, which are those that can be compared.
 void RunKeeper::tellRuns(PlotView* scaling)
 {
-    const auto tell = [this, scaling, before = std::vector<std::string>()]() mutable {
+    const auto tell = [this, scaling, before = std::make_shared<std::vector<std::string>>()] {
         std::vector<ScaledRun> out;
         std::vector<std::string> names;
         const RunResult* first = nullptr;
@@ -146,13 +147,13 @@ void RunKeeper::tellRuns(PlotView* scaling)
                                 + std::to_string(result.layers) + (result.layers == 1 ? " layer" : " layers") });
             names.push_back(run.about.name);
         }
-        if (names == before)
+        if (names == *before)
             return; // planning every mesh takes its time
-        before = names;
+        *before = names;
         scaling->setRuns(std::move(out));
     };
     connect(m_parts.shelf, &RunShelf::changed, scaling, tell);
-    connect(m_parts.document, &Document::opened, scaling, tell);
+    connect(m_parts.document, &Document::evaluated, scaling, tell);
 }
 
 void RunKeeper::compare(const QString& a, const QString& b)

@@ -90,7 +90,8 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     connect(m_session, &EngineSession::silenceChanged, this, &RunPanel::updateSilence);
     connect(m_session, &EngineSession::queued, this, [this](const QString& what) { m_needs->setFullText(what); });
     connect(m_session, &EngineSession::announced, this, [this](qint64 bytes, double seconds) {
-        m_needs->setFullText(tr("needs %1 and about %2").arg(bytesText(bytes), secondsText(seconds)));
+        if (!m_session->isCalibrating())
+            m_needs->setFullText(tr("needs %1 and about %2").arg(bytesText(bytes), secondsText(seconds)));
     });
     connect(m_session, &EngineSession::progressed, this, &RunPanel::onProgress);
     m_shows->setSingleShot(true);
@@ -101,10 +102,15 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
         startNext();
     });
     connect(m_session, &EngineSession::refused, this, [this](const QString& text) {
-        showProblem(text);
+        if (!m_session->lastCalibrated())
+            showProblem(text);
         startNext();
     });
-    connect(m_session, &EngineSession::cancelled, this, [this] { m_needs->setFullText(tr("cancelled")); });
+    connect(m_session, &EngineSession::calibrated, this, &RunPanel::startNext);
+    connect(m_session, &EngineSession::cancelled, this, [this] {
+        if (!m_session->lastCalibrated())
+            m_needs->setFullText(tr("cancelled"));
+    });
     connect(m_later, &QPushButton::clicked, this, &RunPanel::runLater);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& at) { selectRow(at.row()); });

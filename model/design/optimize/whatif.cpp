@@ -69,9 +69,14 @@ Result<WhatIfAnswer> whatIf(const Design& design, const WhatIfOptions& options)
             asked.memoryBytes = *asked.memoryBytes + one.bytes;
         else
             asked.keep.push_back(one.tensor);
-        // The best so far is where it begins: what is better for more memory is never missed for want of time.
+        // With another limit it begins at the best so far: what is better for more memory is never missed for want of time.
         const auto answer =
             optimizeLayouts(one.kind == WhatIf::Kind::Replicated ? replicated(design, one.tensor) : out.best.design, asked);
+        if (isOver(options.optimize)) { // it may not have come to its end
+            out.complete = false;
+            out.cases.resize(i);
+            break;
+        }
         if (answer.ok()) {
             one.feasible = answer.value().feasible;
             one.objective = answer.value().certificate.objective;

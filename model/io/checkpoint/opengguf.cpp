@@ -140,6 +140,8 @@ public:
         m_type = known->second;
         if (m_type == std::string("llama") && has("ffn_gate_exps"))
             m_type = "mixtral";
+        if (m_type == "deepseek_v3" && !has("exp_probs_b")) // the second version has no such bias
+            m_type = "deepseek_v2";
         auto config = modelFromConfig(configOf(*familyOf(m_type)), m_path);
         if (!config.ok() || !config.value().model.hasGraph())
             return loose("its keys are not those of the family " + m_type + ": "
@@ -189,7 +191,7 @@ private:
             return file.error();
         m_checkpoint.files.push_back(fs::path(path).filename().string());
         for (GgufTensor& tensor : file.value().tensors) {
-            if (!m_seen.insert(tensor.name).second)
+            if (!m_seen.emplace(tensor.name, m_tensors.size()).second)
                 return inputError(path, "tensor '" + shortened(visibleText(tensor.name), 120) + "' is in several files",
                                   "remove the files that do not belong together");
             m_tensors.push_back(std::move(tensor));
@@ -214,8 +216,8 @@ private:
 
     const GgufTensor* tensor(const std::string& name) const
     {
-        const auto found = std::ranges::find_if(m_tensors, [&](const GgufTensor& each) { return each.name == name; });
-        return found == m_tensors.end() ? nullptr : &*found;
+        const auto found = m_seen.find(name);
+        return found == m_seen.end() ? nullptr : &m_tensors[found->second];
     }
 
     std::optional<double> key(const std::string& name) const { return m_first.number(m_architecture + "." + name); }
@@ -234,6 +236,9 @@ private:
         };
         whole("hidden_size", "embedding_length");
         whole("num_hidden_layers", "block_count");
+        if (const auto layers = key("block_count"), further = key("nextn_predict_layers");
+            layers && further && *further >= 1 && *further < *layers && *layers < 4e15)
+            all["num_hidden_layers"] = static_cast<std::int64_t>(*layers - *further); // of the file's layers the last ones
         whole("intermediate_size", "feed_forward_length");
         whole("num_attention_heads", "attention.head_count");
         whole("num_key_value_heads", "attention.head_count_kv");
@@ -255,13 +260,13 @@ private:
         real("layer_norm_eps", "attention.layer_norm_epsilon");
         real("rope_theta", "rope.freq_base");
         real("routed_scaling_factor", "expert_weights_scale");
-        if (const auto mla = key("attention.value_length_mla"))
-            all["v_head_dim"] = static_cast<std::int64_t>(*mla);
+        if (key("attention.value_length_mla"))
+            whole("v_head_dim", "attention.value_length_mla");
         else if (m_architecture == "deepseek2")
             whole("v_head_dim", "attention.value_length");
         if (m_architecture == "deepseek2") {
             const auto head = key("attention.key_length_mla") ? key("attention.key_length_mla") : key("attention.key_length");
-            if (const auto rope = key("rope.dimension_count"); head && rope)
+            if (const auto rope = key("rope.dimension_count"); head && rope && std::abs(*head) < 4e15 && std::abs(*rope) < 4e15)
                 all["qk_nope_head_dim"] = static_cast<std::int64_t>(*head - *rope);
             all["num_key_value_heads"] = all.value("num_attention_heads", 0);
             if (!key("attention.q_lora_rank"))
@@ -353,11 +358,19 @@ private:
         for (const Finding& finding : compared.findings)
             if (finding.kind == "checkpoint-missing" || finding.kind == "checkpoint-shape")
                 return loose("its tensors are not those of the family " + m_type + ": " + finding.message);
+        for (const Finding& finding : compared.findings)
+            if (finding.kind == "checkpoint-extra")
+                m_findings.push_back(finding);
+        std::set<std::string> known;
+        for (const GraphTensor& each : graph.value().tensors)
+            known.insert(each.spec.name);
+        std::erase_if(m_packed, [&](const auto& each) { return !known.contains(each.first); });
         OpenedModel out { std::move(model), std::move(m_findings) };
         out.model.name = m_name;
         out.model.source = visibleText(m_path);
         for (const auto& [name, packed] : m_packed)
-            out.model.packed.push_back(packed.averaged(name));
+            if (packed.block > 1) // numbers by themselves are as in any checkpoint
+                out.model.packed.push_back(packed.averaged(name));
         out.findings.push_back(
             checkpointFinding("quantized", Severity::Note, m_path, "names of weights are those of " + m_type + "; " + said()));
         if (!unnamed.empty())
@@ -453,7 +466,7 @@ private:
     std::string m_type;
     GgufFile m_first; ///< its keys alone
     std::vector<GgufTensor> m_tensors; ///< of all files
-    std::set<std::string> m_seen;
+    std::map<std::string, std::size_t> m_seen; ///< by name, the index into m_tensors
     std::map<std::string, Packed> m_packed;
     Checkpoint m_checkpoint;
     std::vector<Finding> m_findings;

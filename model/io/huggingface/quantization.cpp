@@ -134,12 +134,14 @@ public:
         if (packed.empty())
             return std::move(m_out);
         leaveOut();
+        if (m_out.packed.size() + packed.size() > kMostPatterns) {
+            m_out.remarks.push_back("it names more than " + std::to_string(kMostPatterns)
+                                    + " kinds of weights, of which the first count");
+            packed.resize(std::min(packed.size(), kMostPatterns / 2));
+            m_out.packed.resize(std::min(m_out.packed.size(), kMostPatterns - packed.size()));
+        }
         m_out.packed.insert(m_out.packed.end(), packed.begin(), packed.end());
         m_out.text += ", " + said(packed.front().packing);
-        if (m_out.packed.size() > kMostPatterns) {
-            m_out.remarks.push_back("it names more than " + std::to_string(kMostPatterns) + " kinds of weights");
-            m_out.packed.resize(kMostPatterns);
-        }
         return std::move(m_out);
     }
 

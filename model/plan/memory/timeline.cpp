@@ -81,8 +81,9 @@ public:
             addStreams();
         // Micro-batches in flight beside the one that is worked on.
         const double others = std::max(0.0, microBatchesHeld(plan, stage) - 1);
-        // The head's backward pass follows its forward pass, but for GPipe's.
-        const bool ends = plan.pipeline && plan.pipeline->schedule == PipelineSchedule::GPipe;
+        // The head's backward pass follows its forward pass, but for GPipe's, and where gradients of its weights are put off.
+        const bool ends = plan.pipeline
+            && (plan.pipeline->schedule == PipelineSchedule::GPipe || plan.pipeline->schedule == PipelineSchedule::ZeroBubble);
         for (const StagePart& part : m_parts)
             if (planned(part).phase == Phase::Forward && (segment(part).isLayer || ends)) {
                 const std::int64_t away = part.layers - keepingLayers(part, part.layers);
