@@ -690,6 +690,9 @@ void CompareView::fitColumns()
     m_changes->setColumnWidth(ChangeAfter, values - values / 2);
     m_filling = filling;
     wrapRows(m_changes, kRow);
+    // A row at least, whatever else wants the room of a low panel.
+    const int row = std::max(kRow, fontMetrics().lineSpacing() + 8);
+    m_changes->setMinimumHeight(m_changes->header()->sizeHint().height() + row + 2 * m_changes->frameWidth());
 }
 
 void CompareView::resizeEvent(QResizeEvent* event)

@@ -190,7 +190,7 @@ void XyPlot::placeTicks()
         axis->setTicker(ticker);
     };
     const int tall = height() - 3 * metrics.height();
-    const std::vector<PlotTick> ys = plotTicks(m_plot.y, m_y, std::clamp(tall / (2 * metrics.height()), 2, 8));
+    std::vector<PlotTick> ys = plotTicks(m_plot.y, m_y, std::clamp(tall / (2 * metrics.height()), 2, 8));
     int side = 0;
     for (const PlotTick& tick : ys)
         side = std::max(side, metrics.horizontalAdvance(text(tick.text)));
@@ -205,20 +205,27 @@ void XyPlot::placeTicks()
         if (widest * static_cast<int>(xs.size()) <= wide)
             break;
     }
-    // Ticks of a logarithmic axis lie unevenly, and two may be too many.
+    // Ticks of a logarithmic axis lie unevenly, and two may be too many: those that have room stay.
     const auto placed = [](double value, const PlotAxis& axis, const PlotRange& range) {
         return axis.logarithmic ? std::log(value / range.from) / std::log(range.to / range.from)
                                 : (value - range.from) / (range.to - range.from);
     };
-    double end = -std::numeric_limits<double>::infinity();
-    std::erase_if(xs, [&](const PlotTick& tick) {
-        const double half = metrics.horizontalAdvance(text(tick.text)) / 2.0;
-        const double middle = placed(tick.value, m_plot.x, m_x) * wide;
-        if (middle - half < end + metrics.averageCharWidth())
-            return true;
-        end = middle + half;
-        return false;
-    });
+    const auto thin = [](std::vector<PlotTick>& ticks, const auto& middleOf, const auto& sizeOf, double gap) {
+        double end = -std::numeric_limits<double>::infinity();
+        std::erase_if(ticks, [&](const PlotTick& tick) {
+            const double half = sizeOf(tick) / 2.0;
+            if (middleOf(tick) - half < end + gap)
+                return true;
+            end = middleOf(tick) + half;
+            return false;
+        });
+    };
+    thin(
+        xs, [&](const PlotTick& tick) { return placed(tick.value, m_plot.x, m_x) * wide; },
+        [&](const PlotTick& tick) { return metrics.horizontalAdvance(text(tick.text)); }, metrics.averageCharWidth());
+    thin(
+        ys, [&](const PlotTick& tick) { return placed(tick.value, m_plot.y, m_y) * tall; },
+        [&](const PlotTick&) { return metrics.height(); }, 2);
     const auto title = [&](QCPAxis* axis, const PlotAxis& of, int room) { // the tool tip of a point has the units, too
         const QString all = text(of.title);
         axis->setLabel(metrics.horizontalAdvance(all) <= room ? all : QString());

@@ -270,8 +270,11 @@ void Workbench::focusPanel(Panel* panel)
             child->setFocus(Qt::ShortcutFocusReason);
             return;
         }
-    if (panel->group() != nullptr)
+    // One that only shows something: its tab, or it itself, so that the keys go on from there.
+    if (panel->group() != nullptr && panel->group()->tabs()->isVisible())
         panel->group()->tabs()->setFocus(Qt::ShortcutFocusReason);
+    else
+        panel->setFocus(Qt::ShortcutFocusReason);
 }
 
 std::vector<PanelGroup*> Workbench::groups() const { return m_watched; }
