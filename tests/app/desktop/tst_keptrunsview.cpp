@@ -147,6 +147,7 @@ private Q_SLOTS:
             QVERIFY(field != nullptr);
             field->setText(typed);
             QTest::keyClick(field, Qt::Key_Return);
+            settle(); // the field hands over what was typed after the key
             QVERIFY(QTest::qWaitFor([&] { return !test.shelf()->isBusy(); }, 30000));
             settle();
         };
