@@ -568,7 +568,7 @@ void CompareView::showWorth()
         };
         item->setText(ChangeStep, text(counted ? m_worth[i].seconds : 0, CostLine::Unit::Seconds));
         item->setText(ChangeMemory, text(counted ? m_worth[i].bytes : 0, CostLine::Unit::Bytes));
-        item->setToolTip(ChangeStep, refused ? qstr(m_worth[i].refused) : QString());
+        item->setToolTip(ChangeStep, refused ? toldText(m_worth[i].refused) : QString());
         for (int column = 0; column < ChangeColumns; ++column)
             item->setForeground(column, taken[i] ? theme.text : theme.quiet);
     }

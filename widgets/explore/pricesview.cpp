@@ -205,6 +205,8 @@ void PricesView::open(int row)
         return LatestJob::Answer([this, name, design, evaluation] {
             if (evaluation.ok())
                 Q_EMIT found(name, design, evaluation.value());
+            else
+                m_text->setText(errorText(evaluation.error()));
         });
     });
 }

@@ -7,6 +7,7 @@
 #include "widgets/explore/exploresearch.h"
 #include "widgets/explore/plotcolors.h"
 #include "widgets/look/boxlayout.h"
+#include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
 #include "widgets/look/naming.h"
 #include "widgets/plots/boundchart.h"
@@ -238,9 +239,9 @@ void SearchView::showCertificate()
                       countText(static_cast<std::int64_t>(result.ruledOut)), countText(static_cast<std::int64_t>(result.refused)),
                       secondsText(result.seconds));
     for (const std::string& sentence : result.exact)
-        lines << tr("Exact: %1.").arg(qstr(sentence));
+        lines << tr("Exact: %1.").arg(toldText(sentence));
     for (const std::string& sentence : result.notExact)
-        lines << tr("Not exact: %1.").arg(qstr(sentence));
+        lines << tr("Not exact: %1.").arg(toldText(sentence));
     m_certificate->setFullText(lines.join(QLatin1Char('\n')));
 }
 

@@ -223,7 +223,7 @@ void SweepView::showState()
                          : !graph               ? tr("This design has no plan to sweep.")
                          : isBusy()             ? tr("Sweeping …")
                          : !m_problem.isEmpty() ? m_problem
-                         : !m_points.empty()    ? qstr(m_points.front().refused)
+                         : !m_points.empty()    ? toldText(m_points.front().refused)
                                                 : tr("Step time, throughput and memory over the values are plotted here."));
 }
 
@@ -241,7 +241,7 @@ void SweepView::showPoint(int index)
     const SweepPoint& point = m_points[static_cast<std::size_t>(index)];
     const QString value = countText(valueOf(point));
     if (!point.refused.empty())
-        m_text->setText(tr("%1: %2").arg(value, qstr(point.refused)));
+        m_text->setText(tr("%1: %2").arg(value, toldText(point.refused)));
     else
         m_text->setText(tr("%1: %2 · %3 tok/s/device · %4%5")
                             .arg(value, secondsText(point.seconds), digitsText(point.tokensPerSecondPerDevice),
