@@ -264,13 +264,6 @@ void ExploreSearch::finish(Result<SearchResult> result)
     Q_EMIT progressed();
 }
 
-Result<Design> ExploreSearch::design(int point) const
-{
-    const TriedDesign& tried = m_tried[static_cast<std::size_t>(point)];
-    return tried.whole ? Result<Design>(*tried.whole)
-                       : designAgain(*m_begun, tried.mesh, tried.preset, tried.workload, tried.pipeline);
-}
-
 void ExploreSearch::open(int point)
 {
     if (point < 0 || point >= static_cast<int>(m_tried.size()))

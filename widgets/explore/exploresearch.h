@@ -61,8 +61,6 @@ public:
     const QString& problem() const { return m_problem; } ///< why there is no result
     /// Index of the best that fits, -1 without one.
     int best() const { return m_best; }
-    /// The design of a point, made again. Errors: of applying its preset.
-    Result<Design> design(int point) const;
     /// Evaluates the design of a point off the GUI thread, and tells of it as opened().
     void open(int point);
 

@@ -331,8 +331,9 @@ bool ScatterChart::eventFilter(QObject* watched, QEvent* event)
             Q_EMIT limitDragged(m_dragged);
         break;
     case QEvent::MouseButtonDblClick:
-        if (const int point = pointAt(static_cast<QMouseEvent*>(event)->position()); point >= 0)
-            Q_EMIT activated(point);
+        if (static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton)
+            if (const int point = pointAt(static_cast<QMouseEvent*>(event)->position()); point >= 0)
+                Q_EMIT activated(point);
         break;
     case QEvent::Leave:
         if (!m_dragging)
