@@ -86,7 +86,8 @@ std::int64_t bytesOf(std::int64_t elements, DType type);
 std::int64_t storedBytes(const TensorSpec& tensor, const Shape& part);
 /// Bytes of the whole tensor (global size) as stored; saturates.
 std::int64_t bytesOf(const TensorSpec& tensor);
-/// The type whose elements have as many bits as the packed ones, rounded up: what is counted where packed elements move.
+/// The type whose elements have about as many bits as the packed ones: what is counted where packed elements move. What is
+/// stored for their blocks is left out.
 DType movedType(const WeightPacking& packing, DType plain);
 
 /// `4096 x 14336`
