@@ -18,6 +18,8 @@ namespace {
 constexpr double kSmallest = 0.75; ///< of the size of text: memory that has no room at this is left to the tool tip
 constexpr double kNarrow = 60; ///< cards below it have less space around their box, and a smaller id
 
+constexpr double kAround = 3; ///< pixels that an id has around its digits, above and below together
+
 double padOf(const QRectF& card) { return card.width() < kNarrow ? 4 : 7; }
 
 } // namespace
@@ -70,9 +72,12 @@ void DeviceCards::paint(QPainter& painter, const QRectF& card, const QString& id
         painter.restore();
     }
     painter.setPen(color.label);
-    painter.setFont(uiFont(m_widget, card.width() < kNarrow ? 0 : 3, true));
     const QRectF inner = box(at);
     const double below = part.isEmpty() ? 0 : m_textHeight;
+    QFont number = uiFont(m_widget, card.width() < kNarrow ? 0 : 3, true);
+    if (const double high = QFontMetricsF(number).capHeight() + kAround; high > inner.height() - below)
+        number.setPointSizeF(std::max(1.0, number.pointSizeF() * (inner.height() - below) / high));
+    painter.setFont(number);
     painter.drawText(inner.adjusted(0, 0, 0, -below), Qt::AlignCenter, id);
     if (part.isEmpty())
         return;
