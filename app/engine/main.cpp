@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardboard-engine: the worker. Requests come in on standard input, answers go out on standard output, one JSON object a
 // line; people's logs go to standard error. It leaves when its input is closed.
+#include "app/engine/calibrationprograms.h"
 #include "app/engine/modelprograms.h"
 #include "engine/conformance/command.h"
 #ifdef SHARDBOARD_MPI
@@ -78,7 +79,7 @@ bool hasLittleMemory()
 {
     shardboard::engine::Outbox outbox(output);
     outbox.send(shardboard::engine::helloMessage());
-    shardboard::engine::Server server(outbox);
+    shardboard::engine::Server server(outbox, shardboard::calibrationPrograms);
     shardboard::engine::serve(STDIN_FILENO, server);
     // At once, whatever is still running: nobody waits for its answer. Only what was said already is sent.
     outbox.drain(0.1);

@@ -101,6 +101,8 @@ public:
             point.what += " " + shapeText(shape);
         point.flops = work.flops;
         point.bytes = work.bytes;
+        point.work = work;
+        point.work.op = {};
     }
 
     void prepare(Context& context) override
@@ -266,6 +268,12 @@ Trials kernelTrialsOf(const CalibrationOptions& options, int workers)
                                                      { 8, 512, 1024 },  { 32, 2048, 2048 } };
     for (const auto& [m, n, k] : few)
         kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
+    // Which kernel a library takes for few rows depends on all dims, and its rate by a factor of five.
+    if (!options.quick)
+        for (const std::int64_t m : { 1, 2, 4, 8, 16, 32 })
+            for (const std::int64_t k : { 256, 512, 1024, 2048 })
+                for (const std::int64_t n : { 64, 256, 1024 })
+                    kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
     for (const std::int64_t n : products)
         if (n >= 128 && hasBf16Products())
             out.push_back(std::make_unique<KernelTrial>("gemm", OpKind::Linear, std::vector<Shape> { { n, n }, { n, n } },

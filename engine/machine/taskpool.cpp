@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/machine/taskpool.h"
 
+#include "engine/machine/clock.h"
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
 
@@ -10,6 +11,7 @@ namespace shardboard::engine {
 
 TaskPool::TaskPool(int workers, const std::atomic<bool>* cancel)
     : m_cancel(cancel)
+    , m_blocks(static_cast<std::size_t>(std::max(1, workers)))
 {
     try {
         for (int i = 0; i < std::max(1, workers); ++i)
@@ -46,8 +48,12 @@ void TaskPool::run(std::int64_t count, const Task& task)
         return;
     std::unique_lock lock(m_mutex);
     m_task = &task;
-    m_count = count;
-    m_next = 0;
+    const std::int64_t blocks = workers();
+    for (std::int64_t i = 0; i < blocks; ++i) {
+        Block& block = m_blocks[static_cast<std::size_t>(i)];
+        block.next = count * i / blocks;
+        block.end = count * (i + 1) / blocks;
+    }
     m_failure = nullptr;
     m_busy = workers();
     ++m_round;
@@ -77,13 +83,31 @@ void TaskPool::work(int worker)
     }
 }
 
+/// Whether no task of the block is left.
+bool TaskPool::runBlock(int owner, int worker)
+{
+    Block& block = m_blocks[static_cast<std::size_t>(owner)];
+    for (std::int64_t i = block.next++; i < block.end; i = block.next++) {
+        if (cancelled())
+            return false;
+        (*m_task)(i, worker);
+    }
+    return true;
+}
+
 void TaskPool::runTasks(int worker)
 {
+    constexpr double kLong = 1e-3; // seconds of a block
     try {
-        for (std::int64_t i = m_next++; i < m_count && !cancelled(); i = m_next++)
-            (*m_task)(i, worker);
+        const double start = now();
+        if (!runBlock(worker, worker) || now() - start < kLong)
+            return;
+        for (int other = 1; other < workers(); ++other)
+            if (!runBlock((worker + other) % workers(), worker))
+                return;
     } catch (...) {
-        m_next = m_count;
+        for (Block& block : m_blocks)
+            block.next = block.end;
         const std::lock_guard lock(m_mutex);
         if (!m_failure)
             m_failure = std::current_exception();

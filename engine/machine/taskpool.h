@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fixed set of worker threads that run numbered tasks. Which worker runs a task never changes its result.
+// Each worker has a block of the numbers of its own, the same in every round of as many tasks: what a logical device has in the
+// caches of a core is found there by its next operation. One that is done helps the others where tasks are long, so that unequal
+// ones do not wait for each other; for short ones waiting is cheaper than the memory that would change caches.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -35,6 +39,7 @@ private:
     void work(int worker);
     void leave();
     void runTasks(int worker);
+    bool runBlock(int owner, int worker);
     bool cancelled() const { return m_cancel != nullptr && m_cancel->load(std::memory_order_relaxed); }
 
     const std::atomic<bool>* m_cancel;
@@ -47,8 +52,11 @@ private:
     bool m_leave = false;
     std::exception_ptr m_failure;
     const Task* m_task = nullptr;
-    std::int64_t m_count = 0;
-    std::atomic<std::int64_t> m_next { 0 };
+    struct alignas(64) Block { ///< on a cache line of its own
+        std::atomic<std::int64_t> next { 0 };
+        std::int64_t end = 0;
+    };
+    std::vector<Block> m_blocks; ///< by worker
 };
 
 } // namespace shardboard::engine

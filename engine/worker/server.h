@@ -3,7 +3,7 @@
 // stays able to answer while it does.
 #pragma once
 
-#include "engine/run/runner.h"
+#include "engine/run/backend.h"
 #include "engine/worker/outbox.h"
 #include "model/io/wire/calibration.h"
 
@@ -12,9 +12,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace shardboard::engine {
 
@@ -23,7 +25,10 @@ nlohmann::json helloMessage();
 
 class Server {
 public:
-    explicit Server(Outbox& outbox);
+    /// What a calibration on the CPU runs beside what it measures alone; empty: nothing.
+    using CalibrationPrograms = std::function<Result<std::vector<Program>>(bool quick)>;
+
+    explicit Server(Outbox& outbox, CalibrationPrograms calibrationPrograms = {});
     /// Cancels a run that is going on and waits for it.
     ~Server();
     Server(const Server&) = delete;
@@ -46,9 +51,12 @@ private:
     void startWork(std::int64_t id, std::function<void()> work);
     void run(std::int64_t id, const Program& program, const RunOptions& options);
     void calibrateFor(std::int64_t id, const CalibrationOptions& options);
+    std::optional<Failure> addProgramPoints(const Backend& backend, const std::vector<Program>& programs,
+                                            const std::function<void(std::int64_t)>& progress, Calibration& out);
     void cancel(std::int64_t id);
 
     Outbox& m_outbox;
+    CalibrationPrograms m_calibrationPrograms;
     std::thread m_thread;
     std::atomic<bool> m_running { false };
     std::atomic<bool> m_cancel { false };

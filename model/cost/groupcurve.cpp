@@ -71,6 +71,15 @@ PricedWay memoryWay(CollectiveKind kind, double n, double groups, const LinkSpec
     else if (kind == CollectiveKind::Broadcast)
         times = n;
     const double pieces = groups * n * (kind == CollectiveKind::AllToAll ? n : 1);
+    if (const auto own = std::ranges::find(link.rates, collectiveName(kind), &CollectiveRate::kind); own != link.rates.end()) {
+        PriceLine line { pieces * own->pieceSeconds, groups * times / own->bytesPerSecond };
+        if (own->cache) {
+            line.secondsPerByte = groups * times / own->cache->bytesPerSecond;
+            line.bend = own->cache->bytes / (groups * times);
+            line.moreBeyond = groups * times / own->bytesPerSecond - line.secondsPerByte;
+        }
+        return oneStage(kind, Algorithm::SharedMemory, line);
+    }
     PriceLine line { link.startSeconds + link.alphaSeconds + pieces * link.messageSeconds.value_or(0),
                      groups * times / link.bytesPerSecond };
     if (link.cache) {

@@ -14,9 +14,12 @@ KernelLimits kernelLimits(const KernelWork& work, const Hardware& hardware)
     const auto alone = [&](double KernelWork::*part) {
         KernelWork one = none;
         one.*part = work.*part;
-        return kernelSeconds(one, hardware);
+        return lawSeconds(one, hardware);
     };
-    return { kernelSeconds(work, hardware), kernelSeconds(none, hardware),
+    // What was measured scales all of it.
+    const double law = lawSeconds(work, hardware);
+    const double factor = law > 0 ? kernelSeconds(work, hardware) / law : 1;
+    return { factor * law, factor * lawSeconds(none, hardware),
              alone(&KernelWork::flops) > std::max(alone(&KernelWork::bytes), alone(&KernelWork::between)) };
 }
 

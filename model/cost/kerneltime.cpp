@@ -114,11 +114,29 @@ double deviceSeconds(const KernelWork& work, const Hardware& hardware)
 
 } // namespace
 
-double kernelSeconds(const KernelWork& work, const Hardware& hardware)
+std::array<double, 3> measuredSize(const KernelWork& work)
+{
+    const auto logOf = [](double value) { return value > 1 ? std::log(value) : 0; };
+    if (work.gemm.b > 0)
+        return { logOf(work.gemm.b * work.gemm.m), logOf(work.gemm.n), logOf(work.gemm.k) };
+    return { logOf(work.kernel == KernelClass::None ? work.copied : work.bytes), logOf(work.flops), logOf(work.keys) };
+}
+
+double lawSeconds(const KernelWork& work, const Hardware& hardware)
 {
     if (work.kernel == KernelClass::None)
-        return 0;
+        return hardware.device.kernels.launchSeconds + memorySeconds(work.copied, hardware.device);
     return deviceSeconds(work, hardware);
+}
+
+double kernelSeconds(const KernelWork& work, const Hardware& hardware)
+{
+    const std::vector<MeasuredOp>& measured = hardware.device.measured;
+    const MeasuredOp* op = measured.empty() || work.onHost ? nullptr : findMeasured(measured, work.op);
+    if (work.kernel == KernelClass::None && op == nullptr)
+        return 0;
+    const double law = lawSeconds(work, hardware);
+    return op == nullptr ? law : law * op->factorAt(measuredSize(work));
 }
 
 double hostSeconds(const KernelWork& work, const KernelConstants& kernels)

@@ -25,6 +25,8 @@
 #include "model/cost/kernelwork.h"
 #include "model/hardware/hardware.h"
 
+#include <array>
+
 namespace shardboard {
 
 /// (0, 1]: tiles / (waves x multiprocessors).
@@ -45,7 +47,15 @@ double memorySeconds(double bytes, const DeviceSpec& device);
 double packedSeconds(const Packing& packing, double flops, double computeSeconds, double bytes, DType dtype,
                      const DeviceSpec& device);
 
-/// 0 for class None. Never infinite for hardware with positive rates. Without what it waits for the host
+/// Where an operation lies among the sizes that were measured: of products the logarithms of b m, n and k, of others those of its
+/// bytes (of class None those copied), of its FLOPs and of the keys of a sequence, 0 where it has none.
+std::array<double, 3> measuredSize(const KernelWork& work);
+
+/// By the law of its class alone, whatever was measured; of class None a copy.
+double lawSeconds(const KernelWork& work, const Hardware& hardware);
+
+/// By the law, times the factor that was measured (DeviceSpec::measured) where the operation has one; else 0 for class None. Never
+/// infinite for hardware with positive rates. Without what it waits for the host
 /// (model/plan/time/hosttime.h).
 double kernelSeconds(const KernelWork& work, const Hardware& hardware);
 

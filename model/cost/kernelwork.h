@@ -36,6 +36,7 @@ struct GemmDims {
 /// Per occurrence, on the device that works the most.
 struct KernelWork {
     KernelClass kernel = KernelClass::None;
+    std::string_view op {}; ///< the operation's kind, in storage that stays: `rms_norm`
     DType dtype = DType::BF16; ///< of the result; of products in fp8 that
     double flops = 0; ///< a multiply-add is 2; in products only (of attention the causal half)
     double bytes = 0; ///< read and written in the device's memory, each operand once
@@ -51,6 +52,7 @@ struct KernelWork {
     /// What the host goes through for it beside one call for each of `launches`, in calls of an operation of PyTorch; below 0 where
     /// it goes through less. A recorded graph saves them.
     double hostCalls = 0;
+    double copied = 0; ///< of class None: bytes that are read and written where the same values are copied to have another shape
     bool readsBack = false; ///< the host waits for the result before it goes on: how many tokens every expert has
     friend bool operator==(const KernelWork&, const KernelWork&) = default;
 };

@@ -6,6 +6,7 @@
 #include "model/hardware/cacherate.h"
 #include "model/hardware/hostlink.h"
 #include "model/hardware/kernelconstants.h"
+#include "model/hardware/measuredop.h"
 
 #include <cstdint>
 #include <optional>
@@ -60,6 +61,7 @@ struct DeviceSpec {
     std::int64_t multiprocessors = 0; ///< that make one tile of a matrix product each; 0: not known, or one large array
     std::optional<CacheRate> cache {}; ///< for kernels that only move data; nothing: all at memoryBytesPerSecond
     std::optional<HostLink> host {}; ///< for what is offloaded; nothing: hostLinkOf() has a usual one
+    std::vector<MeasuredOp> measured {}; ///< operations whose times are the law's by a factor; each once
 
     /// Dense peak for operands of this type. A type without units of its own is worked on in the next wider one that has
     /// some; float32 without any counts as six bf16 passes.

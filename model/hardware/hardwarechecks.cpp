@@ -104,6 +104,21 @@ void checkPacking(const std::optional<Packing>& packing, const std::string& plac
         check.share(place + ".unpacked_efficiency", *packing->unpackedEfficiency, 1);
 }
 
+/// A factor that is far from 1 comes from no measurement, and sizes are logarithms of what a device holds.
+void checkMeasured(const MeasuredOp& op, const std::string& place, Checker& check)
+{
+    constexpr double kMostLog = 64;
+    if (op.op.empty() || op.sizes.empty())
+        check.fail(place, "has no op or no sizes", "name an operation, and add what it took at one size or more");
+    for (const MeasuredSize& size : op.sizes) {
+        if (!std::isfinite(size.factor) || size.factor < 1e-6 || size.factor > 1e6)
+            check.fail(place + ".factor", "cannot be " + numberText(size.factor), "use a number from 0.000001 to 1000000");
+        for (const double log : size.size)
+            if (!std::isfinite(log) || log < 0 || log > kMostLog)
+                check.fail(place + ".first", "cannot be " + numberText(log), "use natural logarithms, from 0 to 64");
+    }
+}
+
 void checkDevice(const DeviceSpec& device, Checker& check)
 {
     if (!(device.memoryBytes >= 1 && device.memoryBytes <= kMostBytes))
@@ -141,6 +156,8 @@ void checkDevice(const DeviceSpec& device, Checker& check)
     checkPacking(device.kernels.gemmPacking, "device.kernels.gemm_packing", check);
     checkPacking(device.kernels.attentionPacking, "device.kernels.attention_packing", check);
     checkCache(device.cache, "device", device.kernels.memoryEfficiency * device.memoryBytesPerSecond, check);
+    for (std::size_t i = 0; i < device.measured.size(); ++i)
+        checkMeasured(device.measured[i], "device.measured[" + std::to_string(i) + "]", check);
     if (device.host) {
         check.rate("device.host.bytes_per_second", device.host->bytesPerSecond, "bytes/s");
         if (device.host->memoryBytesPerSecond != 0)
@@ -164,6 +181,15 @@ void checkLink(const LinkSpec& link, const std::string& place, Checker& check)
     checkCache(link.cache, place, link.bytesPerSecond, check);
     if (link.cache && !link.shared)
         check.fail(place + ".cache", "only a memory that devices share has one", "leave it out");
+    for (std::size_t i = 0; i < link.rates.size(); ++i) {
+        const CollectiveRate& rate = link.rates[i];
+        const std::string at = place + ".rates[" + std::to_string(i) + "]";
+        if (!link.shared)
+            check.fail(at, "only a memory that devices share has rates of its own", "leave them out");
+        check.seconds(at + ".piece_seconds", rate.pieceSeconds);
+        check.rate(at + ".bytes_per_second", rate.bytesPerSecond, "bytes/s");
+        checkCache(rate.cache, at, rate.bytesPerSecond, check);
+    }
     if (!std::isfinite(link.ownBlock) || link.ownBlock < 0 || link.ownBlock > 1000)
         check.fail(place + ".own_block", "cannot be " + numberText(link.ownBlock), "use a number from 0 to 1000");
     if (link.linksPerDevice < 1)

@@ -11,6 +11,20 @@
 
 namespace shardboard {
 
+/// What a kind of collective takes on a memory that all devices share, where it was measured in programs that ran:
+/// pieces pieceSeconds + min(bytes, C) / Rc + max(0, bytes - C) / R, of bytes that are read and written by all devices.
+struct CollectiveRate {
+    std::string kind; ///< `all-gather`
+    double pieceSeconds = 0;
+    double bytesPerSecond = 0;
+    std::optional<CacheRate> cache {};
+    double seconds(double pieces, double bytes) const
+    {
+        return pieces * pieceSeconds + (cache ? cache->seconds(bytes, bytesPerSecond) : bytes / bytesPerSecond);
+    }
+    friend bool operator==(const CollectiveRate&, const CollectiveRate&) = default;
+};
+
 struct LinkSpec {
     std::string id; ///< `nvlink4`
     std::string name; ///< `NVLink 4 through NVSwitch, 18 links`
@@ -29,6 +43,7 @@ struct LinkSpec {
     bool shared = false; ///< one memory that all devices share
     std::string source; ///< where the numbers come from
     std::optional<CacheRate> cache {}; ///< of a shared link; nothing: all at bytesPerSecond
+    std::vector<CollectiveRate> rates {}; ///< of a shared link, each kind once; other kinds as the link says
 
     /// A step of an algorithm that only moves data, at full rate.
     double step() const { return alphaSimple.value_or(alphaSeconds); }

@@ -47,18 +47,22 @@ BoundBy boundBy(const PlannedOp& op, const Hardware& hardware)
 {
     const KernelWork& work = op.work;
     const KernelConstants& kernels = hardware.device.kernels;
-    if (work.kernel == KernelClass::None || op.seconds <= 0)
+    if (op.seconds <= 0)
         return { "nothing", "" };
+    const bool measured = findMeasured(hardware.device.measured, work.op) != nullptr;
+    const auto constant = [&](const std::string& ofLaw) { return measured ? "measured." + std::string(work.op) : ofLaw; };
+    if (work.kernel == KernelClass::None)
+        return { "memory", constant("") };
     if (work.onHost)
         return { "host", "host.memory_bytes_per_second" };
     const KernelLimits limits = kernelLimits(work, hardware);
     if (op.seconds - limits.device > 0.5 * op.seconds)
         return { "host", "kernels.host_seconds" };
     if (limits.start > 0.5 * limits.device)
-        return { "kernel start", work.inGraph ? "kernels.graph_launch_seconds" : "kernels.launch_seconds" };
+        return { "kernel start", constant(work.inGraph ? "kernels.graph_launch_seconds" : "kernels.launch_seconds") };
     if (limits.computes)
-        return { "arithmetic", arithmeticConstant(work, kernels) };
-    return { "memory", hardware.device.cache ? "cache" : "kernels.memory_efficiency" };
+        return { "arithmetic", constant(arithmeticConstant(work, kernels)) };
+    return { "memory", constant(hardware.device.cache ? "cache" : "kernels.memory_efficiency") };
 }
 
 BoundBy boundBy(const Collective& collective, const Mesh& mesh, const Hardware& hardware)
@@ -67,6 +71,8 @@ BoundBy boundBy(const Collective& collective, const Mesh& mesh, const Hardware& 
         return { "nothing", "" };
     const Level* level = levelOf(collective, hardware);
     const LinkSpec& link = level != nullptr ? level->link : hardware.innerLink();
+    if (std::ranges::find(link.rates, collectiveName(collective.kind), &CollectiveRate::kind) != link.rates.end())
+        return { link.id, link.id + ".rates." + collectiveName(collective.kind) };
     CollectivePrices prices(mesh, hardware);
     const double least = prices.secondsAtOnce(collective.kind, collective.axes, std::max<std::int64_t>(1, collective.groupSize));
     const bool waits = collective.kind != CollectiveKind::SendRecv && least > 0.5 * collective.seconds;

@@ -3,6 +3,9 @@
 // this machine can be measured at all is tried by the command's own test.
 #include "engine/calibrate/calibrate.h"
 #include "engine/cpu/cpuexecutor.h"
+#include "model/cost/collectiveprices.h"
+#include "model/cost/kerneltime.h"
+#include "model/io/design/hardwarefile.h"
 #include "model/io/measured/machinefit.h"
 #include "model/io/measured/profiledocument.h"
 #include "tests/support/runner.h"
@@ -274,6 +277,87 @@ private Q_SLOTS:
         QVERIFY(!calibrationOptionsFromJson({ { "backend", "abacus" } }).ok());
         QVERIFY(!calibrationOptionsFromJson(json::array()).ok());
         QVERIFY(calibrationOptionsFromJson({ { "quick", true } }).value().quick);
+    }
+
+    /// Operations of programs that take twice what the law says, products that take half, and gathers that are slower than other
+    /// collectives: all of them are predicted, and what no program had is as the laws say.
+    void programsCorrectTheLaws()
+    {
+        const Machine machine;
+        Calibration measured = of(machine);
+        const auto plain = sure(fitMachine(measured));
+        const auto ofProgram = [](const std::string& kind, KernelWork work, double seconds) {
+            CalibrationPoint out = point(kind, work.flops, work.kernel == KernelClass::None ? work.copied : work.bytes, seconds);
+            out.source = "run";
+            out.what = "block/" + kind;
+            out.work = work;
+            return out;
+        };
+        std::vector<KernelWork> works;
+        for (const double bytes : { 1e4, 1e5, 1e6, 1e7 }) {
+            KernelWork norm;
+            norm.kernel = KernelClass::Memory;
+            norm.op = "rms_norm";
+            norm.dtype = DType::F32;
+            norm.bytes = bytes;
+            measured.points.push_back(ofProgram("rms_norm", norm, 2 * kernelSeconds(norm, plain.hardware)));
+            KernelWork product;
+            product.kernel = KernelClass::Gemm;
+            product.op = "matmul_grad_x";
+            product.dtype = DType::F32;
+            product.gemm = { 1, bytes / 1e3, 64, 128 };
+            product.flops = 2 * product.gemm.m * 64 * 128;
+            product.bytes = bytes;
+            measured.points.push_back(ofProgram("matmul_grad_x", product, 0.5 * kernelSeconds(product, plain.hardware)));
+            works.push_back(norm);
+            works.push_back(product);
+        }
+        for (const std::int64_t n : { 2, 4 })
+            for (const double s : { 4096.0, 65536.0, 1048576.0, 16777216.0 })
+                for (const double groups : { 1.0, 2.0 }) {
+                    CalibrationPoint gather = point("all-gather", 0, groups * trafficOfGroup("all-gather", n, s), 0, n);
+                    gather.source = "run";
+                    gather.messageBytes = static_cast<std::int64_t>(s);
+                    gather.seconds = groups * static_cast<double>(n) * 1e-6 + gather.bytes / 5e9;
+                    measured.points.push_back(gather);
+                }
+        for (CalibrationPoint& one : measured.points)
+            one.work.op = {}; // as it comes over the wire
+        const auto back = sure(calibrationFromJson(json::parse(toJson(measured).dump())));
+        QVERIFY(back == measured);
+        const auto fit = sure(fitMachine(back));
+        for (const KernelWork& work : works) {
+            const double expected = (work.op == "rms_norm" ? 2 : 0.5) * kernelSeconds(work, plain.hardware);
+            QVERIFY(near(kernelSeconds(work, fit.hardware), expected, 0.01));
+        }
+        KernelWork other = works.front();
+        other.op = "silu";
+        QCOMPARE(kernelSeconds(other, fit.hardware), kernelSeconds(other, plain.hardware));
+        // A collective by its own rate, groups that work at once as one sum.
+        const Mesh mesh = Mesh::parse("a=2,b=2").value();
+        CollectivePrices prices(mesh, fit.hardware);
+        CollectivePrices before(mesh, plain.hardware);
+        const double gathered = prices.seconds(CollectiveKind::AllGather, { 0 }, 1048576);
+        QVERIFY(near(gathered, 2 * 2e-6 + 2 * trafficOfGroup("all-gather", 2, 1048576) / 5e9, 0.02));
+        QCOMPARE(prices.seconds(CollectiveKind::AllReduce, { 0 }, 1048576),
+                 before.seconds(CollectiveKind::AllReduce, { 0 }, 1048576));
+        QVERIFY(reportOf(fit, "operations in programs")->points == 8);
+        QVERIFY(reportOf(fit, "operations in programs")->residual.worst < 0.05);
+        QVERIFY(reportOf(fit, "collectives in programs")->residual.worst < 0.02);
+        // And through a file.
+        const auto read = sure(hardwareFromJson(json::parse(hardwareJson(fit.hardware).dump()), "h.json"));
+        QVERIFY(read == fit.hardware);
+        for (const auto& [pointer, value] :
+             std::vector<std::pair<const char*, json>> { { "/device/measured/0/sizes/0/factor", 0 },
+                                                         { "/device/measured/0/sizes/0/factor", -2 },
+                                                         { "/device/measured/0/sizes/0/first", 1e9 },
+                                                         { "/device/measured/0/sizes", json::array() },
+                                                         { "/device/measured/0/op", "" },
+                                                         { "/device/measured", 3 } }) {
+            json bad = hardwareJson(fit.hardware);
+            bad[json::json_pointer(pointer)] = value;
+            QVERIFY2(!hardwareFromJson(bad, "h.json").ok(), pointer);
+        }
     }
 
     void cancelsAtOnceAndOnTheWay()

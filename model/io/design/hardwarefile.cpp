@@ -27,6 +27,31 @@ void jsonMembers(Each& each, Cache& cache)
     each.value("bytes_per_second", cache.bytesPerSecond);
 }
 
+template <class Each, MembersOf<MeasuredSize> Size>
+void jsonMembers(Each& each, Size& size)
+{
+    each.value("first", size.size[0]);
+    each.value("second", size.size[1]);
+    each.value("third", size.size[2]);
+    each.value("factor", size.factor);
+}
+
+template <class Each, MembersOf<MeasuredOp> Op>
+void jsonMembers(Each& each, Op& op)
+{
+    each.value("op", op.op);
+    each.value("sizes", op.sizes);
+}
+
+template <class Each, MembersOf<CollectiveRate> Rate>
+void jsonMembers(Each& each, Rate& rate)
+{
+    each.value("kind", rate.kind);
+    each.usual("piece_seconds", rate.pieceSeconds);
+    each.value("bytes_per_second", rate.bytesPerSecond);
+    each.value("cache", rate.cache);
+}
+
 template <class Each, MembersOf<Packing> Panels>
 void jsonMembers(Each& each, Panels& packing)
 {
@@ -112,6 +137,7 @@ void jsonMembers(Each& each, Device& device)
         setByFamily(device);
     each.value("cache", device.cache);
     each.value("host", device.host);
+    each.unless("measured", device.measured, {});
 }
 
 template <class Each, MembersOf<LinkSpec> Link>
@@ -129,6 +155,7 @@ void jsonMembers(Each& each, Link& link)
     each.usual("links_per_device", link.linksPerDevice, { 1, kMostCount });
     each.unless("shared", link.shared, false);
     each.value("cache", link.cache);
+    each.unless("rates", link.rates, {});
 }
 
 template <class Each, MembersOf<InSwitchReduction> Sums>

@@ -2,6 +2,7 @@
 #include "model/io/measured/machinefit.h"
 
 #include "model/cost/kerneltime.h"
+#include "model/io/measured/profiledocument.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@ using nlohmann::json;
 
 namespace {
 
+bool ofProgram(const CalibrationPoint& point) { return !point.source.empty(); }
 bool isAttention(const CalibrationPoint& point) { return point.kind == "attention" || point.kind == "attention-backward"; }
 bool isKernel(const CalibrationPoint& point) { return point.kind == "gemm" || point.kind == "memory" || isAttention(point); }
 
@@ -41,7 +43,7 @@ std::vector<const CalibrationPoint*> pointsOf(const Calibration& calibration, co
 {
     std::vector<const CalibrationPoint*> out;
     for (const CalibrationPoint& point : calibration.points)
-        if (point.kind == kind && point.dtype == fittedDtype(calibration))
+        if (point.kind == kind && !ofProgram(point) && point.dtype == fittedDtype(calibration))
             out.push_back(&point);
     return out;
 }
@@ -96,7 +98,14 @@ void keepSharesBelowOne(DeviceSpec& device)
 /// As a plan has it.
 KernelWork workOf(const CalibrationPoint& point)
 {
-    KernelWork out;
+    KernelWork out = point.work;
+    if (ofProgram(point)) {
+        out.op = point.kind;
+        out.dtype = kernelPoint(point).dtype;
+        out.flops = point.flops;
+        out.bytes = point.bytes;
+        return out;
+    }
     out.kernel = point.kind == "gemm" ? KernelClass::Gemm : isAttention(point) ? KernelClass::Attention : KernelClass::Memory;
     out.backward = point.kind == "attention-backward";
     out.dtype = kernelPoint(point).dtype;
@@ -105,15 +114,23 @@ KernelWork workOf(const CalibrationPoint& point)
     return out;
 }
 
+bool isCollective(const CalibrationPoint& point) { return ofProgram(point) ? point.messageBytes > 0 : !isKernel(point); }
+
+/// Of all groups that work at the same time.
 double piecesOf(const CalibrationPoint& point)
 {
     const auto n = static_cast<double>(point.groupSize);
-    return point.kind == "all-to-all" ? n * n : n;
+    const double pieces = point.kind == "all-to-all" ? n * n : n;
+    if (!ofProgram(point))
+        return pieces; // one group
+    return std::round(point.bytes / trafficOfGroup(point.kind, point.groupSize, static_cast<double>(point.messageBytes))) * pieces;
 }
 
 /// As a price of the cost model has it, of which S is made from the bytes.
 double transferSeconds(const CalibrationPoint& point, const LinkSpec& link)
 {
+    if (const auto own = std::ranges::find(link.rates, point.kind, &CollectiveRate::kind); own != link.rates.end())
+        return own->seconds(piecesOf(point), point.bytes);
     return link.alphaSeconds + piecesOf(point) * link.messageSeconds.value_or(0)
         + (link.cache ? link.cache->seconds(point.bytes, link.bytesPerSecond) : point.bytes / link.bytesPerSecond);
 }
@@ -167,6 +184,74 @@ DeviceSpec withCaches(const Hardware& hardware, const Calibration& calibration)
     return device;
 }
 
+/// A product that was measured alone is one of a program: its weights are made right before it is, too.
+std::string operationOf(const CalibrationPoint& point)
+{
+    if (ofProgram(point))
+        return isCollective(point) ? "" : point.kind;
+    return point.kind == "gemm" && point.work.gemm.b > 0 ? "matmul" : "";
+}
+
+/// What the laws of the hardware are off, by operation and size.
+std::vector<MeasuredOp> measuredOps(const Calibration& calibration, const Hardware& hardware)
+{
+    std::map<std::string, MeasuredOp> out;
+    const bool programs = std::ranges::any_of(calibration.points, ofProgram);
+    for (const CalibrationPoint& point : calibration.points) {
+        const std::string name = operationOf(point);
+        if (!programs || name.empty() || point.dtype != fittedDtype(calibration))
+            continue;
+        const KernelWork work = workOf(point);
+        const double law = lawSeconds(work, hardware);
+        if (!(law > 0))
+            continue;
+        MeasuredOp& op = out[name];
+        op.op = name;
+        op.sizes.push_back({ measuredSize(work), std::clamp(point.seconds / law, 1e-6, 1e6) });
+    }
+    std::vector<MeasuredOp> list;
+    for (auto& [name, op] : out)
+        list.push_back(std::move(op));
+    return list;
+}
+
+/// How far each size is from what the others of its operation say of it.
+FitReport leaveOneOut(const std::vector<MeasuredOp>& ops)
+{
+    FitReport out { "operations in programs", 0, {} };
+    for (const MeasuredOp& op : ops)
+        for (std::size_t i = 0; i < op.sizes.size(); ++i) {
+            MeasuredOp others = op;
+            std::erase_if(others.sizes, [&](const MeasuredSize& one) { return one.size == op.sizes[i].size; });
+            if (others.sizes.empty())
+                continue;
+            const double off = std::fabs(others.factorAt(op.sizes[i].size) / op.sizes[i].factor - 1);
+            ++out.points;
+            out.residual.mean += off;
+            out.residual.worst = std::max(out.residual.worst, off);
+        }
+    if (out.points > 0)
+        out.residual.mean /= static_cast<double>(out.points);
+    return out;
+}
+
+/// Of every kind that programs had often enough.
+std::vector<CollectiveRate> measuredRates(const Calibration& calibration)
+{
+    std::map<std::string, std::vector<LinkPoint>> byKind;
+    for (const CalibrationPoint& point : calibration.points)
+        if (ofProgram(point) && isCollective(point))
+            byKind[point.kind].push_back({ point.bytes, point.seconds, piecesOf(point) });
+    std::vector<CollectiveRate> out;
+    for (const auto& [kind, points] : byKind) {
+        if (const auto cached = fitCached(points))
+            out.push_back({ kind, cached->stepSeconds, cached->bytesPerSecond, cached->cache });
+        else if (const auto plain = fitLink(points); plain.ok())
+            out.push_back({ kind, plain.value().alphaSeconds, plain.value().bytesPerSecond, {} });
+    }
+    return out;
+}
+
 /// The link with a cache and a start of every piece, where that is much nearer to the points.
 LinkSpec withPieces(LinkSpec link, const std::vector<const CalibrationPoint*>& points)
 {
@@ -189,7 +274,7 @@ double fittedSeconds(const CalibrationPoint& point, const Calibration& calibrati
 {
     if (point.dtype != fittedDtype(calibration))
         return 0;
-    return isKernel(point) ? kernelSeconds(workOf(point), hardware) : transferSeconds(point, hardware.innerLink());
+    return !isCollective(point) ? kernelSeconds(workOf(point), hardware) : transferSeconds(point, hardware.innerLink());
 }
 
 double efficiencyFor(const std::vector<KernelPoint>& points, double peakFlops, double launchSeconds)
@@ -225,6 +310,8 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     std::vector<LinkPoint> transfers;
     for (const CalibrationPoint& point : calibration.points) {
         out.unsettled += point.settled ? 0 : 1;
+        if (ofProgram(point))
+            continue;
         if (point.dtype != fittedDtype(calibration)) // told, but no law of it is fitted
             continue;
         if (isAttention(point))
@@ -283,6 +370,17 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
         byKind[point->kind].push_back(point);
     for (const auto& [kind, points] : byKind)
         out.fits.push_back(reportOf(kind, points, transfer));
+    // Last, so that the reports above are those of the laws.
+    hardware.device.measured = measuredOps(calibration, hardware);
+    hardware.levels.front().link.rates = measuredRates(calibration);
+    if (!hardware.device.measured.empty())
+        out.fits.push_back(leaveOneOut(hardware.device.measured));
+    std::vector<const CalibrationPoint*> transfersOfPrograms;
+    for (const CalibrationPoint& point : calibration.points)
+        if (ofProgram(point) && isCollective(point))
+            transfersOfPrograms.push_back(&point);
+    if (!transfersOfPrograms.empty())
+        out.fits.push_back(reportOf("collectives in programs", transfersOfPrograms, transfer));
     return out;
 }
 

@@ -2,6 +2,7 @@
 #include "model/io/wire/calibration.h"
 
 #include "model/io/wire/backends.h"
+#include "model/io/wire/planmembers.h"
 #include "model/io/wire/profilemembers.h"
 
 #include <cmath>
@@ -10,12 +11,30 @@ namespace shardboard {
 
 using nlohmann::json;
 
+template <class Each, MembersOf<KernelWork> Work>
+void jsonMembers(Each& each, Work& work)
+{
+    each.usual("kernel", work.kernel);
+    each.unless("m", work.gemm.m, 0);
+    each.unless("n", work.gemm.n, 0);
+    each.unless("k", work.gemm.k, 0);
+    each.unless("products", work.gemm.b, 0);
+    each.unless("launches", work.launches, 1);
+    each.unless("between", work.between, 0);
+    each.unless("head_dim", work.headDim, 0);
+    each.unless("keys", work.keys, 0);
+    each.unless("copied", work.copied, 0);
+    each.unless("backward", work.backward, false);
+}
+
 template <class Each, MembersOf<CalibrationPoint> Point>
 void jsonMembers(Each& each, Point& point)
 {
     each.value("kind", point.kind);
     each.value("what", point.what);
     each.value("dtype", point.dtype);
+    each.unless("source", point.source, "");
+    each.unless("work", point.work, {});
     each.value("flops", point.flops);
     each.value("bytes", point.bytes);
     each.value("group_size", point.groupSize, { 1 });

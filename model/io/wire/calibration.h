@@ -4,6 +4,7 @@
 //   worker -> client  announce and progress as of a run, then {"type":"result","id":n,"calibration":{…}}
 #pragma once
 
+#include "model/cost/kernelwork.h"
 #include "model/io/wire/profile.h"
 
 #include <string>
@@ -22,6 +23,10 @@ struct CalibrationPoint {
     std::string kind; ///< gemm, memory, attention, attention-backward, or that of a collective
     std::string what; ///< `rms-norm [4096, 1024]`
     std::string dtype = "F32"; ///< that it was computed in
+    /// Of an operation or collective of a program that ran, beside others and on what they left in the caches: `run`, and for
+    /// `kind` that of the operation or collective. Empty: it was measured alone, over and over.
+    std::string source;
+    KernelWork work; ///< of an operation of a program; `op` is empty, for which `kind` stands
     double flops = 0; ///< in matrix products (of attention the causal half)
     double bytes = 0; ///< kernels: read and written, each operand once; collectives: the least that has to be, of all devices
     std::int64_t groupSize = 1;

@@ -239,9 +239,12 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     const TensorSpec& out = graph.tensor(op.result);
     KernelWork work;
     work.kernel = addsBias(graph, op) ? KernelClass::None : kernelClassOf(definition);
+    work.op = definition.name;
     work.dtype = out.dtype;
-    if (work.kernel == KernelClass::None)
+    if (work.kernel == KernelClass::None) {
+        work.copied = 2 * bytesOfShape(largestShape(out.shape, planned.result, mesh), out.dtype);
         return work;
+    }
     work.inGraph = settings.inGraph;
     const auto densityOf = [&](TensorId id) { return graph.entry(id).density; };
     std::vector<Shape> shapes;

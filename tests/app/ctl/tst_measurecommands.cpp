@@ -206,6 +206,19 @@ private Q_SLOTS:
                   fit["points"].get<int>(), 100 * fit["mean"].get<double>(), 100 * fit["worst"].get<double>());
         }
         QVERIFY(hardware["calibration"]["points"].size() > 50);
+        // Operations of programs that ran are among them, and correct the laws.
+        std::map<std::string, int> ofPrograms;
+        for (const json& point : hardware["calibration"]["points"])
+            if (point.value("source", "") == "run")
+                ++ofPrograms[point["kind"].get<std::string>()];
+        for (const char* kind : { "matmul", "matmul_grad_w", "rms_norm", "silu", "split_heads", "attention", "attention_grad_k",
+                                  "adam_step", "all-gather", "reduce-scatter", "all-reduce" })
+            QVERIFY2(ofPrograms[kind] >= 2, kind);
+        std::map<std::string, std::size_t> corrected;
+        for (const json& op : hardware["device"]["measured"])
+            corrected[op["op"].get<std::string>()] = op["sizes"].size();
+        QVERIFY(corrected["rms_norm"] == static_cast<std::size_t>(ofPrograms["rms_norm"]));
+        QVERIFY(hardware["levels"][0]["link"]["rates"].size() >= 3);
         const QString file = design({ "--hardware", path("here.json"), "--dtype", "f32", "--sequence", "64" });
         QVERIFY(!file.isEmpty());
         const Outcome measured = shardctl(run(file, { "--profile-mode", "serial", "--json" }));

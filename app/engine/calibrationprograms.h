@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small models under several layouts and workloads, of which a calibration measures what operations and collectives take beside
+// others.
+#pragma once
+
+#include "model/core/result.h"
+#include "model/plan/program.h"
+
+#include <vector>
+
+namespace shardboard {
+
+/// For two layers in float32 on two to four logical devices, less than 1 GiB each. `quick`: a few of them.
+Result<std::vector<Program>> calibrationPrograms(bool quick);
+
+} // namespace shardboard
