@@ -5,6 +5,8 @@
 #include "model/io/checkpoint/comparecheckpoint.h"
 #include "model/io/design/designfile.h"
 #include "model/io/file/textsink.h"
+#include "model/io/names/carriedlayout.h"
+#include "model/io/names/parameternames.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/io/targets/targets.h"
 #include "tests/support/datarow.h"
@@ -214,6 +216,29 @@ private Q_SLOTS:
         QCOMPARE(v["name"].get<std::string>(), std::string("model.layers.3.self_attn.qkv_proj.weight"));
         QCOMPARE(v["dim"].get<int>(), 0);
         QCOMPARE(v["first"].get<int>(), (16 + 8) * 64);
+        // The checkpoint's weight is that of its parts; torch cuts halves of equal size, and says why not the others.
+        const auto names = sure(namesOf(design.model, NameScheme::HuggingFace));
+        QVERIFY(names.missing.empty());
+        int joined = 0;
+        for (const LaidOutParameter& each : laidOutParameters(names, *evaluation, design.mesh)) {
+            if (each.parameter->sources.size() < 2)
+                continue;
+            ++joined;
+            const bool qkv = each.parameter->sources.size() == 3;
+            QCOMPARE(each.parameter->name,
+                     std::string(qkv ? "model.layers.*.self_attn.qkv_proj.weight" : "model.layers.*.mlp.gate_up_proj.weight"));
+            QCOMPARE(each.parameter->shape(), qkv ? (Shape { (16 + 2 * 8) * 64, 1024 }) : (Shape { 2 * 4096, 1024 }));
+            QCOMPARE(sure(each.carried).segmentedDim, 0);
+            QCOMPARE(sure(each.carried).segments,
+                     qkv ? (std::vector<std::int64_t> { 1024, 512, 512 }) : (std::vector<std::int64_t> { 4096, 4096 }));
+        }
+        QCOMPARE(joined, 2);
+        for (const ExportTarget& target : exportTargets())
+            if (target.id == "torch") {
+                const std::string module = textOf(sure(target.files(design, *evaluation)).front().text);
+                QVERIFY(module.find("MODULES = {\n    \"model.layers.*.mlp.gate_up_proj.weight\"") != std::string::npos);
+                QVERIFY(module.find("NOT_LAID_OUT = {\n    \"model.layers.*.self_attn.qkv_proj.weight\"") != std::string::npos);
+            }
         for (const ExportTarget& target : exportTargets())
             if (target.id == "jax" || target.id == "torch") {
                 QVERIFY(sure(target.refusals(design, *evaluation, {})).empty());
