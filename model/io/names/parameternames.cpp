@@ -358,7 +358,7 @@ Result<ParameterNames> namesOf(const ModelSpec& model, NameScheme scheme)
         return std::ranges::find(names.families, model.family) != names.families.end();
     });
     const std::string fix = "use another scheme, or the names of the checkpoint";
-    if (scheme == NameScheme::HuggingFace && model.block.partsApart && family == tables.value().end()) {
+    if (scheme == NameScheme::HuggingFace && model.block.partsApart) {
         const auto weights = weightsOf(model);
         return weights.ok() ? joinedAgain(weights.value()) : Result<ParameterNames>(weights.error());
     }

@@ -67,7 +67,7 @@ struct ParameterNames {
     std::vector<UnnamedWeight> missing;
 };
 
-/// All parameters of the model under that scheme (of a family without a table whose graph has parts of weights, the weights that
+/// All parameters of the model under that scheme (of a graph that has parts of weights, the weights that
 /// they are parts of, as Hugging Face's); every element of every weight is in exactly one of them, unless the weight is
 /// listed as missing. Error: the framework, or its table, does not have this family; the model is no decoder that is understood.
 Result<ParameterNames> namesOf(const ModelSpec& model, NameScheme scheme);
