@@ -11,8 +11,8 @@ namespace shardboard::conformance {
 
 inline std::vector<std::string> familyNames()
 {
-    return { "llama",       "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss", "gemma",       "gemma2",
-             "gemma3_text", "falcon",  "falcon-7b", "olmo2",       "phi3",        "cohere",  "llama4_text", "granitemoe" };
+    return { "llama",  "mixtral",   "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss", "gemma",       "gemma2",    "gemma3_text",
+             "falcon", "falcon-7b", "olmo2",     "phi3",        "phi3-parts",  "cohere",  "llama4_text", "granitemoe" };
 }
 
 inline void addExperts(ModelSpec& model, std::int64_t experts, std::int64_t chosen, std::int64_t width)
@@ -113,8 +113,9 @@ inline ModelSpec familyModel(const std::string& family)
         model.rotaryDim = 4;
         model.block.gatedMlp = false;
         model.activation = "relu";
-    } else if (family == "phi3") {
+    } else if (family.starts_with("phi3")) {
         model.block.joinedQkv = model.block.joinedGateUp = model.headBias = true;
+        model.block.partsApart = family != "phi3";
         model.attentionBias = AttentionBias::Qkvo;
         model.rotaryDim = 6;
     } else if (family == "cohere") {

@@ -123,6 +123,14 @@ DType movedType(const WeightPacking& packing, DType plain)
     return bits <= 5 ? DType::F4 : bits <= 7 ? DType::F6E2M3 : bits <= 10 ? DType::F8E4M3 : plain;
 }
 
+double movedShare(const TensorSpec& tensor, DType plain)
+{
+    const std::int64_t elements = elementCount(tensor.shape).value_or(0);
+    if (!tensor.packing.present() || elements < 1)
+        return 1;
+    return 8.0 * static_cast<double>(bytesOf(tensor)) / static_cast<double>(elements) / bitsOf(movedType(tensor.packing, plain));
+}
+
 std::string shapeText(const Shape& shape)
 {
     std::string out;

@@ -86,9 +86,11 @@ std::int64_t bytesOf(std::int64_t elements, DType type);
 std::int64_t storedBytes(const TensorSpec& tensor, const Shape& part);
 /// Bytes of the whole tensor (global size) as stored; saturates.
 std::int64_t bytesOf(const TensorSpec& tensor);
-/// The type whose elements have about as many bits as the packed ones: what is counted where packed elements move. What is
-/// stored for their blocks is left out.
+/// The type whose elements have about as many bits as the packed ones: what is counted where packed elements move.
 DType movedType(const WeightPacking& packing, DType plain);
+/// Bytes that move of a weight, with what is stored for its blocks, in those that its elements have as movedType: 4.5 / 4 for 4
+/// bits in blocks of 32 with a scale of 16 bits. 1 where it is not packed.
+double movedShare(const TensorSpec& tensor, DType plain);
 
 /// `4096 x 14336`
 std::string shapeText(const Shape& shape);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with as many KV heads as the model has, its projections apart or fused by KV group.
+// Attention with as many KV heads as the model has, its projections apart, one weight as a whole, or fused by KV group.
 #include "model/families/graphbuilder.h"
 #include "model/families/window.h"
 
@@ -28,29 +28,34 @@ Projected apart(GraphBuilder& builder, TensorId x)
     const ModelSpec& model = builder.model();
     const std::int64_t d = model.headDim;
     const bool bias = model.attentionBias != AttentionBias::None;
+    const bool parts = model.block.joinedQkv; // of one weight
     const GraphBuilder::Side queries { model.heads * d, "heads x head dim", "q_heads", d };
     const GraphBuilder::Side keys { model.kvHeads * d, "KV heads x head dim", "kv_heads", d };
     const std::int64_t e = model.valueHeadDim();
     const GraphBuilder::Side values { model.kvHeads * e, "KV heads x head dim", "kv_heads", e };
-    if (model.block.attentionGate) {
+    const auto project = [&](const char* letter, const GraphBuilder::Side& side, std::int64_t first) {
+        return parts ? builder.linear("self_attn.qkv_proj", x, side, builder.hiddenSide(), bias, letter, { letter, first })
+                     : builder.linear(std::string("self_attn.") + letter + "_proj", x, side, builder.hiddenSide(), bias, letter);
+    };
+    if (model.block.attentionGate && !parts) {
         const GraphBuilder::Side both { 2 * model.heads * d, "heads x (head dim, gates)", "q_heads", 2 * d };
         const TensorId wide =
             splitHeads(builder, "qg", builder.linear("self_attn.q_proj", x, both, builder.hiddenSide(), bias, "q and gates"),
                        model.heads, "heads");
-        const TensorId k = builder.linear("self_attn.k_proj", x, keys, builder.hiddenSide(), bias, "k");
-        const TensorId v = builder.linear("self_attn.v_proj", x, keys, builder.hiddenSide(), bias, "v");
+        const TensorId k = project("k", keys, 0);
+        const TensorId v = project("v", keys, 0);
         return { builder.slice("self_attn.q_slice", wide, 0, d, "head dim", "q heads"),
                  splitHeads(builder, "k", k, model.kvHeads, "KV heads"), splitHeads(builder, "v", v, model.kvHeads, "KV heads"),
                  builder.slice("self_attn.gate_slice", wide, d, d, "head dim", "gates") };
     }
-    TensorId q = builder.linear("self_attn.q_proj", x, queries, builder.hiddenSide(), bias, "q");
-    TensorId k = builder.linear("self_attn.k_proj", x, keys, builder.hiddenSide(), bias, "k");
-    const TensorId v =
-        model.block.keysAreValues ? k : builder.linear("self_attn.v_proj", x, values, builder.hiddenSide(), bias, "v");
+    const bool keysAreValues = model.block.keysAreValues && !parts;
+    TensorId q = project("q", queries, 0);
+    TensorId k = project("k", keys, queries.size);
+    const TensorId v = keysAreValues ? k : project("v", values, queries.size + keys.size);
     wideNorms(builder, q, k);
     Projected out { splitHeads(builder, "q", q, model.heads, "heads"), splitHeads(builder, "k", k, model.kvHeads, "KV heads"),
                     kNoTensor };
-    out.v = model.block.keysAreValues ? out.k : splitHeads(builder, "v", v, model.kvHeads, "KV heads");
+    out.v = keysAreValues ? out.k : splitHeads(builder, "v", v, model.kvHeads, "KV heads");
     return out;
 }
 
@@ -212,7 +217,8 @@ TensorId attentionPart(GraphBuilder& builder, TensorId x)
     const ModelSpec& model = builder.model();
     if (model.mla.present())
         return latentAttentionPart(builder, x);
-    Projected heads = model.block.fusedQkv ? fused(builder, x) : model.block.joinedQkv ? joined(builder, x) : apart(builder, x);
+    const bool whole = model.block.joinedQkv && !model.block.partsApart;
+    Projected heads = model.block.fusedQkv ? fused(builder, x) : whole ? joined(builder, x) : apart(builder, x);
     if (model.qkNorm && !model.wideQkNorm) {
         heads.q = builder.rmsNorm("self_attn.q_norm", heads.q, "head dim", "q normed");
         heads.k = builder.rmsNorm("self_attn.k_norm", heads.k, "head dim", "k normed");

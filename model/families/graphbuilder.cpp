@@ -134,9 +134,26 @@ void GraphBuilder::inUnits(TensorId id, std::size_t dim, std::int64_t elements)
         spec.grains[dim] = elements;
 }
 
-TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias,
-                              const std::string& result)
+TensorId GraphBuilder::asPart(TensorId weight, std::size_t dim, const ProjectionPart& part)
 {
+    if (part.name.empty())
+        return weight;
+    GraphTensor& tensor = entry(weight);
+    tensor.part = { tensor.spec.name, dim, part.first };
+    std::string& name = tensor.spec.name;
+    for (const std::string_view end : { ".weight", ".bias" })
+        if (name.ends_with(end)) {
+            name.insert(name.size() - end.size(), "." + part.name);
+            return weight;
+        }
+    name += "." + part.name;
+    return weight;
+}
+
+TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias,
+                              const std::string& result, const ProjectionPart& part)
+{
+    const std::string opName = part.name.empty() ? name : ownName(name) + "." + part.name;
     const bool turned = m_model->block.transposed && m_graph.segments.back().isLayer;
     Shape shape { out.size, in.size };
     Labels labels { "out (" + out.label + ")", "in (" + in.label + ")" };
@@ -146,18 +163,20 @@ TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& o
         std::swap(labels[0], labels[1]);
         std::swap(logical[0], logical[1]);
     }
-    const TensorId w = weight(name + ".weight", std::move(shape), std::move(labels),
-                              { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical));
+    const TensorId w = asPart(weight(name + ".weight", std::move(shape), std::move(labels),
+                                     { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical)),
+                              turned ? 1 : 0, part);
     if (out.unit > 0 || in.unit > 0)
         inUnits(w, (out.unit > 0) != turned ? 0 : 1, out.unit > 0 ? out.unit : in.unit);
     const TensorId y =
-        op(name, turned ? OpKind::LinearT : OpKind::Linear, { x, w }, { bias ? result + " before bias" : result, { out.label } });
+        op(opName, turned ? OpKind::LinearT : OpKind::Linear, { x, w }, { bias ? result + " before bias" : result, { out.label } });
     if (out.unit > 0)
         inUnits(y, 2, out.unit);
     if (!bias)
         return y;
-    const TensorId b = weight(name + ".bias", { out.size }, { "out (" + out.label + ")" }, { 0.0, 0.1 }, { out.logical });
-    const TensorId sum = op(name + ".bias", OpKind::Add, { y, b }, { result });
+    const TensorId b =
+        asPart(weight(name + ".bias", { out.size }, { "out (" + out.label + ")" }, { 0.0, 0.1 }, { out.logical }), 0, part);
+    const TensorId sum = op(opName + ".bias", OpKind::Add, { y, b }, { result });
     if (out.unit > 0) {
         inUnits(b, 0, out.unit);
         inUnits(sum, 2, out.unit);

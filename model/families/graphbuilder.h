@@ -12,6 +12,12 @@
 
 namespace shardboard {
 
+/// A part of a weight that the checkpoint has as one: its own name behind that of the whole, and the elements before it.
+struct ProjectionPart {
+    std::string name {};
+    std::int64_t first = 0;
+};
+
 class GraphBuilder {
 public:
     using Labels = std::vector<std::string>;
@@ -74,7 +80,11 @@ public:
     };
     Side hiddenSide() const { return { m_model->hiddenSize, "hidden", "embed" }; }
     /// y = x Wt (+ bias); `name` is both the operation and, with the segment's prefix, the weight.
-    TensorId linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias, const std::string& result);
+    TensorId linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias, const std::string& result,
+                    const ProjectionPart& part = {});
+    /// The weight, named as a whole, is that part of it along `dim`: `qkv_proj.weight` becomes `qkv_proj.q.weight`. Without a
+    /// name of the part nothing happens.
+    TensorId asPart(TensorId weight, std::size_t dim, const ProjectionPart& part);
 
     /// The norm that the model has over the hidden dim; `name` is both the operation and the weight.
     TensorId norm(const std::string& name, TensorId x, const std::string& result);

@@ -11,7 +11,14 @@ TensorId mlpWith(GraphBuilder& builder, TensorId x, const std::string& prefix, c
     const GraphBuilder::Side inner { width, "intermediate", "mlp" };
     TensorId gate = kNoTensor;
     TensorId up = kNoTensor;
-    if (model.block.joinedGateUp) {
+    if (model.block.joinedGateUp && model.block.partsApart) {
+        const auto half = [&](const char* letter, std::int64_t first) {
+            return builder.linear(prefix + "gate_up_proj", x, inner, builder.hiddenSide(), bias, what + " " + letter,
+                                  { letter, first });
+        };
+        gate = half("gate", 0);
+        up = half("up", width);
+    } else if (model.block.joinedGateUp) {
         const TensorId both = builder.linear(prefix + "gate_up_proj", x, { 2 * width, "gate, then up", "mlp" },
                                              builder.hiddenSide(), bias, what + " gate and up");
         gate = builder.slice(prefix + "gate_slice", both, 0, width, "intermediate", what + " gate");

@@ -168,6 +168,8 @@ Status verifyBlock(const ModelSpec& model, const std::string& where)
         return inputError(where + ":wide_qk_norm", "there are no norms of queries and keys", "set qk_norm, too");
     if (model.block.joinedGateUp && !model.block.gatedMlp)
         return inputError(where + ":joined_gate_up", "the MLP has no gate", "leave one of them out");
+    if (model.block.partsApart && !model.hasParts())
+        return inputError(where + ":parts_apart", "no projections of this model are one weight", "leave it out");
     for (const double factor : { model.scaling.residual, model.scaling.logits })
         if (!(std::isfinite(factor) && factor > 0))
             return inputError(where + ":residual_multiplier", "a factor cannot be used", "use a positive number");

@@ -203,6 +203,9 @@ struct BlockSpec {
     bool joinedQkv = false; ///< they are one weight: all queries, all keys, all values (Phi-3)
     bool joinedGateUp =
         false; ///< gate and up projection of an MLP (of shared experts, too) are one weight, all of gate first (Phi-3)
+    /// The parts of a projection that is one weight, one part behind the other, are weights of their own in the graph, so that each
+    /// is cut by itself, as tensor parallelism does (Megatron, vLLM). GraphTensor::part says where they lie in the checkpoint.
+    bool partsApart = false;
     bool transposed = false; ///< weights of layers are stored as [in, out] (GPT-2)
     bool attentionGate = false; ///< each query head has as many gates beside it, by whose sigmoid attention's result is multiplied
     bool gateApart = false; ///< such gates come from a projection of their own
@@ -297,6 +300,13 @@ struct ModelSpec {
     std::vector<LooseWeight> looseWeights;
 
     bool hasGraph() const { return notUnderstood.empty(); }
+    /// Whether some projections are one weight, one part behind the other.
+    bool hasParts() const
+    {
+        const bool scanned = recurrent.present() && !recurrent.grouped && !recurrent.keyDecay;
+        const bool experts = moe.storage == ExpertStorage::Joined || moe.storage == ExpertStorage::JoinedT;
+        return block.joinedQkv || block.joinedGateUp || scanned || (moe.present() && experts);
+    }
     LayerParts partsOf(std::int64_t layer) const;
     bool isSparse(std::int64_t layer) const { return partsOf(layer).experts; }
     /// Layers with experts, and layers with a dense MLP.

@@ -133,7 +133,7 @@ private:
     }
 
     TensorId matmul(const std::string& name, const std::string& weightName, TensorId x, const Side& out, const Side& in,
-                    const std::string& result)
+                    const std::string& result, const ProjectionPart& part = {})
     {
         const bool transposed = m_moe.storage == ExpertStorage::Packed || m_moe.storage == ExpertStorage::JoinedT
             || (m_moe.storage == ExpertStorage::Flat && name == "down_proj");
@@ -145,11 +145,14 @@ private:
             std::swap(labels[1], labels[2]);
             std::swap(logical[1], logical[2]);
         }
-        const TensorId w = m_builder.weight(m_names.block + weightName, std::move(shape), std::move(labels),
-                                            { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical));
+        const TensorId w =
+            m_builder.asPart(m_builder.weight(m_names.block + weightName, std::move(shape), std::move(labels),
+                                              { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical)),
+                             transposed ? 2 : 1, part);
         if (m_moe.apart())
             m_builder.entry(w).pieces = m_moe.experts;
-        return expert(name, transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear, { x, w }, result, out);
+        return expert(name + (part.name.empty() ? "" : "." + part.name), transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear,
+                      { x, w }, result, out);
     }
 
     TensorId half(const std::string& name, TensorId gateUp, std::int64_t first)
@@ -158,14 +161,17 @@ private:
                                "expert " + name);
     }
 
-    TensorId biased(const std::string& name, TensorId x, const Side& out, const std::string& result)
+    TensorId biased(const std::string& name, TensorId x, const Side& out, const std::string& result,
+                    const ProjectionPart& part = {})
     {
         if (!m_moe.expertBias)
             return x;
-        const TensorId bias = m_builder.weight(m_names.block + "experts." + name + "_bias", { m_moe.experts, out.size },
-                                               { "experts", "out (" + out.label + ")" }, { 0.0, 0.1 },
-                                               { "exp", out.label == "hidden" ? "activation_embed" : "activation_mlp" });
-        return expert(name + ".bias", OpKind::ExpertBias, { x, bias }, result, out);
+        const TensorId bias =
+            m_builder.asPart(m_builder.weight(m_names.block + "experts." + name + "_bias", { m_moe.experts, out.size },
+                                              { "experts", "out (" + out.label + ")" }, { 0.0, 0.1 },
+                                              { "exp", out.label == "hidden" ? "activation_embed" : "activation_mlp" }),
+                             1, part);
+        return expert(name + (part.name.empty() ? "" : "." + part.name) + ".bias", OpKind::ExpertBias, { x, bias }, result, out);
     }
 
     TensorId separate(TensorId x)
@@ -183,6 +189,16 @@ private:
         const bool inTurn = m_moe.storage == ExpertStorage::Packed;
         const Side both { 2 * m_moe.intermediateSize, inTurn ? "gate and up in turn" : "gate, then up", "mlp_moe" };
         const std::string plain = m_moe.expertBias ? " before bias" : "";
+        if (!inTurn && m_model.block.partsApart) {
+            const auto part = [&](const char* name, std::int64_t first) {
+                const std::string result = std::string("expert ") + name;
+                return biased("gate_up_proj",
+                              matmul("gate_up_proj", m_names.gate, x, inner(), hidden(), result + plain, { name, first }), inner(),
+                              result, { name, first });
+            };
+            const TensorId gate = part("gate", 0);
+            return downFrom(m_builder.activation(m_names.block + "experts.", "expert", gate, part("up", inner().size)));
+        }
         TensorId gateUp = matmul("gate_up_proj", m_names.gate, x, both, hidden(), "expert gate and up" + plain);
         gateUp = biased("gate_up_proj", gateUp, both, "expert gate and up");
         OpAttributes second;
@@ -191,8 +207,13 @@ private:
             inTurn ? expert("gate", OpKind::EveryOther, { gateUp }, "expert gate", inner()) : half("gate", gateUp, 0);
         const TensorId up = inTurn ? expert("up", OpKind::EveryOther, { gateUp }, "expert up", inner(), second)
                                    : half("up", gateUp, m_moe.intermediateSize);
-        const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
-        const TensorId out = matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out" + plain);
+        return downFrom(m_builder.activation(m_names.block + "experts.", "expert", gate, up));
+    }
+
+    TensorId downFrom(TensorId inside)
+    {
+        const std::string result = m_moe.expertBias ? "expert out before bias" : "expert out";
+        const TensorId out = matmul("down_proj", m_names.down, inside, hidden(), inner(), result);
         return biased("down_proj", out, hidden(), "expert out");
     }
 

@@ -6,6 +6,7 @@
 #include "model/families/graphbuilder.h"
 
 #include <cmath>
+#include <functional>
 
 namespace shardboard {
 
@@ -74,9 +75,8 @@ private:
     TensorId selective(TensorId x)
     {
         const std::int64_t inner = m_spec.innerSize(), n = m_spec.keyDim, rank = m_spec.stepRank;
-        const TensorId both = m_builder.linear(m_name + "in_proj", x, { 2 * inner, "values, gates", "kv_heads" },
-                                               m_builder.hiddenSide(), m_spec.bias, "xz");
-        const TensorId v = convolved("x", slice("x", both, 0, inner, "channels"), 0, 1);
+        const Ranges both = ranges("in_proj", x, { 2 * inner, "values, gates", "kv_heads" }, "xz");
+        const TensorId v = convolved("x", both("x", 0, { inner, "channels", "kv_heads" }), 0, 1);
         const TensorId all = m_builder.linear(m_name + "x_proj", v, { rank + 2 * n, "steps, keys, queries", "" },
                                               { inner, "channels", "heads" }, false, "dt, B, C");
         const auto part = [&](const std::string& name, std::int64_t first, std::int64_t size, const std::string& norm) {
@@ -97,19 +97,19 @@ private:
         const TensorId skip = m_builder.weight(m_name + "D", { inner }, { "channels" }, { 1.0, 0.1 }, { "" });
         const TensorId passed = m_builder.op(m_name + "skip", OpKind::HeadScale, { channels, skip }, { "x passed on" });
         y = m_builder.op(m_name + "add_skip", OpKind::Add, { y, passed }, { "values with x" });
-        return projected(times(merged("y", y), active(slice("z", both, inner, inner, "channels"))));
+        return projected(times(merged("y", y), active(both("z", inner, { inner, "channels", "kv_heads" }))));
     }
 
     /// One weight for two gates and values: the values times the first, convolved, times the second.
     TensorId convolution(TensorId x)
     {
         const std::int64_t inner = m_spec.innerSize();
-        const TensorId all = m_builder.linear(m_name + "in_proj", x, { 3 * inner, "gates, gates, values", "kv_heads" },
-                                              m_builder.hiddenSide(), m_spec.bias, "BCx");
-        const TensorId first = m_builder.op(
-            m_name + "first_gate", OpKind::Mul,
-            { slice("B", all, 0, inner, "channels"), slice("x", all, 2 * inner, inner, "channels") }, { "values gated first" });
-        return projected(times(slice("C", all, inner, inner, "channels"), convolved("x", first, 0, 1)));
+        const Ranges all = ranges("in_proj", x, { 3 * inner, "gates, gates, values", "kv_heads" }, "BCx");
+        const Side part { inner, "channels", "kv_heads" };
+        const TensorId gates = all("B", 0, part);
+        const TensorId first =
+            m_builder.op(m_name + "first_gate", OpKind::Mul, { gates, all("x", 2 * inner, part) }, { "values gated first" });
+        return projected(times(all("C", inner, part), convolved("x", first, 0, 1)));
     }
 
     /// Queries, keys, values, decays, gates and rates each with a weight of their own.
@@ -136,6 +136,21 @@ private:
         parts.gate = heads("z", through("g", values, m_spec.valueDim, "gates raw"), m_spec.heads, "heads");
         parts.rate = m_builder.linear(m_name + "b_proj", x, { m_spec.heads, "heads", "kv_heads" }, hidden, false, "b");
         return parts;
+    }
+
+    /// What a projection that is one weight gives, part by part: ranges of one product, or products of their own.
+    using Ranges = std::function<TensorId(const std::string& name, std::int64_t first, const Side& part)>;
+    Ranges ranges(const std::string& weight, TensorId x, const Side& whole, const std::string& result)
+    {
+        if (m_model.block.partsApart)
+            return [this, weight, x](const std::string& name, std::int64_t first, const Side& part) {
+                return m_builder.linear(m_name + weight, x, part, m_builder.hiddenSide(), m_spec.bias, name + " part",
+                                        { name, first });
+            };
+        const TensorId all = m_builder.linear(m_name + weight, x, whole, m_builder.hiddenSide(), m_spec.bias, result);
+        return [this, all](const std::string& name, std::int64_t first, const Side& part) {
+            return slice(name, all, first, part.size, part.label);
+        };
     }
 
     TensorId slice(const std::string& name, TensorId x, std::int64_t first, std::int64_t size, const std::string& label)
@@ -195,8 +210,8 @@ private:
     {
         const std::int64_t keys = m_spec.keySize(), values = m_spec.innerSize();
         const Side hidden = m_builder.hiddenSide();
-        const TensorId qkv = m_builder.linear(m_name + "in_proj_qkv", x, { m_spec.channels(), "queries, keys, values", "kv_heads" },
-                                              hidden, m_spec.bias, "qkv");
+        const Ranges qkv = ranges("in_proj_qkv", x, { m_spec.channels(), "queries, keys, values", "kv_heads" }, "qkv");
+        const Side keyPart { keys, "key heads x head dim", "kv_heads", m_spec.keyDim };
         const Side rates { m_spec.heads, "heads", "kv_heads" };
         Parts out {};
         out.gate = heads("z",
@@ -205,9 +220,9 @@ private:
                          m_spec.heads, "heads");
         out.rate = m_builder.linear(m_name + "in_proj_b", x, rates, hidden, m_spec.bias, "b");
         out.step = m_builder.linear(m_name + "in_proj_a", x, rates, hidden, m_spec.bias, "a");
-        out.q = slice("q", qkv, 0, keys, "key heads x head dim");
-        out.k = slice("k", qkv, keys, keys, "key heads x head dim");
-        out.v = slice("v", qkv, 2 * keys, values, "heads x value dim");
+        out.q = qkv("q", 0, keyPart);
+        out.k = qkv("k", keys, keyPart);
+        out.v = qkv("v", 2 * keys, { values, "heads x value dim", "kv_heads", m_spec.valueDim });
         return out;
     }
 
@@ -216,15 +231,17 @@ private:
     Parts ofStateSpace(TensorId x)
     {
         const std::int64_t inner = m_spec.innerSize(), keys = m_spec.keySize();
-        const TensorId all = m_builder.linear(
-            m_name + "in_proj", x, { inner + m_spec.channels() + m_spec.heads, "gates, values, keys, queries, steps", "kv_heads" },
-            m_builder.hiddenSide(), m_spec.bias, "zxbcdt");
+        const Ranges all =
+            ranges("in_proj", x, { inner + m_spec.channels() + m_spec.heads, "gates, values, keys, queries, steps", "kv_heads" },
+                   "zxbcdt");
+        const Side wide { inner, "heads x head dim", "kv_heads", m_spec.valueDim };
+        const Side keyPart { keys, "groups x state", "kv_heads", m_spec.keyDim };
         Parts out {};
-        out.gate = slice("z", all, 0, inner, "heads x head dim");
-        out.v = convolved("x", slice("x", all, inner, inner, "heads x head dim"), 0, m_spec.valueDim);
-        out.k = slice("B", all, 2 * inner, keys, "groups x state");
-        out.q = slice("C", all, 2 * inner + keys, keys, "groups x state");
-        out.step = slice("dt", all, 2 * inner + 2 * keys, m_spec.heads, "heads");
+        out.gate = all("z", 0, wide);
+        out.v = convolved("x", all("x", inner, wide), 0, m_spec.valueDim);
+        out.k = all("B", 2 * inner, keyPart);
+        out.q = all("C", 2 * inner + keys, keyPart);
+        out.step = all("dt", 2 * inner + 2 * keys, { m_spec.heads, "heads", "kv_heads" });
         return out;
     }
 

@@ -38,6 +38,7 @@ TensorId GradientBuilder::make(const std::string& name, TensorId like, bool grad
     tensor.spec.role = TensorRole::Activation;
     tensor.segment = lastId(m_graph.segments);
     tensor.copies = tensor.pieces = 1;
+    tensor.part = {};
     tensor.cached = false;
     tensor.fill = {};
     tensor.gradientOf = gradient ? like : kNoTensor;

@@ -3,7 +3,10 @@
 
 #include "model/ops/opdefinition.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace shardboard {
 
@@ -46,18 +49,44 @@ std::int64_t Graph::parameterCount() const
     return count;
 }
 
+std::vector<GraphTensor> Graph::storedWeights() const
+{
+    std::vector<GraphTensor> out;
+    std::map<std::pair<std::string, SegmentId>, std::size_t> wholes;
+    for (const GraphTensor& tensor : tensors) {
+        if (tensor.spec.role != TensorRole::Weight)
+            continue;
+        const WeightPart& part = tensor.part;
+        if (part.present()) {
+            const auto [known, isNew] = wholes.try_emplace({ part.whole, tensor.segment }, out.size());
+            if (!isNew) {
+                std::int64_t& size = out[known->second].spec.shape[part.dim];
+                size = std::max(size, part.first + tensor.spec.shape[part.dim]);
+                continue;
+            }
+        }
+        GraphTensor& stored = out.emplace_back(tensor);
+        if (!part.present())
+            continue;
+        stored.spec.name = part.whole;
+        stored.spec.shape[part.dim] += part.first;
+        stored.spec.grains.clear();
+        stored.part = {};
+    }
+    return out;
+}
+
 std::int64_t Graph::weightCount() const
 {
     std::int64_t count = 0;
-    for (const GraphTensor& tensor : tensors)
-        if (tensor.spec.role == TensorRole::Weight)
-            count += tensor.copies * tensor.pieces;
+    for (const GraphTensor& tensor : storedWeights())
+        count += tensor.copies * tensor.pieces;
     return count;
 }
 
 std::int64_t scaledBytes(std::int64_t bytes, double density)
 {
-    return density >= 1 ? bytes : static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) * density - 1e-9));
+    return density == 1 ? bytes : static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) * density - 1e-9));
 }
 
 std::string concreteName(const std::string& name, std::int64_t layer)

@@ -230,6 +230,16 @@ struct Fill {
     friend bool operator==(const Fill&, const Fill&) = default;
 };
 
+/// Where a weight lies that the checkpoint has as a part of another one: behind the first `first` elements of dim `dim` of it.
+struct WeightPart {
+    std::string whole; ///< name of that weight; empty: it is one by itself
+    std::size_t dim = 0;
+    std::int64_t first = 0;
+
+    bool present() const { return !whole.empty(); }
+    friend bool operator==(const WeightPart&, const WeightPart&) = default;
+};
+
 struct GraphTensor {
     TensorSpec spec;
     Fill fill;
@@ -238,6 +248,7 @@ struct GraphTensor {
     /// Tensors of a checkpoint that it is made of, one for each index of dim 0 (the experts); their number takes the place of
     /// the last `*` of its name.
     std::int64_t pieces = 1;
+    WeightPart part {}; ///< of a weight
     /// Share of its rows that hold data: of activations of experts, [E,B,S,·], the chosen k of E; of a cache what sliding windows
     /// leave on the mean of all layers. Bytes and operations count by it.
     double density = 1;
@@ -266,11 +277,13 @@ struct Graph {
     bool isStream(TensorId tensor) const;
     /// Parameters of the model: elements of all weights, each repeated layer counted, a tied weight once.
     std::int64_t parameterCount() const;
+    /// The weights as a checkpoint has them: parts of one are joined.
+    std::vector<GraphTensor> storedWeights() const;
     /// Number of weight tensors in a checkpoint of this model.
     std::int64_t weightCount() const;
 };
 
-/// The bytes of a tensor of which only that share holds data, rounded up.
+/// The bytes of a tensor of which that share holds data, rounded up; more than one where more is stored than its elements.
 std::int64_t scaledBytes(std::int64_t bytes, double density);
 
 /// The name of a weight with the layer number put in: `model.layers.*.mlp.up_proj.weight` -> `model.layers.3.…`.

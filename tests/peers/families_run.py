@@ -54,7 +54,7 @@ PRESETS = {"megatron-tp": "data=2,tp=2", "fsdp": "fsdp=4", "tp+fsdp": "fsdp=2,tp
 # blind to a bias of keys that are not rotated: its gradient is 0 but for rounding, which differs.
 REFUSED = {"an encoder": "no decoding", "priced only": "planned only", "k_proj.bias.grad_b": "but for a gradient that is 0",
            "k_lin.bias.grad_b": "but for a gradient that is 0",
-           "key.bias.grad_b": "but for a gradient that is 0"}
+           "key.bias.grad_b": "but for a gradient that is 0", ".k.bias.grad_b": "but for a gradient that is 0"}
 
 
 def family(name):

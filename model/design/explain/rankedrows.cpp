@@ -162,8 +162,9 @@ private:
                 move.bytes = part * ringHops;
                 move.seconds = static_cast<double>(ringHops) * m_prices->seconds(step.kind, { axis }, part);
             } else {
-                move.bytes = scaledBytes(
-                    stepBytes(step, tensor.spec.shape, movedType(tensor.spec.packing, tensor.spec.dtype), m_mesh), tensor.density);
+                move.bytes =
+                    scaledBytes(stepBytes(step, tensor.spec.shape, movedType(tensor.spec.packing, tensor.spec.dtype), m_mesh),
+                                tensor.density * movedShare(tensor.spec, tensor.spec.dtype));
                 move.seconds = m_prices->seconds(step.kind, { axis }, move.bytes);
             }
             out.moves.push_back(move);

@@ -93,7 +93,7 @@ LayoutPrices::Like& LayoutPrices::like(TensorId tensor, DType dtype)
     const auto [place, isNew] = m_likeOf.emplace(key, m_likes.size());
     if (isNew) {
         const GraphTensor& entry = m_graph.entry(tensor);
-        const ReshardedTensor moved { entry.spec.shape, dtype, entry.density };
+        const ReshardedTensor moved { entry.spec.shape, dtype, entry.density * movedShare(entry.spec, dtype) };
         const bool toExperts =
             m_dispatch == Dispatch::PerNode && !entry.spec.dimLabels.empty() && entry.spec.dimLabels.front() == "experts";
         const auto known =

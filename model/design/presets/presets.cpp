@@ -3,6 +3,7 @@
 
 #include "model/design/entryindex.h"
 #include "model/design/presets/presetaxes.h"
+#include "model/design/presets/presetparts.h"
 #include "model/families/buildgraph.h"
 #include "model/text/contains.h"
 #include "model/text/text.h"
@@ -196,6 +197,17 @@ Result<std::vector<std::string>> tensorNames(const ModelSpec& model, const Workl
     return names;
 }
 
+bool cutsOverTensorAxes(const std::string& preset, const Mesh& mesh)
+{
+    const auto facts = presetFactsOf(preset);
+    if (!facts.ok() || facts.value().tensor == Wish::No)
+        return false;
+    AxisRoles roles = axisRoles(mesh);
+    if (roles.tensor.empty() && facts.value().tensor == Wish::Needs && !roles.unknown.empty())
+        roles.tensor = { roles.unknown.back() }; // as PresetBuilder::choose
+    return mesh.groupSize(roles.tensor) > 1;
+}
+
 /// Whether all of `wanted` are among `entries`, in their order.
 bool containsInOrder(const std::vector<StrategyEntry>& entries, const std::vector<StrategyEntry>& wanted)
 {
@@ -276,9 +288,12 @@ Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const Model
 
 Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name)
 {
-    auto preset = makePreset(name, design.mesh, design.model, design.workload);
+    ModelSpec model = design.model;
+    model.block.partsApart = model.hasGraph() && model.hasParts() && cutsOverTensorAxes(name, design.mesh);
+    auto preset = makePreset(name, design.mesh, model, design.workload);
     if (!preset.ok())
         return preset.error();
+    design.model.block.partsApart = model.block.partsApart;
     design.strategies = std::move(preset.value().strategies);
     design.pipeline = preset.value().pipeline;
     std::erase_if(design.pins, [](const Pin& pin) { return pin.source.starts_with(kPresetPin); });

@@ -26,7 +26,9 @@ std::string presetWhat(const std::string& name);
 /// Errors: unknown name (usage), a mesh without a usable axis, a model that it makes no sense for (input).
 Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload);
 
-/// Replaces the strategies, the pipeline and the preset's pins of a design; pins set by hand stay. Returns the notes.
+/// Replaces the strategies, the pipeline and the preset's pins of a design; pins set by hand stay. Parts of projections that are
+/// one weight become weights of their own where the preset is tensor-parallel, and are one weight again where it is not. Returns
+/// the notes.
 Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name);
 
 /// The presets that a design may have been laid out by: all with a name of their own, and the combinations that its pins come from.

@@ -63,12 +63,15 @@ public:
         if (!m_model.looseWeights.empty())
             besideTheGraph();
         pins();
-        const RecurrentSpec& recurrent = m_model.recurrent;
-        const bool joined = m_model.block.joinedQkv || m_model.block.joinedGateUp || (recurrent.present() && !recurrent.grouped);
-        if (joined && m_mesh.groupSize(m_tensor) > 1)
-            note("projections that are one weight in the checkpoint (queries, keys and values; gate and up; those of a state) are "
-                 "cut as "
-                 "one, and what they give is gathered: Megatron and vLLM cut each part by itself and do not gather");
+        if (m_model.hasParts() && m_mesh.groupSize(m_tensor) > 1)
+            note(
+                m_model.block.partsApart
+                    ? "projections that are one weight in the checkpoint (queries, keys and values; gate and up; those of a state) "
+                      "are cut part by part, as Megatron and vLLM cut them: each part is a weight here, named like "
+                        + partName()
+                    : "projections that are one weight in the checkpoint (queries, keys and values; gate and up; those of a state) "
+                      "are cut as one, and what they give is gathered: Megatron and vLLM cut each part by itself and do not "
+                      "gather");
         for (const int axis : unused())
             note("mesh axis '" + m_mesh.axis(axis).name + "' is not used by " + m_facts.name + ": its devices all do the same");
         return std::move(m_preset);
@@ -98,6 +101,13 @@ private:
                 weight(spec);
         }
         return done();
+    }
+
+    /// Of the first weight that is a part of one in the checkpoint.
+    std::string partName() const
+    {
+        const auto found = std::ranges::find_if(m_graph.tensors, [](const GraphTensor& tensor) { return tensor.part.present(); });
+        return found == m_graph.tensors.end() ? std::string() : found->spec.name;
     }
 
     const std::string& nameOf(int axis) const { return m_mesh.axis(axis).name; }

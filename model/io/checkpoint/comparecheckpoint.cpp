@@ -101,10 +101,10 @@ public:
         , m_model(model)
         , m_graph(graph)
         , m_options(options)
+        , m_weights(graph.storedWeights())
     {
-        for (const GraphTensor& tensor : graph.tensors)
-            if (tensor.spec.role == TensorRole::Weight)
-                m_expected.emplace(tensor.spec.name, Expected { &tensor, {} });
+        for (const GraphTensor& tensor : m_weights)
+            m_expected.emplace(tensor.spec.name, Expected { &tensor, {} });
     }
 
     CheckpointComparison run()
@@ -388,6 +388,7 @@ private:
     const ModelSpec& m_model;
     const Graph& m_graph;
     CompareOptions m_options;
+    std::vector<GraphTensor> m_weights; ///< as the checkpoint has them
     std::unordered_multimap<std::string, Expected> m_expected; ///< a name for each segment that has it
     NameGroups m_missing, m_extra, m_companions, m_buffers, m_tied, m_others, m_beyond, m_beside, m_shapes, m_types;
     std::int64_t m_compared = 0;

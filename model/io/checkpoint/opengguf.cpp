@@ -305,6 +305,8 @@ private:
             return {}; // counted with attn_k_b
         if (part == "attn_k_b")
             part = "attn_kv_b";
+        if (part == "ffn_up" && model.block.joinedGateUp)
+            return layer + model.nameOf("mlp.gate_up_proj") + "." + last; // both, gate first
         std::string own;
         if (part == "ffn_norm")
             own = model.norm.perLayer == 4 ? "pre_feedforward_layernorm" : "post_attention_layernorm";

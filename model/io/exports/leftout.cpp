@@ -125,6 +125,10 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
     std::vector<std::string> out;
     if (!design.pins.empty())
         out.push_back(pinsText(design.pins, compiler));
+    if (design.model.block.partsApart)
+        out.push_back(
+            "weights that a checkpoint has as one: their parts are tensors of their own here, and shards.json says of each "
+            "which weight it is a part of (part_of); how the checkpoint is read is left to the program");
     const Workload& workload = design.workload;
     for (const SettingText& setting : settingTexts(design))
         out.push_back(setting.what + ": " + setting.decided + " is left to " + compiler);

@@ -110,6 +110,7 @@ void visit(Visitor&& each, Model& model)
     each.value("gated_mlp", model.block.gatedMlp);
     each.value("joined_qkv", model.block.joinedQkv);
     each.value("joined_gate_up", model.block.joinedGateUp);
+    each.value("parts_apart", model.block.partsApart);
     each.value("transposed_weights", model.block.transposed);
     each.value("attention_gate", model.block.attentionGate);
     each.value("gate_apart", model.block.gateApart);

@@ -312,6 +312,10 @@ private:
     void leaveOut()
     {
         const auto plain = [&](const std::string& pattern) { m_out.packed.push_back({ pattern, {}, {} }); };
+        // First, because a list that is too long loses its end.
+        for (const char* name : { "*.gate.weight", "*.router.*", "*router.weight", "*.shared_expert_gate.weight", "*conv1d*",
+                                  "*.conv.*", "*.A_log", "*.indexer.weights_proj.*", "*norm*", "*embed*" })
+            plain(name);
         std::map<std::string, std::set<std::string>> modules; // with the layers in which they are named
         for (const char* key : { "modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules", "llm_int8_skip_modules" })
             for (const std::string& name : texts(m_config, key)) {
@@ -331,9 +335,6 @@ private:
         }
         if (single > 0)
             m_out.remarks.push_back(std::to_string(single) + " modules of single layers are not packed, and count as if they were");
-        for (const char* name : { "*.gate.weight", "*.router.*", "*router.weight", "*.shared_expert_gate.weight", "*conv1d*",
-                                  "*.conv.*", "*.A_log", "*.indexer.weights_proj.*", "*norm*", "*embed*" })
-            plain(name);
     }
 
     const json& m_config;

@@ -275,6 +275,44 @@ private:
     ParameterNames m_out;
 };
 
+/// Of a model whose graph has parts of weights: the weights that they are parts of, and the others as they are.
+ParameterNames joinedAgain(const std::vector<ModelWeight>& weights)
+{
+    ParameterNames out;
+    for (const ModelWeight& weight : weights) {
+        const std::string& name = weight.part.present() ? weight.part.whole : weight.spec.name;
+        const auto known = std::ranges::find(out.parameters, name, &NamedParameter::name);
+        if (known != out.parameters.end()) { // its parts follow each other
+            known->sources.push_back(weight.spec.name);
+            known->parts.push_back(weight.spec.shape[weight.part.dim]);
+            known->factors[weight.part.dim].size += known->parts.back();
+            continue;
+        }
+        NamedParameter& whole = out.parameters.emplace_back();
+        whole.name = name;
+        whole.sources = { weight.spec.name };
+        whole.firstLayer = weight.firstLayer;
+        whole.firstNumber = std::max<std::int64_t>(0, weight.firstLayer);
+        whole.layers = weight.layers;
+        std::string view;
+        for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim) {
+            whole.factors.push_back(
+                { dim < weight.spec.dimLabels.size() ? weight.spec.dimLabels[dim] : "", weight.spec.shape[dim] });
+            whole.from.push_back({ static_cast<int>(dim) });
+            whole.dims.push_back({ static_cast<int>(dim) });
+            const bool joined = weight.part.present() && dim == weight.part.dim;
+            view += (dim > 0 ? " " : "") + std::string(joined ? "+parts" : "dim" + std::to_string(dim));
+        }
+        if (!weight.part.present())
+            continue;
+        whole.joined = static_cast<int>(weight.part.dim);
+        whole.factors[weight.part.dim].label = "parts";
+        whole.parts = { weight.spec.shape[weight.part.dim] };
+        whole.view = view + " -> " + view;
+    }
+    return out;
+}
+
 } // namespace
 
 Shape NamedParameter::shape() const
@@ -302,7 +340,8 @@ Result<std::vector<ModelWeight>> weightsOf(const ModelSpec& model)
         if (known != out.end())
             known->layers += segment.count; // layers follow each other
         else
-            out.push_back({ tensor.spec, segment.isLayer ? segment.firstLayer : -1, segment.isLayer ? segment.count : 1 });
+            out.push_back(
+                { tensor.spec, segment.isLayer ? segment.firstLayer : -1, segment.isLayer ? segment.count : 1, tensor.part });
     }
     return out;
 }
@@ -319,6 +358,10 @@ Result<ParameterNames> namesOf(const ModelSpec& model, NameScheme scheme)
         return std::ranges::find(names.families, model.family) != names.families.end();
     });
     const std::string fix = "use another scheme, or the names of the checkpoint";
+    if (scheme == NameScheme::HuggingFace && model.block.partsApart) {
+        const auto weights = weightsOf(model);
+        return weights.ok() ? joinedAgain(weights.value()) : Result<ParameterNames>(weights.error());
+    }
     if (family == tables.value().end() || !family->schemes.contains(scheme))
         return inputError(model.name, "there is no table of the names of '" + model.family + "' in " + nameSchemeTitle(scheme),
                           fix);

@@ -9,6 +9,7 @@
 #include "model/core/tensor.h"
 #include "model/families/modelspec.h"
 #include "model/io/names/namescheme.h"
+#include "model/ops/graph.h"
 
 #include <cstdint>
 #include <string>
@@ -66,7 +67,8 @@ struct ParameterNames {
     std::vector<UnnamedWeight> missing;
 };
 
-/// All parameters of the model under that scheme; every element of every weight is in exactly one of them, unless the weight is
+/// All parameters of the model under that scheme (of a graph that has parts of weights, the weights that
+/// they are parts of, as Hugging Face's); every element of every weight is in exactly one of them, unless the weight is
 /// listed as missing. Error: the framework, or its table, does not have this family; the model is no decoder that is understood.
 Result<ParameterNames> namesOf(const ModelSpec& model, NameScheme scheme);
 
@@ -78,6 +80,7 @@ struct ModelWeight {
     TensorSpec spec;
     std::int64_t firstLayer = -1; ///< -1 outside layers
     std::int64_t layers = 1;
+    WeightPart part {}; ///< where it lies in a weight of the checkpoint
 };
 /// In the order of the model.
 Result<std::vector<ModelWeight>> weightsOf(const ModelSpec& model);

@@ -100,6 +100,16 @@ std::string headText(const Mesh& mesh, const ShardPlaces& places)
     return text + "\"tensors\":[";
 }
 
+/// Of a part of a weight that the checkpoint has as one: which, and where the part begins.
+std::string partText(const Evaluation& evaluation, const WeightLayout& weight, std::int64_t layer)
+{
+    if (weight.tensor == kNoTensor || !evaluation.graph.entry(weight.tensor).part.present())
+        return {};
+    const WeightPart& part = evaluation.graph.entry(weight.tensor).part;
+    return ",\"part_of\":{\"name\":" + jsonText(layer < 0 ? part.whole : concreteName(part.whole, layer))
+        + ",\"dim\":" + std::to_string(part.dim) + ",\"first\":" + std::to_string(part.first) + "}";
+}
+
 bool writeTensors(const Evaluation& evaluation, const ShardPlaces& places, const TextSink& sink)
 {
     const WeightLayout* last = nullptr;
@@ -116,7 +126,8 @@ bool writeTensors(const Evaluation& evaluation, const ShardPlaces& places, const
                 + "\",\"shards\":" + distinctShardsText(places.of(weight, layer)) + "}";
         last = &weight;
         lastStages = std::move(stages);
-        wanted = sink((first ? "\n{\"name\":" : ",\n{\"name\":") + jsonText(name)) && sink(rest);
+        wanted =
+            sink((first ? "\n{\"name\":" : ",\n{\"name\":") + jsonText(name) + partText(evaluation, weight, layer)) && sink(rest);
         first = false;
     });
     return wanted;

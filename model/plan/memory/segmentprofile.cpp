@@ -268,7 +268,8 @@ private:
                     m_out.moved.insert(use.tensor);
                 size = std::max(size,
                                 fp8 ? castBytes(m_plan.fp8.recipe, elements)
-                                    : bytesOf(elements, movedType(packing, m_plan.held.gathered)));
+                                    : scaledBytes(bytesOf(elements, movedType(packing, m_plan.held.gathered)),
+                                                  movedShare(m_graph.tensor(use.tensor), m_plan.held.gathered)));
             }
             return 0;
         }

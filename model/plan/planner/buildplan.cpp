@@ -644,8 +644,9 @@ private:
         const TensorSpec& spec = m_graph.tensor(tensor);
         const DType dtype = movedType(op, tensor);
         OperandUse use { tensor, layout(tensor), target, {}, false };
-        auto steps = m_resharding.steps(use.before, target, { spec.shape, dtype, density(tensor) },
-                                        segment.name + "/" + op.name + ": " + spec.name);
+        const double share = density(tensor) * movedShareOf(op, tensor);
+        auto steps =
+            m_resharding.steps(use.before, target, { spec.shape, dtype, share }, segment.name + "/" + op.name + ": " + spec.name);
         if (!steps.ok())
             return steps.error();
         for (ReshardStep& step : steps.value()) {
@@ -654,7 +655,7 @@ private:
             collective.axes = step.axes;
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
-            collective.bytes = scaledBytes(stepBytes(step, spec.shape, dtype, m_mesh), density(tensor));
+            collective.bytes = scaledBytes(stepBytes(step, spec.shape, dtype, m_mesh), share);
             if (dtype == DType::F8E4M3 && movesCasts(op, tensor))
                 collective.bytes = castBytes(m_plan.fp8.recipe, collective.bytes); // an element is a byte
             if (m_dispatch == Dispatch::PerNode && step.kind == CollectiveKind::AllToAll && !spec.dimLabels.empty()
@@ -700,6 +701,13 @@ private:
             return m_kernels.held.gathered; // it is orthogonalized in the computing type
         const bool gradient = op.kind == OpKind::ReduceGrad || isStep(op.kind);
         return gradient ? m_kernels.held.reductions : spec.dtype;
+    }
+
+    /// In bytes of that type, with the scales of a weight that moves packed.
+    double movedShareOf(const Op& op, TensorId tensor) const
+    {
+        const TensorSpec& spec = m_graph.tensor(tensor);
+        return spec.role == TensorRole::Weight && !movesCasts(op, tensor) ? movedShare(spec, m_kernels.held.gathered) : 1;
     }
 
     /// The ring that brings the same parts to an operation on the same operands right before, or none: the gradients of keys and

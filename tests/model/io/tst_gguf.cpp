@@ -9,12 +9,14 @@
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
 
+#include <QElapsedTimer>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QtEndian>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace shardboard;
 using namespace shardboard::test;
@@ -103,6 +105,12 @@ std::vector<Made> tensors()
         out.push_back({ layer + "ffn_down.weight", { 512, 256 }, 12, kQ4K });
     }
     return out;
+}
+
+bool saysOf(const std::vector<Finding>& findings, const std::string& kind, const std::string& what)
+{
+    return std::ranges::any_of(
+        findings, [&](const Finding& finding) { return finding.kind == kind && finding.message.find(what) != std::string::npos; });
 }
 
 } // namespace
@@ -233,6 +241,169 @@ private Q_SLOTS:
         for (const Made& tensor : tensors())
             stored += tensor.bytes();
         QCOMPARE(bytes, static_cast<std::int64_t>(stored));
+    }
+
+    /// Of a file's layers the last ones may be for further tokens: they are not the model's, and are told.
+    void layersForFurtherTokensAreNotTheModels()
+    {
+        auto made = keys();
+        made[1] = word("llama.block_count", 3);
+        made.push_back(word("llama.nextn_predict_layers", 1));
+        auto all = tensors();
+        all.push_back({ "blk.2.attn_q.weight", { 256, 256 }, 0 });
+        all.push_back({ "blk.2.nextn.eh_proj.weight", { 512, 256 }, 0 });
+        const auto out = sure(openModel(write(fileOf(made, all))));
+        QVERIFY2(out.model.hasGraph(), out.model.notUnderstood.c_str());
+        QCOMPARE(out.model.layers, 2);
+        QVERIFY(saysOf(out.findings, "checkpoint-extra", "model.layers.*.self_attn.q_proj.weight"));
+        QVERIFY(saysOf(out.findings, "checkpoint-extra", "blk.2.nextn.eh_proj.weight"));
+        // As many as there are: none would be left.
+        made.back() = word("llama.nextn_predict_layers", 3);
+        const auto none = openModel(write(fileOf(made, all)));
+        QVERIFY(!none.ok() || !none.value().model.hasGraph());
+    }
+
+    void tensorsThatNobodyKnowsAreTold()
+    {
+        auto all = tensors();
+        all.push_back({ "blk.1.strange.weight", { 64 }, 0 });
+        const auto out = sure(openModel(write(fileOf(keys(), all))));
+        QVERIFY(out.model.hasGraph());
+        QVERIFY(saysOf(out.findings, "checkpoint-extra", "blk.1.strange.weight"));
+        QVERIFY(!saysOf(sure(openModel(write(fileOf(keys(), tensors())))).findings, "checkpoint-extra", ""));
+    }
+
+    void plainNumbersAreNotPacked()
+    {
+        auto all = tensors();
+        for (Made& each : all)
+            if (each.dims.size() > 1) {
+                each.type = 1;
+                each.block = { 1, 2 };
+            }
+        const auto out = sure(openModel(write(fileOf(keys(), all))));
+        QVERIFY(out.model.hasGraph() && out.model.packed.empty());
+        QVERIFY(!sure(openModel(write(fileOf(keys(), tensors())))).model.packed.empty());
+    }
+
+    /// The second DeepSeek has the third's name, and no biases of experts.
+    void deepSeeksAreToldApartByTheirBiases()
+    {
+        std::vector<QByteArray> made { sentence("general.architecture", "deepseek2") };
+        for (const auto& [key, value] : { std::pair { "block_count", 2U },
+                                          { "embedding_length", 256U },
+                                          { "feed_forward_length", 512U },
+                                          { "attention.head_count", 4U },
+                                          { "attention.head_count_kv", 4U },
+                                          { "attention.key_length", 96U },
+                                          { "attention.value_length", 64U },
+                                          { "attention.kv_lora_rank", 64U },
+                                          { "rope.dimension_count", 32U },
+                                          { "expert_count", 8U },
+                                          { "expert_used_count", 2U },
+                                          { "expert_feed_forward_length", 128U },
+                                          { "expert_shared_count", 1U },
+                                          { "leading_dense_block_count", 1U } })
+            made.push_back(word((QByteArray("deepseek2.") + key).constData(), value));
+        made.push_back(text("deepseek2.attention.layer_norm_rms_epsilon") + raw<quint32>(6) + raw(1e-6F));
+        std::vector<Made> all { { "token_embd.weight", { 256, 320 }, 0 },
+                                { "output_norm.weight", { 256 }, 0 },
+                                { "output.weight", { 256, 320 }, 0 } };
+        for (int i = 0; i < 2; ++i) {
+            const QByteArray layer = "blk." + QByteArray::number(i) + ".";
+            const auto add = [&](const char* name, std::vector<quint64> dims) {
+                all.push_back({ layer + name, std::move(dims), 0 });
+            };
+            add("attn_norm.weight", { 256 });
+            add("ffn_norm.weight", { 256 });
+            add("attn_q.weight", { 256, 4 * 96 });
+            add("attn_kv_a_mqa.weight", { 256, 96 });
+            add("attn_kv_a_norm.weight", { 64 });
+            add("attn_kv_b.weight", { 64, 4 * 128 });
+            add("attn_output.weight", { 4 * 64, 256 });
+            for (const char* part : { "ffn_gate", "ffn_up", "ffn_down" }) {
+                const bool down = part == std::string("ffn_down");
+                const auto of = [&](quint64 width) {
+                    return down ? std::vector<quint64> { width, 256 } : std::vector<quint64> { 256, width };
+                };
+                if (i == 0) {
+                    add((QByteArray(part) + ".weight").constData(), of(512));
+                    continue;
+                }
+                auto experts = of(128);
+                experts.push_back(8);
+                add((QByteArray(part) + "_exps.weight").constData(), experts);
+                add((QByteArray(part) + "_shexp.weight").constData(), of(128));
+            }
+            if (i == 1)
+                add("ffn_gate_inp.weight", { 256, 8 });
+        }
+        const auto second = sure(openModel(write(fileOf(made, all))));
+        QVERIFY2(second.model.hasGraph(), second.model.notUnderstood.c_str());
+        QCOMPARE(second.model.family, std::string("deepseek_v2"));
+        QVERIFY(!second.model.moe.correctionBias);
+        all.push_back({ "blk.1.exp_probs_b.bias", { 8 }, 0 });
+        const auto third = sure(openModel(write(fileOf(made, all))));
+        QVERIFY2(third.model.hasGraph(), third.model.notUnderstood.c_str());
+        QCOMPARE(third.model.family, std::string("deepseek_v3"));
+        QVERIFY(third.model.moe.correctionBias);
+    }
+
+    /// Phi-3 has queries, keys, and values in one tensor, and gate and up in one that is called up.
+    void joinedProjectionsAreThoseOfTheFamily()
+    {
+        const std::vector<QByteArray> made { sentence("general.architecture", "phi3"),
+                                             word("phi3.block_count", 2),
+                                             word("phi3.embedding_length", 256),
+                                             word("phi3.feed_forward_length", 512),
+                                             word("phi3.attention.head_count", 4),
+                                             word("phi3.attention.head_count_kv", 2),
+                                             text("phi3.attention.layer_norm_rms_epsilon") + raw<quint32>(6) + raw(1e-5F) };
+        std::vector<Made> all { { "token_embd.weight", { 256, 320 }, 14, kQ6K },
+                                { "output_norm.weight", { 256 }, 0 },
+                                { "output.weight", { 256, 320 }, 14, kQ6K } };
+        for (int i = 0; i < 2; ++i) {
+            const QByteArray layer = "blk." + QByteArray::number(i) + ".";
+            all.push_back({ layer + "attn_norm.weight", { 256 }, 0 });
+            all.push_back({ layer + "ffn_norm.weight", { 256 }, 0 });
+            all.push_back({ layer + "attn_qkv.weight", { 256, 512 }, 12, kQ4K });
+            all.push_back({ layer + "attn_output.weight", { 256, 256 }, 12, kQ4K });
+            all.push_back({ layer + "ffn_up.weight", { 256, 1024 }, 12, kQ4K });
+            all.push_back({ layer + "ffn_down.weight", { 512, 256 }, 12, kQ4K });
+        }
+        const auto out = sure(openModel(write(fileOf(made, all))));
+        QVERIFY2(out.model.hasGraph(), out.model.notUnderstood.c_str());
+        QVERIFY(out.model.packedAs("model.layers.*.mlp.gate_up_proj.weight") != nullptr);
+        Design design;
+        design.mesh = Mesh::parse("tp=2").value();
+        design.model = out.model;
+        design.workload.batch = 1;
+        design.workload.sequence = 16;
+        QVERIFY(applyPreset(design, "megatron-tp").ok());
+        const auto evaluation = sure(evaluate(design)); // parts are packed as the whole is
+        for (const WeightLayout& weight : evaluation->weights)
+            if (weight.spec.name.find("_proj.") != std::string::npos)
+                QVERIFY2(weight.spec.packing.present(), weight.spec.name.c_str());
+    }
+
+    /// Eight times as many tensors take about eight times as long, and not sixty-four.
+    void manyTensorsAreLookedUpInTime()
+    {
+        const auto seconds = [&](int count) {
+            auto all = tensors();
+            for (int i = 0; i < count; ++i)
+                all.push_back({ "blk.0.strange" + QByteArray::number(i) + ".weight", { 8 }, 0 });
+            const std::string path = write(fileOf(keys(), all));
+            qint64 best = std::numeric_limits<qint64>::max();
+            for (int i = 0; i < 3; ++i) {
+                QElapsedTimer timer;
+                timer.start();
+                (void)sure(openModel(path));
+                best = std::min(best, timer.nsecsElapsed());
+            }
+            return static_cast<double>(best);
+        };
+        QVERIFY(seconds(40'000) < 30 * seconds(5'000));
     }
 
     void everyShorterFileIsRefused()

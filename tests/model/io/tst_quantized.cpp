@@ -7,6 +7,7 @@
 #include "model/io/design/designfile.h"
 #include "model/io/huggingface/quantization.h"
 #include "model/io/targets/targets.h"
+#include "model/text/glob.h"
 #include "tests/support/files.h"
 #include "tests/support/runner.h"
 #include "tests/support/sure.h"
@@ -302,6 +303,42 @@ private Q_SLOTS:
         QVERIFY(model.packedAs("model.layers.*.self_attn.o_proj.weight") == nullptr);
         QVERIFY(model.packedAs("model.layers.*.self_attn.q_proj.weight") != nullptr);
         QVERIFY(model.packedAs("lm_head.weight") == nullptr);
+    }
+
+    /// A list that is cut off at its limit loses names of the config, and not what is never packed.
+    void aLongListKeepsWhatIsNeverPacked()
+    {
+        json quantization = kBlocks;
+        for (int i = 0; i < 5000; ++i)
+            quantization["modules_to_not_convert"].push_back("part" + std::to_string(i) + "x");
+        const Quantization read = readQuantization(quantization, "model.layers.", kLayers);
+        QVERIFY(read.packed.size() < 2000);
+        for (const char* name :
+             { "model.layers.*.mlp.gate.weight", "model.layers.*.input_layernorm.weight", "model.embed_tokens.weight" })
+            QVERIFY2(
+                std::ranges::any_of(read.packed,
+                                    [&](const PackedWeights& each) { return globMatch(each.match, name) && each.format.empty(); }),
+                name);
+        QVERIFY(std::ranges::any_of(read.remarks,
+                                    [](const std::string& remark) { return remark.find("more than") != std::string::npos; }));
+    }
+
+    /// A gather moves what is stored: elements, scales, and zero points.
+    void gathersMoveScalesToo_data() { packedWeightsCountAsStored_data(); }
+    void gathersMoveScalesToo()
+    {
+        QFETCH(QByteArray, quantization);
+        const Design design = designOf(sure(opened(json::parse(quantization.toStdString()))).model, "fsdp=2", "fsdp");
+        const auto evaluation = sure(evaluate(design));
+        int gathers = 0;
+        for (const Collective& each : evaluation->plan.collectives) {
+            const TensorSpec& weight = evaluation->graph.tensor(each.tensor);
+            if (each.kind != CollectiveKind::AllGather || !weight.packing.present())
+                continue;
+            ++gathers;
+            QCOMPARE(each.bytes, bytesOf(weight));
+        }
+        QCOMPARE(gathers, 7);
     }
 
     void wrongShapesAreFound()
