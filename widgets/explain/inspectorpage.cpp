@@ -300,6 +300,7 @@ Card* InspectorPage::card(const QString& title, const QString& value, const QStr
 
 void InspectorPage::restart()
 {
+    m_column->setEnabled(false); // every card that is shown would lay out the page, and those around it
     m_at = 0;
     m_item = 0;
     m_inFacts = false;
@@ -316,6 +317,7 @@ void InspectorPage::finish()
     if (!m_finished)
         m_column->addStretch(1);
     m_finished = true;
+    m_column->setEnabled(true);
     orderTabs();
 }
 

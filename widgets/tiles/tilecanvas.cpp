@@ -273,7 +273,7 @@ QString TileCanvas::accessibleItemName(int index) const
         return wholeText(m_scene);
     const auto at = static_cast<std::size_t>(index);
     const QString held =
-        at < m_scene.tiles.size() ? m_scene.tiles[at].devices : QString::number(m_scene.shards.mesh().deviceId(owner));
+        at < m_scene.tiles.size() ? m_scene.tiles[at].devices() : QString::number(m_scene.shards.mesh().deviceId(owner));
     const QString text = tileText(owner).section(QLatin1Char('\n'), 1);
     return held.contains(QLatin1Char(' ')) ? tr("devices %1\n%2").arg(held, text) : tr("device %1\n%2").arg(held, text);
 }
