@@ -18,6 +18,7 @@ struct PlotAxis {
     std::string title; ///< with its unit: `GB/s`, `bytes of a collective`
     PlotUnit unit = PlotUnit::Number;
     bool logarithmic = false;
+    friend bool operator==(const PlotAxis&, const PlotAxis&) = default;
 };
 
 enum class PlotMark : std::uint8_t { None, Circle, Square, Triangle, Diamond };
@@ -27,6 +28,7 @@ struct PlotPoint {
     double y = 0;
     std::string what {}; ///< of which it tells, for people
     std::int32_t item = -1; ///< index into the items of a timeline; -1: none
+    friend bool operator==(const PlotPoint&, const PlotPoint&) = default;
 };
 
 struct PlotSeries {
@@ -38,6 +40,7 @@ struct PlotSeries {
     bool hollow = false; ///< predicted: its marks are outlines
     int hue = -1; ///< of the series that are told apart by hues; -1: as text
     std::vector<PlotPoint> points {};
+    friend bool operator==(const PlotSeries&, const PlotSeries&) = default;
 };
 
 struct Plot {
@@ -47,6 +50,7 @@ struct Plot {
     std::vector<PlotSeries> series {};
     std::vector<std::string> notes {}; ///< what one has to know of it, for people
     bool isEmpty() const;
+    friend bool operator==(const Plot&, const Plot&) = default;
 };
 
 /// The part of an axis that all points lie in, with some room at its ends; on a logarithmic axis what is not positive does not

@@ -2,9 +2,9 @@
 // Measures the real window with the software renderer: how soon the sample can be seen, frames while panning, zooming, hovering,
 // dragging and playing the plan, and how soon an edit is on screen with everything updated. Prints JSON, in milliseconds:
 // `bench_window [FRAMES]`; the start, the edits, the modes, the themes or the plan's steps alone: `bench_window start`,
-// `bench_window edits`, `bench_window modes`, `bench_window themes`, `bench_window playing`. `kernel` is the time of a fixed amount
-// of work in the same run, and `kernels` what a p99 is of it, so that figures of different machines can be compared. At twofold
-// scale with QT_SCALE_FACTOR=2.
+// `bench_window edits [MODE]`, `bench_window modes`, `bench_window themes`, `bench_window playing`. `kernel` is the time of a fixed
+// amount of work in the same run, and `kernels` what a p99 is of it, so that figures of different machines can be compared. At
+// twofold scale with QT_SCALE_FACTOR=2.
 #include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
@@ -202,10 +202,12 @@ public:
             frames(kSwitches, [&](int i) { theme.setChoice(i % 2 == 0 ? ThemeChoice::Dark : ThemeChoice::Light, false); }), kTheme);
     }
 
-    /// In each mode, with what that mode shows.
-    void allEdits(json& report, int weight)
+    /// In each mode, with what that mode shows; or in one mode alone.
+    void allEdits(json& report, int weight, const QString& only = {})
     {
         for (const WorkMode mode : kWorkModes) {
+            if (!only.isEmpty() && modeId(mode) != only)
+                continue;
             m_window.workbench()->setMode(mode);
             settle();
             allEditsHere(mode == WorkMode::Design ? report : report["edits_in_" + modeId(mode).toStdString()], weight);
@@ -333,7 +335,7 @@ int main(int argc, char** argv)
         return 0;
     }
     if (argc > 1 && qstrcmp(argv[1], "edits") == 0) {
-        bench.allEdits(report, weight);
+        bench.allEdits(report, weight, QString::fromLocal8Bit(argc > 2 ? argv[2] : ""));
         addRatios(report, kernel);
         std::printf("%s\n", report.dump(1).c_str());
         return 0;

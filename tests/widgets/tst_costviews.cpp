@@ -64,6 +64,8 @@ private Q_SLOTS:
     void partsAddUpToThePlan();
     void tableHasEveryPartAndPhase();
     void operationsAreSelectedEverywhere();
+    void rowsOfTheSamePartsStay();
+    void sleepersAreReadAnyTime();
     void tableFitsItsPanel();
     void rowsAreAsHighAsInAllTables();
     void memoryOverTheStep();
@@ -159,6 +161,62 @@ void TestCostViews::operationsAreSelectedEverywhere()
     edited.workload.batch = 4;
     QVERIFY(document.edit(edited, QStringLiteral("Batch 4")).ok());
     QVERIFY(tree->topLevelItem(1)->isExpanded());
+}
+
+/// After an edit they show other numbers, and it is said of all of them; other parts get rows of their own.
+void TestCostViews::rowsOfTheSamePartsStay()
+{
+    Document document;
+    QVERIFY(document.setDesign(trainDesign()).ok());
+    const auto view = shownView<CostView>(document, { 900, 300 });
+    const auto* tree = view->findChild<QTreeWidget*>(QStringLiteral("costTree"));
+    const QTreeWidgetItem* block = tree->topLevelItem(1);
+    const QTreeWidgetItem* operation = block->child(2);
+    const QStringList before { block->text(2), operation->text(2) };
+    const QSignalSpy told(tree->model(), &QAbstractItemModel::dataChanged);
+    Design edited = document.design();
+    edited.workload.batch *= 2;
+    QVERIFY(document.edit(edited, QStringLiteral("Batch")).ok());
+    QCOMPARE(tree->topLevelItem(1), block);
+    QCOMPARE(block->child(2), operation);
+    const auto parts = partCosts(document.evaluation()->graph, document.evaluation()->plan);
+    QCOMPARE(block->text(2), secondsText(parts[1].seconds()));
+    QVERIFY(before != QStringList({ block->text(2), operation->text(2) }));
+    bool ofParts = false;
+    bool ofOperations = false;
+    for (const QList<QVariant>& one : told) {
+        const auto first = one[0].toModelIndex();
+        (first.parent().isValid() ? ofOperations : ofParts) = true;
+    }
+    QVERIFY(ofParts && ofOperations);
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    QCOMPARE(tree->topLevelItemCount(), static_cast<int>(document.evaluation()->plan.segments.size()));
+    QCOMPARE(tree->topLevelItem(1)->text(0), QStringLiteral("block × 32"));
+}
+
+/// While nobody sees it the view keeps to the design that it last showed, which its rows are read of.
+void TestCostViews::sleepersAreReadAnyTime()
+{
+    Document document;
+    QVERIFY(document.setDesign(trainDesign()).ok());
+    const auto view = shownView<CostView>(document, { 900, 300 });
+    const auto* tree = view->findChild<QTreeWidget*>(QStringLiteral("costTree"));
+    const auto texts = [tree] {
+        QStringList out;
+        for (int i = 0; i < tree->topLevelItemCount(); ++i)
+            for (int k = -1; k < tree->topLevelItem(i)->childCount(); ++k)
+                for (int column = 0; column < tree->columnCount(); ++column) {
+                    const QTreeWidgetItem* row = k < 0 ? tree->topLevelItem(i) : tree->topLevelItem(i)->child(k);
+                    out << row->text(column) << row->toolTip(column) << row->data(column, Qt::AccessibleTextRole).toString();
+                }
+        return out;
+    };
+    const QStringList before = texts();
+    view->setAsleep(true);
+    QVERIFY(document.setDesign(knownDesign("model=1", "replicate")).ok()); // with fewer parts, and no collectives
+    QCOMPARE(texts(), before);
+    view->setAsleep(false);
+    QVERIFY(texts() != before);
 }
 
 void TestCostViews::tableFitsItsPanel()

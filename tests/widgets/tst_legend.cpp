@@ -67,6 +67,7 @@ private Q_SLOTS:
     void devicesComeBeforeTheLegend();
     void keysAndNames();
     void noEntryGoesInLittleRoom();
+    void manyEntriesStayInside();
     void choiceOutlivesAnEdit();
 };
 
@@ -364,6 +365,26 @@ void TestLegend::keysAndNames()
     QTest::keyClick(second, Qt::Key_Escape);
     QVERIFY(legend->chosen().isEmpty());
     QCOMPARE(chosen.size(), 4);
+}
+
+/// What the division of the room leaves over belongs to one of them, not to each.
+void TestLegend::manyEntriesStayInside()
+{
+    Legend legend;
+    std::vector<LegendEntry> entries;
+    for (int i = 0; i < 13; ++i)
+        entries.push_back({ QString::number(i),
+                            QStringLiteral("all-gather over axis %1").arg(i),
+                            {},
+                            [](QPainter&, const QRectF&, const QWidget*) {} });
+    legend.setEntries(entries);
+    legend.show();
+    for (int width = 13 * 60; width > 13 * 40; --width) {
+        legend.resize(width, legend.sizeHint().height());
+        const QWidget* last = legend.button(QStringLiteral("12"));
+        QVERIFY2(last->geometry().right() < width, qPrintable(QString::number(width)));
+        QVERIFY(width < 13 * 56 || last->geometry().right() > width - 13); // while they have names
+    }
 }
 
 void TestLegend::noEntryGoesInLittleRoom()

@@ -697,9 +697,10 @@ void TestNumbers::tilesNameTheDevicesOfAStage()
             QVERIFY(copies > 0);
             for (const Tile& tile : scene.tiles) {
                 QCOMPARE(tile.owners, copies);
-                const auto ids = tile.devices.section(QStringLiteral(", …"), 0, 0).split(QStringLiteral(", "));
-                QCOMPARE(tile.devices.contains(QLatin1Char('(')) ? tile.devices.section(QLatin1Char('('), 1).chopped(1).toLongLong()
-                                                                 : ids.size(),
+                const auto ids = tile.devices().section(QStringLiteral(", …"), 0, 0).split(QStringLiteral(", "));
+                QCOMPARE(tile.devices().contains(QLatin1Char('('))
+                             ? tile.devices().section(QLatin1Char('('), 1).chopped(1).toLongLong()
+                             : ids.size(),
                          copies);
                 for (const QString& id : ids) {
                     const auto held = weightsOnDevice(evaluation, id.toLongLong());

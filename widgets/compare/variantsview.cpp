@@ -329,7 +329,9 @@ void VariantsView::fitColumns()
     const int name = wanted(VariantColumn);
     const int mesh = wanted(MeshColumn);
     // Whole where there is room; what differs has the rest, and where it is not shown the name has it.
-    const int most = narrow ? left : left * 2 / 3;
+    const int differs = std::max(cells->sizeHintForColumn(DiffersColumn),
+                                 headings.horizontalAdvance(m_list->headerItem()->text(DiffersColumn)) + kHeadingPadding);
+    const int most = narrow ? left : std::max(left * 2 / 3, left - differs - 8);
     const int meshWidth = std::min(mesh, std::max(most / 2, most - name));
     m_list->setColumnWidth(MeshColumn, std::max(60, meshWidth));
     m_list->setColumnWidth(VariantColumn, std::max(60, narrow ? most - meshWidth : std::min(name, most - meshWidth)));

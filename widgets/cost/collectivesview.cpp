@@ -39,6 +39,7 @@ constexpr int kWidestAxes = 100;
 constexpr int kCellPadding = 28;
 constexpr int kSpare = 12; ///< of the 40 pixels that frame and scroll bar are counted with
 constexpr int kHeadingPadding = 24; ///< without room for a sort arrow
+constexpr std::array kNumbers { CollectivesModel::TimeColumn, CollectivesModel::BytesColumn, CollectivesModel::CountColumn };
 constexpr int kCause = 170; ///< what the cause needs to say something
 
 /// Names of tensors without what all layers share, and with their ends when there is no room: what differs is there.
@@ -188,8 +189,8 @@ void CollectivesView::refresh()
     if (sizeFor != m_sizedFor && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
         fitColumns();
         m_sizedFor = sizeFor;
-    } else if (!m_narrowed.empty()) {
-        showGroups(); // to numbers that were others
+    } else if (!m_narrowed.empty() && m_digits != digitsOfNumbers()) {
+        showGroups(); // to numbers that were shorter or longer
     }
     m_table->horizontalHeader()->setFont(uiFont(this, -1));
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
@@ -309,11 +310,24 @@ void CollectivesView::widenTensor(int by)
 }
 
 /// What numbers of another plan might need goes to a name that is elided.
+/// Characters of the longest number of each column that can be narrowed; all are as wide. Far down nobody looks.
+std::array<qsizetype, 3> CollectivesView::digitsOfNumbers() const
+{
+    constexpr int kMostRows = 1000;
+    std::array<qsizetype, 3> out {};
+    const QAbstractItemModel& rows = *m_table->model();
+    for (int row = 0; row < std::min(rows.rowCount(), kMostRows); ++row)
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = std::max(out[i], rows.index(row, kNumbers[i]).data().toString().size());
+    return out;
+}
+
 void CollectivesView::narrowNumbers()
 {
+    m_digits = digitsOfNumbers();
     const QAbstractItemView* cells = m_table;
     const QFontMetrics heading(uiFont(this, -1));
-    for (const int column : { CollectivesModel::TimeColumn, CollectivesModel::BytesColumn, CollectivesModel::CountColumn }) {
+    for (const int column : kNumbers) {
         const int missing = m_wantedTensor - m_table->columnWidth(CollectivesModel::TensorColumn);
         const QString title = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
         const int needed = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(title) + kHeadingPadding);

@@ -6,6 +6,7 @@
 
 #include <QFont>
 
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -44,6 +45,7 @@ private:
     void fitColumns();
     void showGroups();
     void widenTensor(int by);
+    std::array<qsizetype, 3> digitsOfNumbers() const;
     void narrowNumbers();
     void showPhases();
     void showState();
@@ -59,6 +61,7 @@ private:
     bool m_following = false;
     int m_wantedTensor = 0; ///< width in which names of tensors have the room that they may take
     std::map<int, std::pair<int, int>> m_narrowed; ///< columns of numbers: their width before, and since
+    std::array<qsizetype, 3> m_digits {}; ///< for which they were narrowed
     std::optional<std::vector<Phase>> m_phases; ///< that can be chosen, and the font that they were measured with
     QFont m_phaseFont;
     QString m_sizedFor; ///< the model, and whether it has phases, that the columns were sized for

@@ -36,9 +36,10 @@ enum Column {
     KeptColumn,
     ColumnCount
 };
-enum Role { kComputeShare = Qt::UserRole, kExposedShare, kSegment, kOperation, kCollective };
+enum Role { kComputeShare = Qt::UserRole, kExposedShare, kSegment, kOperation };
 constexpr int kMonoColumns[] = { TimeColumn, ComputeColumn, CollectivesColumn, ExposedColumn, MovedColumn, KeptColumn };
 
+constexpr double kMuch = 0.1; ///< of the step; exposed collectives of more are told in another color
 constexpr double kQuiet = 0.25; ///< opacity of the part of a bar that is not shown
 
 void paintWaiting(QPainter& painter, const QRectF& rect, const Theme& theme)
@@ -102,10 +103,54 @@ public:
     }
 };
 
+bool hasRow(const OperationCost& operation) { return operation.compute > 0 || operation.collectives > 0; }
+/// Of the operations before this one, those that have a row.
+int rowOf(const PartCost& part, std::size_t operation)
+{
+    return static_cast<int>(
+        std::count_if(part.operations.begin(), part.operations.begin() + static_cast<std::ptrdiff_t>(operation), hasRow));
+}
+
 QString orDash(double seconds) { return seconds > 0 ? secondsText(seconds) : QStringLiteral("–"); }
 QString bytesOrDash(std::int64_t bytes) { return bytes > 0 ? bytesText(bytes) : QStringLiteral("–"); }
 
+QVariant shareCell(double compute, double exposed, bool toolTip, int role)
+{
+    const QString all = percentText(compute + exposed);
+    switch (role) {
+    case kComputeShare:
+        return compute;
+    case kExposedShare:
+        return exposed;
+    case Qt::AccessibleTextRole:
+        return all;
+    case Qt::ToolTipRole:
+        return toolTip ? CostView::tr("%1 of the step: %2 computing, %3 waiting for collectives or the host")
+                             .arg(all, percentText(compute), percentText(exposed))
+                       : QVariant();
+    default:
+        return {};
+    }
+}
+
 } // namespace
+
+/// A part, or one of its operations: it shows what the view has of it at the time.
+class CostRow : public QTreeWidgetItem {
+public:
+    CostRow(const CostView& shownIn, std::size_t part, int operation)
+        : m_view(shownIn)
+        , m_part(part)
+        , m_operation(operation)
+    {
+    }
+    QVariant data(int column, int role) const override { return m_view.cell(m_part, m_operation, column, role); }
+
+private:
+    const CostView& m_view;
+    std::size_t m_part;
+    int m_operation; ///< index into those of the part; -1: the part itself
+};
 
 CostView::CostView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
@@ -199,29 +244,25 @@ void CostView::refresh()
     const Theme& theme = Theme::of(this);
     setTextColor(m_total, theme.quiet);
     setTextColor(m_empty, theme.quiet);
-    std::set<std::pair<QString, int>> open; // unfolded parts stay so
-    for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
-        if (m_tree->topLevelItem(i)->isExpanded())
-            open.emplace(m_tree->topLevelItem(i)->data(NameColumn, Qt::AccessibleTextRole).toString(), i);
+    m_bold = uiFont(this, 0, true);
+    m_digits = monoFont(this, -0.5);
     m_following = true;
-    m_tree->clear();
-    m_parts.clear();
-    const auto evaluation = document()->evaluation();
-    const bool plan = evaluation && !evaluation->plan.segments.empty();
+    m_evaluation = document()->evaluation();
+    const bool plan = m_evaluation && !m_evaluation->plan.segments.empty();
     m_tree->setVisible(plan);
     m_total->setVisible(plan);
     m_legend->setVisible(plan);
     m_empty->setVisible(!plan);
-    m_empty->setText(!evaluation ? tr("No design is open.") : tr("There is no plan to price: this model is open as weights only."));
-    if (plan) {
-        m_parts = partCosts(evaluation->graph, evaluation->plan);
-        for (const PartCost& part : m_parts)
-            addPart(part, evaluation->plan.seconds());
-        for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
-            m_tree->topLevelItem(i)->setExpanded(
-                open.contains({ m_tree->topLevelItem(i)->data(NameColumn, Qt::AccessibleTextRole).toString(), i }));
-        showTotal();
+    m_empty->setText(!m_evaluation ? tr("No design is open.")
+                                   : tr("There is no plan to price: this model is open as weights only."));
+    m_parts = plan ? partCosts(m_evaluation->graph, m_evaluation->plan) : std::vector<PartCost>();
+    if (std::vector<QStringList> names = rowNames(); names != m_names) {
+        m_names = std::move(names);
+        makeRows();
     }
+    renewRows();
+    if (plan)
+        showTotal();
     m_following = false;
     fitColumns();
     selectionChanged();
@@ -229,12 +270,11 @@ void CostView::refresh()
 
 void CostView::showTotal()
 {
-    const auto evaluation = document()->evaluation();
-    const Plan& plan = evaluation->plan;
+    const Plan& plan = m_evaluation->plan;
     const Performance& performance = plan.performance;
     QStringList parts { tr("step %1").arg(secondsText(plan.seconds())) };
     const DeviceStep& device = plan.device;
-    const bool host = hostCopySeconds(evaluation->graph, plan) > 0;
+    const bool host = hostCopySeconds(m_evaluation->graph, plan) > 0;
     QString sum = (host ? tr("compute %1 + exposed collectives and host copies %2") : tr("compute %1 + exposed collectives %2"))
                       .arg(secondsText(device.compute), secondsText(device.exposed));
     if (plan.pipeline)
@@ -250,87 +290,158 @@ void CostView::showTotal()
     m_total->setText(parts.join(QStringLiteral(" · ")));
 }
 
-void CostView::addPart(const PartCost& part, double step)
+/// Of each part, and of its operations that take time.
+std::vector<QStringList> CostView::rowNames() const
 {
-    const Theme& theme = Theme::of(this);
-    auto* item = new QTreeWidgetItem(m_tree);
     const bool phases = std::any_of(m_parts.begin(), m_parts.end(), [](const PartCost& it) { return it.phase != Phase::Forward; });
-    QString name = qstr(part.name);
-    if (part.layers > 1)
-        name += QStringLiteral(" × %1").arg(part.layers);
-    if (phases && part.plannedSegment.valid())
-        name += QStringLiteral(" · ") + qstr(phaseName(part.phase));
-    item->setText(NameColumn, name);
-    item->setToolTip(NameColumn, name);
-    item->setData(NameColumn, Qt::AccessibleTextRole, name);
-    item->setData(NameColumn, kSegment, part.plannedSegment.number());
-    item->setData(NameColumn, kOperation, -1);
-    item->setFont(NameColumn, uiFont(this, 0, true));
+    std::vector<QStringList> out;
+    for (const PartCost& part : m_parts) {
+        QString name = qstr(part.name);
+        if (part.layers > 1)
+            name += QStringLiteral(" × %1").arg(part.layers);
+        if (phases && part.plannedSegment.valid())
+            name += QStringLiteral(" · ") + qstr(phaseName(part.phase));
+        QStringList& names = out.emplace_back(QStringList { name });
+        for (const OperationCost& operation : part.operations)
+            if (hasRow(operation))
+                names << qstr(m_evaluation->graph.op(operation.op).name);
+    }
+    return out;
+}
+
+/// Those of before stay as long as they are of the same parts and operations, which they are after most edits.
+void CostView::makeRows()
+{
+    std::set<std::pair<QString, int>> open; // unfolded parts stay so
+    for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
+        if (m_tree->topLevelItem(i)->isExpanded())
+            open.emplace(m_tree->topLevelItem(i)->text(NameColumn), i);
+    m_tree->clear();
+    for (std::size_t i = 0; i < m_parts.size(); ++i) {
+        auto* part = new CostRow(*this, i, -1);
+        const std::vector<OperationCost>& operations = m_parts[i].operations;
+        for (std::size_t k = 0; k < operations.size(); ++k)
+            if (hasRow(operations[k]))
+                part->addChild(new CostRow(*this, i, static_cast<int>(k)));
+        m_tree->addTopLevelItem(part);
+        part->setExpanded(open.contains({ part->text(NameColumn), static_cast<int>(i) }));
+    }
+}
+
+/// Rows look up what they show: the tree is told at once that all of it may be another.
+void CostView::renewRows()
+{
+    QAbstractItemModel* model = m_tree->model();
+    const auto tell = [model](const QModelIndex& parent) {
+        if (const int rows = model->rowCount(parent); rows > 0)
+            Q_EMIT model->dataChanged(model->index(0, 0, parent), model->index(rows - 1, ColumnCount - 1, parent));
+    };
+    tell({});
+    for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
+        tell(model->index(i, 0));
+}
+
+QVariant CostView::cell(std::size_t part, int operation, int column, int role) const
+{
+    if (part >= m_parts.size()) // the tree looks while it is emptied
+        return {};
+    const PartCost& of = m_parts[part];
+    const auto index = static_cast<std::size_t>(operation);
+    if (operation >= 0 && index >= of.operations.size())
+        return {};
+    const bool digits = std::ranges::find(kMonoColumns, column) != std::end(kMonoColumns);
+    if (role == Qt::TextAlignmentRole && digits)
+        return int(Qt::AlignRight | Qt::AlignVCenter);
+    if (role == Qt::FontRole && digits)
+        return m_digits;
+    if (role == Qt::FontRole && operation < 0)
+        return m_bold;
+    if (column == NameColumn && (role == Qt::DisplayRole || role == Qt::ToolTipRole))
+        return m_names[part][operation < 0 ? 0 : rowOf(of, index) + 1];
+    return operation < 0 ? partCell(of, m_names[part].front(), column, role)
+                         : operationCell(of, of.operations[index], column, role);
+}
+
+QVariant CostView::partCell(const PartCost& part, const QString& name, int column, int role) const
+{
     // Of a pipeline the step is one device's, and so is what it has of the part.
     const double device = part.device;
     const auto bytesOnDevice = [device](std::int64_t bytes) { return qRound64(static_cast<double>(bytes) * device); };
+    const double step = m_evaluation->plan.seconds();
     const double share = step > 0 ? device / step : 0;
-    item->setData(ShareColumn, kComputeShare, part.compute * share);
-    item->setData(ShareColumn, kExposedShare, part.exposed * share);
-    item->setData(ShareColumn, Qt::AccessibleTextRole, percentText(part.seconds() * share));
-    item->setToolTip(
-        ShareColumn,
-        tr("%1 of the step: %2 computing, %3 waiting for collectives or the host")
-            .arg(percentText(part.seconds() * share), percentText(part.compute * share), percentText(part.exposed * share)));
-    item->setText(TimeColumn, orDash(part.seconds() * device));
-    item->setText(ComputeColumn, orDash(part.compute * device));
-    const double host = part.plannedSegment.valid() ? document()->evaluation()->plan.segment(part.plannedSegment).host.seconds : 0;
-    item->setText(CollectivesColumn, orDash((part.collectives - host) * device));
-    item->setText(ExposedColumn, orDash(part.exposed * device));
-    item->setText(MovedColumn, bytesOrDash(bytesOnDevice(part.moved)));
-    item->setText(KeptColumn, bytesOrDash(bytesOnDevice(part.kept)));
-    item->setToolTip(MovedColumn, exactBytesText(bytesOnDevice(part.moved)));
-    item->setToolTip(KeptColumn, exactBytesText(bytesOnDevice(part.kept)));
-    if (part.exposed * share > 0.1)
-        item->setForeground(ExposedColumn, theme.attention);
-    for (const int column : kMonoColumns) {
-        item->setFont(column, monoFont(this, -0.5));
-        item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    switch (column) {
+    case NameColumn:
+        switch (role) {
+        case Qt::AccessibleTextRole:
+            return name;
+        case kSegment:
+            return part.plannedSegment.number();
+        case kOperation:
+            return -1;
+        default:
+            return {};
+        }
+    case ShareColumn:
+        return shareCell(part.compute * share, part.exposed * share, true, role);
+    case TimeColumn:
+        return role == Qt::DisplayRole ? orDash(part.seconds() * device) : QVariant();
+    case ComputeColumn:
+        return role == Qt::DisplayRole ? orDash(part.compute * device) : QVariant();
+    case CollectivesColumn: {
+        if (role != Qt::DisplayRole)
+            return {};
+        const double host = part.plannedSegment.valid() ? m_evaluation->plan.segment(part.plannedSegment).host.seconds : 0;
+        return orDash((part.collectives - host) * device);
     }
-    for (const OperationCost& operation : part.operations)
-        if (operation.compute > 0 || operation.collectives > 0)
-            addOperation(item, part, operation, step);
+    case ExposedColumn:
+        if (role == Qt::ForegroundRole && part.exposed * share > kMuch)
+            return QBrush(Theme::of(this).attention);
+        return role == Qt::DisplayRole ? orDash(part.exposed * device) : QVariant();
+    default: {
+        const std::int64_t bytes = bytesOnDevice(column == MovedColumn ? part.moved : part.kept);
+        return role == Qt::DisplayRole ? bytesOrDash(bytes) : role == Qt::ToolTipRole ? exactBytesText(bytes) : QVariant();
+    }
+    }
 }
 
-void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const OperationCost& operation, double step)
+QVariant CostView::operationCell(const PartCost& part, const OperationCost& operation, int column, int role) const
 {
-    const auto evaluation = document()->evaluation();
-    const Theme& theme = Theme::of(this);
-    auto* item = new QTreeWidgetItem(parent);
-    const std::string& name = evaluation->graph.op(operation.op).name;
-    item->setText(NameColumn, qstr(name));
-    item->setToolTip(NameColumn, qstr(name));
-    item->setData(NameColumn, kSegment, part.plannedSegment.number());
-    item->setData(NameColumn, kOperation, operation.index.number());
-    item->setData(NameColumn, kCollective, operation.moves.empty() ? -1 : operation.moves.front().number());
+    const double step = m_evaluation->plan.seconds();
     const double share = step > 0 ? part.device / step : 0;
-    item->setData(ShareColumn, kComputeShare, operation.compute * share);
-    item->setData(ShareColumn, kExposedShare, operation.exposed * share);
-    item->setData(ShareColumn, Qt::AccessibleTextRole, percentText(operation.seconds() * share));
-    item->setText(TimeColumn, orDash(operation.seconds() * part.device));
-    item->setText(ComputeColumn, orDash(operation.compute * part.device));
-    item->setText(CollectivesColumn, orDash(operation.collectives * part.device));
-    item->setText(ExposedColumn, orDash(operation.exposed * part.device));
-    QStringList moves;
-    for (const CollectiveId move : operation.moves) {
-        const Collective& collective = evaluation->plan.collective(move);
-        moves << tr("%1, %2: %3")
-                     .arg(qstr(collectiveName(collective.kind)), bytesText(collective.bytes),
-                          secondsText(collective.seconds * static_cast<double>(collective.count) * part.device));
+    if (role == Qt::ForegroundRole && column > ShareColumn) {
+        const Theme& theme = Theme::of(this);
+        return QBrush(column == ExposedColumn && operation.exposed * share > kMuch ? theme.attention : theme.quiet);
     }
-    item->setToolTip(CollectivesColumn, moves.join(QLatin1Char('\n')));
-    for (const int column : kMonoColumns) {
-        item->setFont(column, monoFont(this, -0.5));
-        item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-        item->setForeground(column, theme.quiet);
+    if (column == NameColumn)
+        return role == kSegment  ? QVariant(part.plannedSegment.number())
+            : role == kOperation ? QVariant(operation.index.number())
+                                 : QVariant();
+    if (column == ShareColumn)
+        return shareCell(operation.compute * share, operation.exposed * share, false, role);
+    if (column == CollectivesColumn && role == Qt::ToolTipRole) {
+        QStringList moves;
+        for (const CollectiveId move : operation.moves) {
+            const Collective& collective = m_evaluation->plan.collective(move);
+            moves << tr("%1, %2: %3")
+                         .arg(qstr(collectiveName(collective.kind)), bytesText(collective.bytes),
+                              secondsText(collective.seconds * static_cast<double>(collective.count) * part.device));
+        }
+        return moves.join(QLatin1Char('\n'));
     }
-    if (operation.exposed * share > 0.1)
-        item->setForeground(ExposedColumn, theme.attention);
+    if (role != Qt::DisplayRole)
+        return {};
+    switch (column) {
+    case TimeColumn:
+        return orDash(operation.seconds() * part.device);
+    case ComputeColumn:
+        return orDash(operation.compute * part.device);
+    case CollectivesColumn:
+        return orDash(operation.collectives * part.device);
+    case ExposedColumn:
+        return orDash(operation.exposed * part.device);
+    default:
+        return {};
+    }
 }
 
 void CostView::choose(const QTreeWidgetItem* item)

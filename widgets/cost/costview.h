@@ -6,6 +6,11 @@
 #include "model/plan/time/partcosts.h"
 #include "widgets/document/documentview.h"
 
+#include <QFont>
+#include <QStringList>
+#include <QVariant>
+
+#include <memory>
 #include <vector>
 
 class QLabel;
@@ -30,13 +35,23 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void addPart(const PartCost& part, double step);
-    void addOperation(QTreeWidgetItem* parent, const PartCost& part, const OperationCost& operation, double step);
+    friend class CostRow;
+    std::vector<QStringList> rowNames() const;
+    void makeRows();
+    void renewRows();
+    /// What a row shows: of a part, or where `operation` is not -1 of one of its operations.
+    QVariant cell(std::size_t part, int operation, int column, int role) const;
+    QVariant partCell(const PartCost& part, const QString& name, int column, int role) const;
+    QVariant operationCell(const PartCost& part, const OperationCost& operation, int column, int role) const;
     void showTotal();
     void fitColumns();
     void choose(const QTreeWidgetItem* item);
 
+    std::shared_ptr<const Evaluation> m_evaluation; ///< that the rows are of
     std::vector<PartCost> m_parts;
+    std::vector<QStringList> m_names; ///< of the rows that there are, by part: its own, then those of its operations
+    QFont m_bold;
+    QFont m_digits;
     QTreeWidget* m_tree;
     ElidedLabel* m_total;
     QLabel* m_empty;

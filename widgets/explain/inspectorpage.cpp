@@ -28,6 +28,22 @@ QLabel* coloured(QLabel* label, const QColor& color)
     return label;
 }
 
+/// Qt lays out all that is around a widget when it is shown; a page that is being described is laid out at its end, once.
+class LayoutLater {
+public:
+    explicit LayoutLater(QLayout* layout)
+        : m_layout(layout)
+    {
+        m_layout->setEnabled(false);
+    }
+    ~LayoutLater() { m_layout->setEnabled(true); }
+    LayoutLater(const LayoutLater&) = delete;
+    LayoutLater& operator=(const LayoutLater&) = delete;
+
+private:
+    QLayout* m_layout;
+};
+
 } // namespace
 
 InspectorPage::InspectorPage(QWidget* parent)
@@ -62,6 +78,7 @@ InspectorPage::Part& InspectorPage::put(Part part)
 {
     m_disordered = m_disordered || m_at < m_parts.size();
     m_item += part.items;
+    const LayoutLater later(m_column);
     if (m_finished) // a layout shows what is new to it only later
         for (QWidget* widget : { part.line, part.widget })
             if (widget)
@@ -206,6 +223,7 @@ InspectorPage::Row& InspectorPage::factRow(const QString& name, bool spec)
             part.grid->addWidget(row.text, gridRow, 1);
         }
         if (m_finished) {
+            const LayoutLater later(m_column);
             row.label->show();
             (spec ? static_cast<QWidget*>(row.spec) : row.text)->show();
         }
@@ -279,6 +297,7 @@ Card* InspectorPage::card(const QString& title, const QString& value, const QStr
     leaveFacts();
     if (const Part* part = old(Part::Kind::Card)) {
         auto* out = static_cast<Card*>(part->widget);
+        const LayoutLater later(m_column);
         out->renew(title, value, detail, look);
         return out;
     }
@@ -290,6 +309,7 @@ Card* InspectorPage::card(const QString& title, const QString& value, const QStr
     } else {
         out = m_spareCards.back();
         m_spareCards.pop_back();
+        const LayoutLater later(m_column);
         out->renew(title, value, detail, look);
     }
     m_column->insertWidget(m_item, out);

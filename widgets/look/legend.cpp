@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace shardboard {
@@ -180,11 +181,15 @@ void Legend::place()
     std::vector<LegendButton*> byWidth = m_buttons;
     std::sort(byWidth.begin(), byWidth.end(),
               [](const LegendButton* a, const LegendButton* b) { return a->textWidth() < b->textWidth(); });
-    int most = 0;
+    int most = std::numeric_limits<int>::max();
     int left = count;
     for (const LegendButton* button : byWidth) {
-        most = std::min(button->textWidth(), std::max(0, room / left));
-        room -= most;
+        const int share = std::max(0, room / left);
+        if (button->textWidth() > share) { // and so are all that follow: what the division leaves over is not a share more
+            most = share;
+            break;
+        }
+        room -= button->textWidth();
         --left;
     }
     int x = 0;

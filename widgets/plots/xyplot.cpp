@@ -70,8 +70,10 @@ XyPlot::~XyPlot() = default;
 QSize XyPlot::sizeHint() const { return { 260, 240 }; }
 QSize XyPlot::minimumSizeHint() const { return { 120, 90 }; }
 
-void XyPlot::setPlot(Plot plot, const XyLook& look)
+bool XyPlot::setPlot(Plot plot, const XyLook& look)
 {
+    if (plot == m_plot && look == m_look) // after edits that change nothing of it, which are many
+        return false;
     m_plot = std::move(plot);
     m_look = look;
     m_x = plotRange(m_plot, false);
@@ -80,6 +82,7 @@ void XyPlot::setPlot(Plot plot, const XyLook& look)
     setToolTip({});
     m_made = false;
     m_parts->widget->drawAnew();
+    return true;
 }
 
 void XyPlot::setShownHue(int hue)

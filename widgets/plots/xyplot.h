@@ -32,7 +32,8 @@ public:
     explicit XyPlot(QWidget* parent = nullptr);
     ~XyPlot() override;
 
-    void setPlot(Plot plot, const XyLook& look);
+    /// False: it is what is shown, and nothing is drawn anew.
+    bool setPlot(Plot plot, const XyLook& look);
     const Plot& plot() const { return m_plot; }
     /// What is not of this hue is quiet; -2: nothing is.
     void setShownHue(int hue);

@@ -11,7 +11,6 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::size_t kListedOwners = 6;
 constexpr int kImageSide = 1024;
 
 /// Which rules fill short tiles up: those of XLA and torch have tiles of one size.
@@ -73,11 +72,11 @@ bool isCutOverStages(const WeightLayout& weight, const PlannedPipeline& pipeline
     });
 }
 
-/// First owners and owner ids of each pair of parts.
+/// Of each pair of parts.
 struct Owners {
     std::int64_t first = -1;
     std::int64_t count = 0;
-    std::vector<std::int64_t> ids;
+    decltype(Tile::firstIds) ids {};
 };
 
 std::vector<Owners> ownersOf(const ShardMap& shards, int rowDim, int columnDim, const std::vector<bool>& holds)
@@ -91,9 +90,9 @@ std::vector<Owners> ownersOf(const ShardMap& shards, int rowDim, int columnDim, 
             out[static_cast<std::size_t>(partAt(shards, rowDim, position) * columns + partAt(shards, columnDim, position))];
         if (owners.first < 0)
             owners.first = position;
+        if (owners.count < static_cast<std::int64_t>(owners.ids.size()))
+            owners.ids[static_cast<std::size_t>(owners.count)] = shards.mesh().deviceId(position);
         ++owners.count;
-        if (owners.ids.size() < kListedOwners)
-            owners.ids.push_back(shards.mesh().deviceId(position));
     }
     return out;
 }
@@ -129,7 +128,7 @@ void fillTiles(TileScene& scene, const std::vector<Owners>& owners)
             tile.firstOwner = from.first;
             tile.owners = from.count;
             tile.color = scene.shards.distinctIndex(std::max<std::int64_t>(from.first, 0));
-            tile.devices = deviceListText(from.ids, from.count);
+            tile.firstIds = from.ids;
             scene.tiles.push_back(tile);
         }
     }
@@ -175,14 +174,14 @@ QString wholeText(const TileScene& scene)
         .arg(countText(scene.holders));
 }
 
-QString deviceListText(const std::vector<std::int64_t>& ids, std::int64_t count)
+QString Tile::devices() const
 {
     QStringList texts;
-    const bool all = count <= 4;
-    for (std::size_t i = 0; i < ids.size() && (all || i < 3); ++i)
-        texts << QString::number(ids[i]);
-    QString out = texts.join(QStringLiteral(", "));
-    return all ? out : out + QObject::tr(", … (%1)").arg(count);
+    const bool all = owners <= static_cast<std::int64_t>(firstIds.size());
+    for (std::size_t i = 0; i < (all ? static_cast<std::size_t>(owners) : firstIds.size() - 1); ++i)
+        texts << QString::number(firstIds[i]);
+    const QString out = texts.join(QStringLiteral(", "));
+    return all ? out : out + QObject::tr(", … (%1)").arg(owners);
 }
 
 QString dimText(const TensorSpec& spec, int dim)

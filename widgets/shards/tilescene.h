@@ -11,6 +11,8 @@
 #include <QImage>
 #include <QString>
 
+#include <array>
+#include <cstdint>
 #include <vector>
 
 namespace shardboard {
@@ -32,7 +34,9 @@ struct Tile {
     std::int64_t color = 0; ///< colour index of its owners
     std::int64_t firstOwner = 0; ///< mesh position
     std::int64_t owners = 0; ///< devices that hold it; of a pipeline those of the stages that have it
-    QString devices; ///< `0, 4` or `0, 4, … 16`
+    std::array<std::int64_t, 4> firstIds {}; ///< of the first of them; behind `owners`: nothing
+    /// `0, 4` or `0, 4, 8, … (16)`; made when it is asked for: of many tiles few show it.
+    QString devices() const;
 };
 
 struct TileScene {
@@ -73,7 +77,5 @@ std::int64_t colorOfParts(const TileScene& scene, const Band& row, const Band& c
 
 /// `dim 1 · in (heads x head_dim) 4096`, numbers as they are.
 QString dimText(const TensorSpec& spec, int dim);
-/// Ids of the devices that hold a tile, cut short after `most`.
-QString deviceListText(const std::vector<std::int64_t>& ids, std::int64_t count);
 
 } // namespace shardboard

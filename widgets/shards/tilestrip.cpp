@@ -90,7 +90,7 @@ void TileStrip::paintTiles(QPainter& painter, const QRectF& room)
     // All tiles are labelled or none, so that an unlabelled one never looks like another kind of tile.
     const bool labelled = std::all_of(m_scene.tiles.begin(), m_scene.tiles.end(), [&](const Tile& tile) {
         const QRectF box = boxOf(m_scene, tile, room);
-        return metrics.horizontalAdvance(tile.devices) + 4 <= box.width() && metrics.height() <= box.height();
+        return metrics.horizontalAdvance(tile.devices()) + 4 <= box.width() && metrics.height() <= box.height();
     });
     for (const Tile& tile : m_scene.tiles) {
         const QRectF box = boxOf(m_scene, tile, room);
@@ -103,7 +103,7 @@ void TileStrip::paintTiles(QPainter& painter, const QRectF& room)
         if (!labelled)
             continue;
         painter.setPen(color.label);
-        painter.drawText(box, Qt::AlignCenter, tile.devices);
+        painter.drawText(box, Qt::AlignCenter, tile.devices());
     }
 }
 

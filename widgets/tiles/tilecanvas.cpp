@@ -119,13 +119,20 @@ void TileCanvas::placeChips(int dim, bool vertical)
 {
     const QFontMetricsF metrics(monoFont(this, -1));
     const auto axes = axesOnDim(m_layout, dim);
+    const auto wide = [&](int axis) { return metrics.horizontalAdvance(qstr(document()->design().mesh.axis(axis).name)) + 18; };
     double at = vertical ? m_frame.top() : m_frame.right();
+    if (vertical) { // beside a low picture there may be no room for all of them
+        double all = 0;
+        for (const int axis : axes)
+            all += axis < document()->design().mesh.axisCount() ? wide(axis) + 4 : 0;
+        at = std::max(0.0, std::min(at, height() - all));
+    }
     // To the right the chips end with the picture (major first), downwards they stand side by side above each other.
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const int axis = vertical ? axes[i] : axes[axes.size() - 1 - i];
         if (axis >= document()->design().mesh.axisCount())
             continue; // resized before it wakes to another mesh
-        const double width = metrics.horizontalAdvance(qstr(document()->design().mesh.axis(axis).name)) + 18;
+        const double width = wide(axis);
         if (vertical) {
             m_chips.push_back(
                 { axis, dim,
@@ -273,7 +280,7 @@ QString TileCanvas::accessibleItemName(int index) const
         return wholeText(m_scene);
     const auto at = static_cast<std::size_t>(index);
     const QString held =
-        at < m_scene.tiles.size() ? m_scene.tiles[at].devices : QString::number(m_scene.shards.mesh().deviceId(owner));
+        at < m_scene.tiles.size() ? m_scene.tiles[at].devices() : QString::number(m_scene.shards.mesh().deviceId(owner));
     const QString text = tileText(owner).section(QLatin1Char('\n'), 1);
     return held.contains(QLatin1Char(' ')) ? tr("devices %1\n%2").arg(held, text) : tr("device %1\n%2").arg(held, text);
 }

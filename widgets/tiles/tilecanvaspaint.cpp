@@ -79,7 +79,7 @@ QStringList TileCanvas::fittingOwners(const Tile& tile, const QFontMetricsF& met
     const int ranges = m_showRanges ? static_cast<int>(m_scene.rows.size() > 1) + static_cast<int>(m_scene.columns.size() > 1) : 0;
     const int most = static_cast<int>((rect.height() - ranges * QFontMetricsF(monoFont(this, -2)).height()) / metrics.height());
     QStringList lines;
-    for (const QString& word : tile.devices.split(QLatin1Char(' '))) {
+    for (const QString& word : tile.devices().split(QLatin1Char(' '))) {
         if (!lines.isEmpty() && fits(lines.back() + QLatin1Char(' ') + word))
             lines.back() += QLatin1Char(' ') + word;
         else

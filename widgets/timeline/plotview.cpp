@@ -216,7 +216,8 @@ void PlotView::show(Plot plot)
     QStringList notes;
     for (const std::string& note : plot.notes)
         notes << qstr(note);
-    m_chart->setPlot(std::move(plot), look);
+    if (m_chart->setPlot(std::move(plot), look))
+        makeLegend();
     setTextColor(m_notes, theme.quiet);
     setTextColor(m_empty, theme.quiet);
     m_notes->setText(notes.join(QLatin1Char('\n')));
@@ -233,7 +234,6 @@ void PlotView::show(Plot plot)
                             : ofRun                                          ? tr("as measured")
                             : m_kind == Kind::Accuracy                       ? QString()
                                                                              : tr("as planned"));
-    makeLegend();
     selectionChanged();
 }
 

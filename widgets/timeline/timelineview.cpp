@@ -108,7 +108,12 @@ TimelineView::~TimelineView() = default;
 
 QSize TimelineView::sizeHint() const { return { 900, 330 }; }
 
-void TimelineView::refresh() { m_source->refresh(); }
+/// The other views of the source follow the document themselves.
+void TimelineView::refresh()
+{
+    m_source->follow();
+    follow();
+}
 
 void TimelineView::themeChanged()
 {

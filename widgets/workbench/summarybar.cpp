@@ -108,6 +108,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     , m_find(new QPushButton(this))
     , m_stepTitle(new QLabel(tr("step"), this))
     , m_step(new QLabel(this))
+    , m_memoryBelow(new QLabel(this))
     , m_rateTitle(new QLabel(this))
     , m_rate(new QLabel(this))
     , m_memoryTitle(new QLabel(tr("memory"), this))
@@ -122,6 +123,8 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     m_stepTitle->setObjectName(QStringLiteral("summaryStepTitle"));
     m_step->setObjectName(QStringLiteral("summaryStep"));
     m_memory->setObjectName(QStringLiteral("summaryMemory"));
+    m_memoryBelow->setObjectName(QStringLiteral("summaryMemoryBelow"));
+    m_memoryBelow->hide();
     m_rate->setObjectName(QStringLiteral("summaryRate"));
     m_rateTitle->setObjectName(QStringLiteral("summaryRateTitle"));
     m_memoryBar->setObjectName(QStringLiteral("summaryMemoryBar"));
@@ -150,6 +153,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     step->addStretch(1); // headings and numbers of all stand on two lines, whatever is beside them
     step->addWidget(m_stepTitle);
     step->addWidget(m_step);
+    step->addWidget(m_memoryBelow);
     step->addStretch(1);
     row->addLayout(step);
     row->addSpacing(8);
@@ -258,6 +262,7 @@ void SummaryBar::style()
     m_step->setFont(monoFont(this));
     m_rate->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));
+    m_memoryBelow->setFont(monoFont(this));
     const int upper = std::max(m_name->sizeHint().height(), m_step->sizeHint().height());
     setMinimumHeight(std::max(kLeastHeight, upper + m_workload->sizeHint().height() + 8)); // whatever gives way
     m_findIcon = findIcon(this);
@@ -326,8 +331,10 @@ void SummaryBar::refresh()
         tip += tr("\ntight: %1 to %2, depending on the allocator").arg(bytesText(plan.memory.least), bytesText(plan.memory.most));
     else if (fit == Fit::DoesNotFit)
         tip += tr("\ndoes not fit");
-    m_memory->setToolTip(tip);
-    setTextColor(m_memory, fit == Fit::DoesNotFit ? theme.error : fit == Fit::Tight ? theme.attention : theme.text);
+    for (QLabel* label : { m_memory, m_memoryBelow }) {
+        label->setToolTip(tip);
+        setTextColor(label, fit == Fit::DoesNotFit ? theme.error : fit == Fit::Tight ? theme.attention : theme.text);
+    }
     const double weights = static_cast<double>(std::min(plan.memory.weights, plan.memory.peak));
     if (limit > 0)
         m_memoryBar->setShares(weights / limit, (used - weights) / limit);
@@ -340,6 +347,7 @@ void SummaryBar::writeMemory(bool brief)
 {
     m_writesBrief = brief;
     m_memory->setText(brief ? m_memoryBrief : m_memoryText);
+    m_memoryBelow->setText(m_memoryBrief);
 }
 
 void SummaryBar::showRate(const Performance& performance)
@@ -403,19 +411,29 @@ void SummaryBar::giveWay()
                            { hide({ m_workload }), open },
                            { hide({ m_rateTitle, m_rate }), rate },
                            { hide({ m_memoryBar }), open },
-                           { hide({ m_stepTitle, m_memoryTitle }), open },
+                           { [this](bool gone) {
+                                m_stepTitle->setVisible(!gone && m_memoryBelow->isHidden());
+                                m_memoryTitle->setVisible(!gone);
+                            },
+                             open },
                            { [this](bool gone) { m_chips->setBrief(gone); }, open },
                            { hide({ m_find }), find },
                            { hide({ m_chips }), open },
                            { [this](bool gone) { writeMemory(gone); }, open },
                            { [this](bool gone) { layout()->setSpacing(gone ? kTight : kSpacing); }, true },
-                           { hide({ m_memory }), open },
+                           { [this](bool gone) {
+                                m_memory->setVisible(!gone);
+                                m_memoryBelow->setVisible(gone); // under the step, in place of its heading
+                            },
+                             open },
+                           { [this](bool gone) { m_memoryBelow->setVisible(!gone && m_memory->isHidden()); }, open },
                            { hide({ m_step }), open } };
     const auto arrange = [this] {
         m_chips->updateGeometry(); // which chips are shown reaches this layout later, and then nobody asks again
         layout()->activate();
     };
     m_workload->setMinimumWidth(workloadWidth());
+    m_memoryBelow->hide();
     for (const Part& part : parts)
         part.give(!part.has);
     arrange();

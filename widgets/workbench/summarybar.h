@@ -84,6 +84,7 @@ private:
     QAction* m_finder = nullptr;
     QLabel* m_stepTitle;
     QLabel* m_step;
+    QLabel* m_memoryBelow; ///< what is needed of it, under the step, where nothing else of it has room
     QLabel* m_rateTitle;
     QLabel* m_rate;
     QLabel* m_memoryTitle;

@@ -59,7 +59,10 @@ void Actions::setTip(const QString& id, const QString& tip)
 void Actions::setEnabled(const QString& id, bool enabled, const QString& whyNot)
 {
     QAction* action = get(id);
-    action->setProperty(kWhyNot, enabled ? QString() : whyNot);
+    const QVariant why = enabled ? QString() : whyNot;
+    if (action->isEnabled() == enabled && action->property(kWhyNot) == why) // after every edit of most of them
+        return;
+    action->setProperty(kWhyNot, why);
     action->setEnabled(enabled);
     updateTip(id);
 }

@@ -4,16 +4,19 @@
 #include "model/design/entryindex.h"
 #include "model/design/findings/finders.h"
 
+#include <algorithm>
+
 namespace shardboard {
 
 namespace {
 
-std::vector<std::string> namesOf(const Evaluation& evaluation)
+/// Of all layers, or of each layer's weights once.
+std::vector<std::string> namesOf(const Evaluation& evaluation, bool eachLayer)
 {
     std::vector<std::string> names;
     for (const WeightLayout& weight : evaluation.weights) {
         names.push_back(weight.spec.name);
-        for (std::int64_t i = 0; weight.firstLayer >= 0 && i < weight.copies; ++i)
+        for (std::int64_t i = 0; eachLayer && weight.firstLayer >= 0 && i < weight.copies; ++i)
             names.push_back(concreteName(weight.spec.name, weight.firstLayer + i));
     }
     return names;
@@ -30,13 +33,16 @@ void findUnusedEntries(const FinderInput& input, FindingList& out)
             idle.push_back(static_cast<int>(i));
     if (idle.empty())
         return;
-    const std::vector<bool> matching = EntryIndex(entries).matchingAny(namesOf(input.evaluation));
-    for (const int index : idle) {
-        const StrategyEntry& entry = entries[static_cast<std::size_t>(index)];
-        if (!matching[static_cast<std::size_t>(index)])
+    const EntryIndex index(entries);
+    std::vector<bool> matching = index.matchingAny(namesOf(input.evaluation, false));
+    if (!std::ranges::all_of(idle, [&](int entry) { return matching[static_cast<std::size_t>(entry)]; })) // which is rare
+        matching = index.matchingAny(namesOf(input.evaluation, true));
+    for (const int at : idle) {
+        const StrategyEntry& entry = entries[static_cast<std::size_t>(at)];
+        if (!matching[static_cast<std::size_t>(at)])
             out.add({ "unused-entry", Severity::Note, entry.match, 0, "the pattern matches no tensor of the model",
                       "correct the pattern or remove the entry" },
-                    Repair { "Remove the entry for " + entry.match, { RemoveStrategy { index } } });
+                    Repair { "Remove the entry for " + entry.match, { RemoveStrategy { at } } });
     }
 }
 

@@ -795,6 +795,19 @@ void TestModes::barHasNoRoomForWhatWent()
     m_it.raise("flow");
     settle();
     QVERIFY(m_it.child<QWidget>("flowCanvas")->height() > 2 * 1.5 * kFlowBoxHeight);
+    // What a device needs is read below the step where the name takes the room beside it.
+    design.model.name = "deepseek3-671b";
+    QVERIFY(m_it.document()->edit(design, QStringLiteral("Name"), Misfits::Replicate).ok());
+    settle();
+    const auto* memory = m_it.child<QLabel>("summaryMemory");
+    const auto* below = m_it.child<QLabel>("summaryMemoryBelow");
+    QVERIFY(m_it.child<QLabel>("summaryStep")->isVisible() && !memory->isVisible() && below->isVisible());
+    QCOMPARE(below->text(), bytesText(m_it.document()->evaluation()->plan.memory.peak));
+    QVERIFY(below->geometry().bottom() <= bar->rect().bottom() - 2);
+    QVERIFY(below->geometry().top() > m_it.child<QLabel>("summaryStep")->geometry().center().y());
+    m_it.window->resize(1600, 1000);
+    settle();
+    QVERIFY(memory->isVisible() && !below->isVisible() && m_it.child<QLabel>("summaryStepTitle")->isVisible());
 }
 
 /// All titles are whole; those that have no room are in a menu, from which they come to the front.
