@@ -29,6 +29,17 @@ bool PlacedShards::isHeldAt(std::int64_t position) const
     return stageAxis < 0 || std::ranges::binary_search(stages, shards.mesh().coordinate(position, stageAxis));
 }
 
+std::string PlacedShards::opName() const { return op == ReduceOp::Sum ? "sum" : op == ReduceOp::Max ? "max" : "min"; }
+
+std::vector<std::string> PlacedShards::partialAxes() const
+{
+    std::vector<std::string> out;
+    for (const AxisRef& ref : partial)
+        out.push_back(shards.mesh().axis(ref.axis).name
+                      + (ref.whole() ? "" : ":(" + std::to_string(ref.pre) + ")" + std::to_string(ref.size)));
+    return out;
+}
+
 ShardPlaces::ShardPlaces(const Evaluation& evaluation)
     : m_evaluation(evaluation)
 {
@@ -67,9 +78,11 @@ std::vector<std::int64_t> ShardPlaces::stagesOf(const WeightLayout& weight, std:
 
 PlacedShards ShardPlaces::of(const WeightLayout& weight, std::int64_t layer) const
 {
+    std::vector<AxisRef> partial = weight.layout.partial;
     if (m_stageAxis < 0)
-        return { weight.shards };
-    return { withoutAxis(weight.shards, m_stageAxis), m_stageAxis, stagesOf(weight, layer) };
+        return { weight.shards, -1, {}, std::move(partial), weight.layout.op };
+    std::erase_if(partial, [this](const AxisRef& ref) { return ref.axis == m_stageAxis; });
+    return { withoutAxis(weight.shards, m_stageAxis), m_stageAxis, stagesOf(weight, layer), std::move(partial), weight.layout.op };
 }
 
 } // namespace shardboard

@@ -5,6 +5,7 @@
 #include "model/design/evaluation.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace shardboard {
@@ -13,8 +14,14 @@ struct PlacedShards {
     ShardMap shards; ///< over the mesh axis of the stages nothing is cut, as in the plan
     int stageAxis = -1; ///< mesh axis of a pipeline's stages; -1: every device holds a shard
     std::vector<std::int64_t> stages {}; ///< that hold it, ascending
+    std::vector<AxisRef> partial {}; ///< in mesh order: each device along these has a term of what the shard is, combined by `op`
+    ReduceOp op = ReduceOp::Sum;
 
     bool isHeldAt(std::int64_t position) const;
+    /// `sum`, `max` or `min`.
+    std::string opName() const;
+    /// The axes of `partial`: `model`, of a sub-axis `model:(1)2`.
+    std::vector<std::string> partialAxes() const;
 };
 
 /// Asks the evaluation when it is asked: that has to live as long.

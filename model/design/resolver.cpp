@@ -91,7 +91,7 @@ AppliedStrategy applyStrategy(const Strategy& strategy, CutRule cut, const Weigh
     auto layout = layoutOf(strategy, mesh, shape.size(), where);
     if (!layout.ok())
         return { Misfit { layoutMisfit(strategy, mesh, shape.size()), layout.error() }, {}, {} };
-    if (!layout.value().partial.empty())
+    if (!layout.value().partial.empty() && weight.tensor != kNoTensor) // one that nothing computes with may be a term of a sum
         return { Misfit { MisfitKind::Partial, inputError(where, "a weight or input cannot be partial", "leave out unreduced") },
                  {},
                  {} };

@@ -19,6 +19,8 @@ EXPECTED = {
     "L5": "{devices=[8,1]<=[8]}",
     "L6": "{devices=[8,1]<=[2,4]T(1,0)}",
     "L7": "{replicated}",
+    "L8": "{devices=[2,1,4]<=[8] last_tile_dims={unreduced}}",
+    "P('fsdp',unreduced={'tp'})": "{devices=[4,1,2,8]<=[2,4,8]T(1,0,2) last_tile_dims={replicated, unreduced}}",
     "P('fsdp','tp')": "{devices=[4,8,2]<=[2,32]T(1,0) last_tile_dim_replicate}",
     "P('tp','fsdp')": "{devices=[8,4,2]<=[2,4,8]T(2,1,0) last_tile_dim_replicate}",
     "P(('pod','fsdp'),'tp')": "{devices=[8,8]<=[64]}",

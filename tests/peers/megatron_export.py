@@ -24,6 +24,31 @@ except importlib.metadata.PackageNotFoundError:
 # Why a sample is refused; None: it is not.
 REASONS = {"megatron-tp": None, "tp-sp": None, "fsdp": "Megatron's FSDP cuts one flat buffer", "tp+fsdp": "Megatron's FSDP cuts one flat buffer"}
 
+# A configuration of the design's model takes its settings; others do not.
+CONFIGURES = """
+import sys
+from megatron.core.transformer.transformer_config import TransformerConfig
+sys.path.insert(0, sys.argv[1])
+import export
+def config(**others):
+    sizes = dict(num_layers=2, hidden_size=4096, num_attention_heads=32, num_query_groups=8, kv_channels=128, ffn_hidden_size=14336)
+    return TransformerConfig(**{**sizes, **others})
+assert export.configure(config()).tensor_model_parallel_size == 4
+for others, said in ((dict(num_query_groups=4), "num_query_groups is 4, in the design 8"), (dict(ffn_hidden_size=14337), "ffn_hidden_size is 14337")):
+    try:
+        export.configure(config(**others))
+    except ValueError as problem:
+        assert said in str(problem), problem
+    else:
+        sys.exit(f"{others} is taken")
+try:
+    export.configure(object())
+except ValueError as problem:
+    assert "it has no tensor_model_parallel_size" in str(problem), problem
+else:
+    sys.exit("an object without groups of ranks is taken")
+"""
+
 # One rank: builds GPTModel as export.py says, without values, and prints what its checkpoint says of every weight of the rank. Arguments:
 # folder of the export, rank, ranks, layers, heads, KV heads, head dim, hidden size, MLP size, vocabulary.
 BUILDS = """
@@ -177,7 +202,7 @@ def main():
         "is 0:14336, in Megatron 0:3584"))
     for name, spec in samples.LAYOUTS.items():
         report.sample(f"one tensor {name}", lambda folder: refused(
-            folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "cannot be partial" if name == "L8" else "of this model that is not known"))
+            folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "it is partial over mesh axis" if name == "L8" else "of this model that is not known"))
 
     def broken(folder):
         out, why = exported(folder, made(folder, "llama3-8b", "data=2,model=2", "megatron-tp", 1))
@@ -194,6 +219,15 @@ def main():
             assert checked.returncode == 1 and "differs:" in checked.stdout, f"broken settings are not found: {checked.stdout[-300:]}"
         return "two broken settings are found"
     report.sample("settings that are broken", broken)
+
+    def other_models(folder):
+        """A configuration of Megatron-Core is what a provider is, too: it takes the settings, and one of another model is named."""
+        out, why = exported(folder, made(folder, "llama3-8b", "data=2,model=4", "megatron-tp", 2))
+        assert why is None, why
+        ran = samples.run(sys.executable, "-c", CONFIGURES, out)
+        assert ran.returncode == 0, f"exit {ran.returncode}: {ran.stdout[-300:]}{ran.stderr[-1500:]}"
+        return "two other models are named"
+    report.sample("other models", other_models)
     report.end()
 
 

@@ -17,6 +17,7 @@ from jax._src.lib.mlir.dialects import sdy
 EXPECTED = {
     "L1": '[{"model"}, {}]', "L2": '[{}, {"model"}]', "L3": '[{"data"}, {"model"}]', "L4": '[{"model"}, {"data"}]',
     "L5": '[{"data", "model"}, {}]', "L6": '[{"model", "data"}, {}]', "L7": "[{}, {}]",
+    "L8": '[{"data"}, {}], unreduced={"model"}', "P('fsdp',unreduced={'tp'})": '[{"fsdp"}, {}], unreduced={"tp"}',
     "P('fsdp','tp')": '[{"fsdp"}, {"tp"}]', "P('tp','fsdp')": '[{"tp"}, {"fsdp"}]',
     "P(('pod','fsdp'),'tp')": '[{"pod", "fsdp"}, {"tp"}]', "P('tp',('pod','fsdp'))": '[{"tp"}, {"pod", "fsdp"}]',
     "P(('fsdp','tp'))": '[{"fsdp", "tp"}, {}]', "P(('pod','tp'),'fsdp')": '[{"pod", "tp"}, {"fsdp"}]',

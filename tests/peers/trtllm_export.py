@@ -68,7 +68,7 @@ def main():
         def one(folder):
             design = samples.loose(folder, (16, 8), "data=2,model=4", spec)
             why = samples.export(shardctl, design, "trtllm", os.path.join(folder, "out"))
-            assert why and (name == "L8" or "for this model that is not known" in why), why
+            assert why and "for this model that is not known" in why, why
             return why
         report.sample(f"one tensor {name}", one)
 

@@ -67,7 +67,7 @@ def main():
         "is 0:14336, in vLLM 0:3584"))
     for name, spec in samples.LAYOUTS.items():
         report.sample(f"one tensor {name}", lambda folder: refused(
-            folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "cannot be partial" if name == "L8" else "of this model that is not known"))
+            folder, samples.loose(folder, (16, 8), "data=2,model=4", spec), "it is partial over mesh axis" if name == "L8" else "of this model that is not known"))
 
     def broken(folder):
         out, why = exported(folder, made(folder, "llama3-8b", "model=2", "megatron-tp", 1))

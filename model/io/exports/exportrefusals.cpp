@@ -75,6 +75,12 @@ std::optional<Error> otherParts(const std::string& name, std::size_t dim, std::i
     return std::nullopt;
 }
 
+Error partOfAxis(const std::string& name, const char* what, const AxisRef& ref, const Mesh& mesh, const TargetLimits& limits)
+{
+    return inputError(name, limits.framework + " cannot " + what + " over a part of mesh axis '" + mesh.axis(ref.axis).name + "'",
+                      "split the mesh axis into two axes");
+}
+
 } // namespace
 
 std::optional<Error> weightRefusal(const WeightLayout& weight, const Mesh& mesh, const TargetLimits& limits)
@@ -86,12 +92,18 @@ std::optional<Error> weightRefusal(const WeightLayout& weight, const Mesh& mesh,
     if (weight.unknownShape)
         return inputError(name, "its shape is not known, so it cannot be exported to " + limits.framework,
                           "open the model with its weight files");
+    if (!weight.layout.partial.empty() && !limits.partial)
+        return inputError(name,
+                          "it is partial over mesh axis '" + mesh.axis(weight.layout.partial.front().axis).name + "', and in "
+                              + limits.framework + " a device holds values of a weight, not terms of a sum",
+                          "leave out unreduced");
+    for (const AxisRef& ref : weight.layout.partial)
+        if (!ref.whole() && !limits.subAxes)
+            return partOfAxis(name, "sum", ref, mesh, limits);
     for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim) {
         for (const AxisRef& ref : weight.layout.dims[dim])
             if (!ref.whole() && !limits.subAxes)
-                return inputError(name,
-                                  limits.framework + " cannot cut over a part of mesh axis '" + mesh.axis(ref.axis).name + "'",
-                                  "split the mesh axis into two axes");
+                return partOfAxis(name, "cut", ref, mesh, limits);
         if (limits.ownCuts)
             continue;
         if (auto error = otherParts(name, dim, weight.spec.shape[dim], weight.shards.cuts()[dim], mesh, limits))

@@ -19,6 +19,7 @@ struct TargetLimits {
     CutRule cut = CutRule::Strict; ///< where it cuts a dim that does not divide
     bool stages = false; ///< layers may lie on the devices of a pipeline's stage alone
     bool subAxes = false;
+    bool partial = false; ///< each device along a mesh axis may have a term of a sum, whose maker the design does not know
     bool ownModules = false; ///< it builds the model itself, without the modules that predict further tokens
     bool ownCuts = false; ///< where it cuts a dim is for the target to compare: `cut` is not looked at
 };

@@ -47,11 +47,19 @@ std::string asciiJson(const std::string& text) { return json(text).dump(-1, ' ',
 std::string cleanName(const std::string& text) { return json::parse(asciiJson(text)).get<std::string>(); }
 
 Result<std::vector<ExportRefusal>> xlaRefusals(const Design& design, const Evaluation& evaluation, const std::string& framework,
-                                               const std::function<bool()>& stopped)
+                                               const LayoutText& text, const std::function<bool()>& stopped)
 {
-    auto out = commonRefusals(design, evaluation, { .framework = framework, .cut = CutRule::CeilFlat, .subAxes = true }, stopped);
+    auto out = commonRefusals(design, evaluation,
+                              { .framework = framework, .cut = CutRule::CeilFlat, .subAxes = true, .partial = true }, stopped);
+    if (!out.ok())
+        return out;
+    for (const WeightLayout& weight : evaluation.weights)
+        if (weight.layout.partial.empty())
+            continue;
+        else if (const auto said = text(weight.layout); !said.ok())
+            out.value().push_back({ inputError(weight.spec.name, said.error().what, said.error().fix), weight.copies });
     const std::vector<std::int64_t>& ids = design.mesh.deviceIds();
-    if (!out.ok() || ids.empty())
+    if (ids.empty())
         return out;
     const std::int64_t last = design.mesh.deviceCount() - 1;
     if (const std::int64_t largest = *std::ranges::max_element(ids); largest > last) // each stands there once

@@ -16,8 +16,9 @@ namespace shardboard {
 using LayoutText = std::function<Result<std::string>(const Layout& layout)>;
 
 /// XLA cuts a dim into tiles of equal size over the product of its mesh axes, pads the last ones, and numbers devices from 0.
+/// Refused besides: a layout that has no form in `text`.
 Result<std::vector<ExportRefusal>> xlaRefusals(const Design& design, const Evaluation& evaluation, const std::string& framework,
-                                               const std::function<bool()>& stopped);
+                                               const LayoutText& text, const std::function<bool()>& stopped);
 
 /// Whether XLA cuts every dim of a value where the plan does.
 bool cutAsXla(const TensorSpec& spec, const Layout& layout, const Mesh& mesh);

@@ -18,6 +18,9 @@ Status canDump(const Design& design, const Evaluation& evaluation)
         if (weight.unknownShape)
             return inputError(weight.spec.name, "its shape is not known, so its layout cannot be dumped",
                               "open the model with its weight files");
+        if (!weight.layout.partial.empty())
+            return inputError(weight.spec.name, "its layout is partial, which a dump cannot express",
+                              "leave out unreduced, or export to shardy or hlo");
         for (const auto& dim : weight.layout.dims)
             for (const AxisRef& ref : dim)
                 if (!ref.whole())

@@ -115,9 +115,11 @@ LaidOutTensor laidOut(const WeightLayout& weight, std::int64_t layer, const Shar
         return tensor;
     tensor.shape = weight.spec.shape;
     tensor.spec = specOf(weight.layout, mesh);
-    tensor.cut = cutText(weight);
-    tensor.stages = stagesText(places.stagesOf(weight, layer), mesh, places.stageAxis());
     const PlacedShards placed = places.of(weight, layer);
+    tensor.cut = cutText(weight);
+    if (!placed.partial.empty()) // no even cut of whole dims says it
+        tensor.cut += (tensor.cut.empty() ? "partial " : ", partial ") + placed.opName() + " over " + joined(placed.partialAxes());
+    tensor.stages = stagesText(places.stagesOf(weight, layer), mesh, places.stageAxis());
     tensor.elementsPerDevice = placed.shards.maxElements();
     if (withShards)
         tensor.shards = std::make_shared<const std::string>(canonicalShards(placed));

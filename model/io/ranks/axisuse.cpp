@@ -34,6 +34,8 @@ Cut cutOf(const Evaluation& evaluation)
             else
                 add(isExpertDim(weight.spec, dim) ? cut.expert : cut.expertInner, axes);
         }
+    for (const WeightLayout& weight : evaluation.weights)
+        add(cut.dense, weight.layout.partial); // no device has all of it
     return cut;
 }
 

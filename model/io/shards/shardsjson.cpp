@@ -83,6 +83,12 @@ std::string distinctShardsText(const PlacedShards& placed)
     return text + "]";
 }
 
+/// {"axes":["model"],"op":"sum"}
+std::string partialText(const PlacedShards& placed)
+{
+    return json { { "axes", placed.partialAxes() }, { "op", placed.opName() } }.dump();
+}
+
 std::string headText(const Mesh& mesh, const ShardPlaces& places)
 {
     json axes = json::array();
@@ -121,9 +127,12 @@ bool writeTensors(const Evaluation& evaluation, const ShardPlaces& places, const
         if (!wanted)
             return;
         std::vector<std::int64_t> stages = places.stagesOf(weight, layer);
-        if (&weight != last || stages != lastStages)
-            rest = ",\"shape\":" + json(weight.spec.shape).dump() + ",\"dtype\":\"" + dtypeName(weight.spec.dtype)
-                + "\",\"shards\":" + distinctShardsText(places.of(weight, layer)) + "}";
+        if (&weight != last || stages != lastStages) {
+            const PlacedShards placed = places.of(weight, layer);
+            rest = ",\"shape\":" + json(weight.spec.shape).dump() + ",\"dtype\":\"" + dtypeName(weight.spec.dtype) + "\""
+                + (placed.partial.empty() ? std::string() : ",\"partial\":" + partialText(placed))
+                + ",\"shards\":" + distinctShardsText(placed) + "}";
+        }
         last = &weight;
         lastStages = std::move(stages);
         wanted =

@@ -24,7 +24,9 @@ void forEachWeight(const Evaluation& evaluation,
 /// Bytes of shards.json, counted without making it: exact in the device ids, which are most of it.
 std::int64_t shardsJsonBytes(const Mesh& mesh, const Evaluation& evaluation);
 
-/// The whole document, one tensor a line, made as it is read. Of a pipeline each tensor is on the devices of its stages alone, and
+/// The whole document, one tensor a line, made as it is read. Of a tensor that is partial `"partial":{"axes":[…],"op":"sum"}` says
+/// along which mesh axes each of the devices of a shard has a term of it. Of a pipeline each tensor is on the devices of its stages
+/// alone, and
 /// `"pipeline":{"axis":…}` says why the others have none. Errors: a weight whose shape is not known.
 Result<TextSource> shardsJson(const Mesh& mesh, std::shared_ptr<const Evaluation> evaluation);
 

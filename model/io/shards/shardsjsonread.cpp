@@ -54,6 +54,15 @@ std::string shardText(const Shard& shard)
     return shard.pieces.size() > 1 ? text + " along dim " + std::to_string(shard.joinDim) : text;
 }
 
+/// Of a partial tensor: what its devices have of a shard.
+std::string termsText(const std::vector<std::string>& axes, const std::string& op)
+{
+    std::string names;
+    for (const std::string& axis : axes)
+        names += (names.empty() ? "" : ", ") + axis;
+    return "terms of a " + op + " over " + names + "\n";
+}
+
 class ProofReader {
 public:
     explicit ProofReader(const std::string& where)
@@ -173,9 +182,31 @@ private:
             return inputError(m_where + ":" + path,
                               std::to_string(holders) + " of " + std::to_string(needed) + " devices have a shard of " + tensor.name,
                               m_stageAxis < 0 ? "list every device of the mesh once" : "list every device of its stages once");
-        auto canonical = std::make_shared<const std::string>(canonicalText(std::move(held)));
+        std::string terms;
+        if (const json* partial = fields.find("partial"))
+            if (auto status = readPartial(*partial, path + ".partial", terms); !status.ok())
+                return status;
+        auto canonical = std::make_shared<const std::string>(canonicalText(std::move(held)) + terms);
         tensor.canonical = *m_known.insert(std::move(canonical)).first;
         m_proof.tensors.push_back(std::move(tensor));
+        return done();
+    }
+
+    /// The mesh axes along which each device has a term of the shard.
+    Status readPartial(const json& value, const std::string& path, std::string& terms) const
+    {
+        JsonFields fields(value, m_where, path);
+        const std::vector<std::string> axes = fields.texts("axes");
+        const std::string op = fields.text("op");
+        if (fields.error())
+            return *fields.error();
+        for (const std::string& axis : axes)
+            if (m_proof.mesh.find(axis.substr(0, axis.find(':'))) < 0)
+                return inputError(m_where + ":" + path + ".axes", "the mesh has no axis '" + axis + "'", "name axes of the mesh");
+        if (axes.empty() || (op != "sum" && op != "max" && op != "min"))
+            return inputError(m_where + ":" + path, "has no axes, or an op that is none of sum, max and min",
+                              "leave it out where a shard is no term");
+        terms = termsText(axes, op);
         return done();
     }
 
@@ -298,7 +329,8 @@ std::string canonicalShards(const PlacedShards& placed)
         auto& holding = holders[shardText(shards.shardAt(firstOf[distinct]))]; // empty shards may be equal
         holding.insert(holding.end(), devices.begin(), devices.end());
     }
-    return canonicalText(std::move(holders));
+    return canonicalText(std::move(holders))
+        + (placed.partial.empty() ? std::string() : termsText(placed.partialAxes(), placed.opName()));
 }
 
 } // namespace shardboard

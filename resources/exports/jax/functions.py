@@ -1,3 +1,11 @@
+def is_partial(spec):
+    return bool(getattr(spec, "unreduced", None))
+
+
+# JAX says terms of a sum of explicit axes alone.
+AXIS_TYPE = AxisType.Explicit if any(is_partial(spec) for spec in LAYOUT.values()) else AxisType.Auto
+
+
 def mesh(devices=None):
     """The device mesh, in exactly this device order (jax.make_mesh may reorder). `devices` may be those of a topology."""
     by_id = {d.id: d for d in (jax.devices() if devices is None else devices)}
@@ -6,13 +14,19 @@ def mesh(devices=None):
         raise ValueError(f"this design needs device ids {missing[:8]}, but JAX has {len(by_id)} devices")
     grid = np.empty(len(ORDER), dtype=object)
     grid[:] = [by_id[i] for i in ORDER]
-    return Mesh(grid.reshape([n for _, n in AXES]), tuple(a for a, _ in AXES), axis_types=(AxisType.Auto,) * len(AXES))
+    return Mesh(grid.reshape([n for _, n in AXES]), tuple(a for a, _ in AXES), axis_types=(AXIS_TYPE,) * len(AXES))
 
 
 def entries_of(spec, ndim):
     """What cuts each dim: None, the name of a mesh axis, or a tuple of names."""
     entries = tuple(getattr(spec, "partitions", spec))
     return entries + (None,) * (ndim - len(entries))
+
+
+def with_terms(entries, spec):
+    """A spec of these entries, partial as `spec` is."""
+    kind = {"unreduced_kind": spec.unreduced_kind} if is_partial(spec) and hasattr(spec, "unreduced_kind") else {}
+    return P(*entries, unreduced=spec.unreduced, **kind) if is_partial(spec) else P(*entries)
 
 
 def axes_of(entry):
@@ -61,7 +75,7 @@ def without_experts(spec, name):
     if parts_of(entries[0]) > 1:
         raise ValueError(f"{name!a}: its layer's experts are cut over {entries[0]!a}, so that a device has some of them and not "
                          "others, which no spec of one expert says: stack the experts on dim 0")
-    return P(*entries[1:])
+    return with_terms(entries[1:], spec)
 
 
 def spec_of(name):
@@ -172,7 +186,7 @@ def carried(spec, view, sizes):
         entries.append(axes[0] if len(axes) == 1 else axes or None)
     while entries and entries[-1] is None:
         entries.pop()
-    return P(*entries)
+    return with_terms(entries, spec)
 
 
 def forms(pattern, leaf, layers, one_expert):
@@ -204,7 +218,7 @@ class Place:
         if self.view is None:
             return spec
         if self.view.startswith("layers "):
-            spec = P(None, *entries_of(spec, 0))
+            spec = with_terms((None, *entries_of(spec, 0)), spec)
         try:
             return carried(spec, self.view, self.sizes)
         except ValueError as problem:
@@ -338,6 +352,23 @@ def shardings(tree, m, rest=None):
     return mapped(tree, pick)
 
 
+def put(tree, m, rest=None):
+    """The arrays of `tree` on the devices, as shardings() says. Of what is partial over mesh axes, which jax.device_put does not make, the
+    first device along them has the values and the others have zeros (of a maximum or minimum: the values too), so that it is what it was."""
+    def placed(array, sharding):
+        if not is_partial(sharding.spec):
+            return jax.device_put(array, sharding)
+        array = np.asarray(array)
+        whole = NamedSharding(m, P(*entries_of(sharding.spec, array.ndim)))
+        sums = str(getattr(sharding.spec, "unreduced_kind", None) or "sum").endswith("sum")
+        along = [axis for axis, _ in AXES].index
+        terms = {m.devices[at].id: sums and any(at[along(axis)] for axis in sharding.spec.unreduced) for at in np.ndindex(m.devices.shape)}
+        parts = [jax.device_put(np.zeros_like(array[index]) if terms[device.id] else array[index], device)
+                 for device, index in whole.addressable_devices_indices_map(array.shape).items()]
+        return jax.make_array_from_single_device_arrays(array.shape, sharding, parts)
+    return jax.tree.map(placed, tree, shardings(tree, m, rest))
+
+
 def batch_spec(key, shape):
     """Of an input [batch, sequence, ...], as the design's tokens (or its own entry in INPUTS) are."""
     spec = INPUTS.get(words_of(key)[-1], next(iter(INPUTS.values())))
@@ -361,7 +392,7 @@ def laid(x, spec, m):
     if m is None:
         names, sizes = tuple(a for a, _ in AXES), tuple(n for _, n in AXES)
         inside = isinstance(x, jax.core.Tracer)
-        m = AbstractMesh(sizes, names, axis_types=(AxisType.Auto,) * len(AXES)) if inside else mesh()
+        m = AbstractMesh(sizes, names, axis_types=(AXIS_TYPE,) * len(AXES)) if inside else mesh()
     return jax.lax.with_sharding_constraint(x, NamedSharding(m, spec))
 
 
@@ -462,6 +493,14 @@ def checked_mesh():
     return mesh() if max(ORDER) < MOST_SIMULATED or there.issuperset(ORDER) else mesh([Numbered(i) for i in ORDER])
 
 
+def same_terms(spec, partial):
+    """Whether a spec is partial as shards.json says."""
+    if not is_partial(spec) or partial is None:
+        return not is_partial(spec) and partial is None
+    op = str(getattr(spec, "unreduced_kind", "sum")).rpartition(".")[2]
+    return sorted(spec.unreduced) == sorted(partial["axes"]) and op == partial["op"]
+
+
 def check(path):
     """Compares the shards that JAX makes of LAYOUT with shards.json, which comes from the plan of the design; returns the names
     that differ and how many tensors there are."""
@@ -478,10 +517,11 @@ def check(path):
     for tensor in want["tensors"]:
         shape = tuple(tensor["shape"])
         spec = spec_of(tensor["name"])
-        key = (shape, entries_of(spec, len(shape)))
+        entries = entries_of(spec, len(shape))
+        key = (shape, entries)
         if key not in made:
             try:
-                indices = NamedSharding(m, spec).devices_indices_map(shape)
+                indices = NamedSharding(m, P(*entries)).devices_indices_map(shape)
             except ValueError:  # a dim that does not divide, a mesh axis that is not there
                 indices = {}
             made[key] = {d.id: joined([[s.indices(n)[:2] for s, n in zip(index, shape)]], None)
@@ -489,7 +529,7 @@ def check(path):
         expected = {}
         for shard in tensor["shards"]:
             expected.update(dict.fromkeys(shard["devices"], joined(shard["pieces"], shard["join_dim"])))
-        if made[key] != expected:
+        if made[key] != expected or not same_terms(NamedSharding(m, spec).spec, tensor.get("partial")):
             wrong.append(tensor["name"])
     return wrong, len(want["tensors"])
 

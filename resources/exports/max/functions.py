@@ -147,6 +147,12 @@ def said(table, name):
         return None
 
 
+def partial_of(placements):
+    """The mesh axes over which a tensor is partial, like `partial` of shards.json."""
+    axes = [axis for (axis, _), p in zip(AXES, placements) if isinstance(p, Partial)]
+    return {"axes": axes, "op": "sum"} if axes else None
+
+
 def check(path, shards=None):
     """Compares the shards that MAX makes with shards.json, which comes from the plan of the design; returns the names that differ and
     how many tensors there are."""
@@ -164,14 +170,15 @@ def check(path, shards=None):
         placements, strategy = said(MAPPINGS, name), said(STRATEGIES, name)
         axis, strategy = strategy or (None, None)
         both = said(dict.fromkeys(MAPPING_ONLY, True), name) is None and said(dict.fromkeys(STRATEGY_ONLY, True), name) is None
-        key = str((tensor["shape"], tensor["shards"], placements, axis, strategy, both))
+        key = str((tensor["shape"], tensor["shards"], tensor.get("partial"), placements, axis, strategy, both))
         if key not in known:
             wanted = {device: expected(shard) for shard in tensor["shards"] for device in shard["devices"]}
             there = [placements is not None, strategy is not None]
             equal = (all(there) if both else any(there)) and sorted(wanted) == sorted(ORDER)
             if equal and placements is not None:
                 held = shards.by_placements(tensor["shape"], placements)
-                equal = all(same(held[position], wanted[device]) for position, device in enumerate(ORDER))
+                equal = partial_of(placements) == tensor.get("partial") and all(
+                    same(held[position], wanted[device]) for position, device in enumerate(ORDER))
             if equal and strategy is not None:
                 held = shards.by_strategy(tensor["shape"], strategy)
                 equal = all(same(held[shard_index(name, position)], wanted[device]) for position, device in enumerate(ORDER))

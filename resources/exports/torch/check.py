@@ -23,6 +23,13 @@ def pieces_of(shape, placements, at):
     return [[part if dim == several else parts[0] for dim, parts in enumerate(ranges)] for part in ranges[several]]
 
 
+def partial_of(placements):
+    """The mesh axes over which a tensor is partial, and the op, like `partial` of shards.json."""
+    axes = [axis for axis, _ in AXES if axis != STAGE_AXIS]
+    found = [(axis, p.reduce_op) for axis, p in zip(axes, placements) if isinstance(p, Partial)]
+    return {"axes": [axis for axis, _ in found], "op": found[0][1]} if found else None
+
+
 def check(path):
     """Compares the shards that torch makes of LAYOUT with shards.json, which comes from the plan of the design; returns the names
     that differ and how many tensors there are. Every rank is asked in turn, in a process group that sends nothing."""
@@ -62,7 +69,7 @@ def check(path):
                 sizes = [sum(hi - lo for lo, hi in parts) for parts in held(shape, placements, at)]
                 agreed = at is None or list(compute_local_shape_and_global_offset(torch.Size(shape), at, placements)[0]) == sizes
                 made[key] = pieces if agreed else None
-            if entry_of(name)[1] != shape or rank not in shards or made[key] != shards[rank]:
+            if entry_of(name)[1] != shape or partial_of(placements) != tensor.get("partial") or rank not in shards or made[key] != shards[rank]:
                 wrong[name] = True
         dist.destroy_process_group()
     return list(wrong), len(want["tensors"])

@@ -66,7 +66,7 @@ def annotated_arguments(module, names, function, attributes_of):
 def held(sharding, shape, devices):
     """What each device holds under an HloSharding of XLA: tiles of equal size in the order of the tile assignment, of which the
     last ones may be short or empty."""
-    if sharding.is_replicated():
+    if sharding.is_replicated() or sharding.is_unreduced():
         return {device: [[0, size] for size in shape] for device in range(devices)}
     dims = list(sharding.tile_assignment_dimensions())
     ids = list(sharding.tile_assignment_devices())
@@ -80,6 +80,44 @@ def held(sharding, shape, devices):
         for device in ids[number * copies:(number + 1) * copies]:
             out[device] = list(piece)
     return out
+
+
+def is_partial(sharding):
+    return sharding.is_unreduced() or any(str(kind).endswith("UNREDUCED") for kind in sharding.subgroup_types())
+
+
+def alike(sharding, shape, devices):
+    """Which devices have the same: a set of sets of device ids. Devices that have different terms of a partial value do not."""
+    if sharding.is_unreduced():
+        return {frozenset([device]) for device in range(devices)}
+    dims = list(sharding.tile_assignment_dimensions())
+    kinds = [] if sharding.replicate_on_last_tile_dim() else [str(kind) for kind in sharding.subgroup_types()]
+    apart = [True] * len(shape) + [kind.endswith("UNREDUCED") for kind in kinds]
+    sets = {}
+    if sharding.is_replicated():
+        dims, apart = [devices], []
+    for at, device in zip(itertools.product(*map(range, dims)), sharding.tile_assignment_devices() or range(devices)):
+        sets.setdefault(tuple(i for i, one in zip(at, apart) if one), set()).add(device)
+    return {frozenset(one) for one in sets.values()}
+
+
+def alike_in_mesh(cut, partial):
+    """The same of shards.json: sets of devices with the same shard, told apart by their place along the axes of `partial`."""
+    axes = {axis: (number, size) for number, (axis, size) in enumerate(zip(DESIGN["mesh"]["axes"], DESIGN["mesh"]["sizes"]))}
+    sizes = DESIGN["mesh"]["sizes"]
+    ids = DESIGN["mesh"].get("device_ids", list(range(math.prod(sizes))))
+    places = dict(zip(ids, itertools.product(*map(range, sizes))))
+    sets = {}
+    for number, group in enumerate(cut):
+        for device in group:
+            terms = []
+            for name in partial["axes"]:
+                axis, pre, part = re.fullmatch(r"(.*?)(?::\(([0-9]+)\)([0-9]+))?", name, re.DOTALL).groups()
+                at, size = axes[axis]
+                pre, part = int(pre or 1), int(part or size)
+                terms.append(places[device][at] // (size // (pre * part)) % part)
+            sets.setdefault((number, *terms), set()).add(device)
+    return {frozenset(one) for one in sets.values()}
 
 
 def differing(sharding_of, path):
@@ -106,7 +144,10 @@ def differing(sharding_of, path):
         expected = {}
         for shard in tensor["shards"]:
             expected.update(dict.fromkeys(shard["devices"], joined(shard["pieces"], shard["join_dim"])))
-        if made[key] != expected or list(shape) != entry["shape"] or tensor["dtype"] != entry["dtype"]:
+        partial = tensor.get("partial")
+        same = partial is None and not is_partial(sharding) or partial is not None and is_partial(sharding) and (
+            alike(sharding, shape, devices) == alike_in_mesh([shard["devices"] for shard in tensor["shards"]], partial))
+        if made[key] != expected or not same or list(shape) != entry["shape"] or tensor["dtype"] != entry["dtype"]:
             wrong.append(tensor["name"])
     return wrong, len(want["tensors"])
 

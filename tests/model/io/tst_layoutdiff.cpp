@@ -10,6 +10,7 @@
 #include "model/io/shards/shardsjsonread.h"
 #include "tests/support/datarow.h"
 #include "tests/support/designs.h"
+#include "tests/support/exports.h"
 #include "tests/support/runner.h"
 
 #include <QTemporaryDir>
@@ -269,6 +270,57 @@ private Q_SLOTS:
         }
         QVERIFY(!shardsProofFromText("{" + tensors + "}", "p").ok());
         QVERIFY(!shardsProofFromText("{" + mesh + "}", "p").ok());
+    }
+
+    /// Devices that each have a term hold the same ranges as those that have copies; neither a diff nor a dump may take one for the
+    /// other.
+    void termsAreNoCopies()
+    {
+        const Design terms = looseDesign({ 16, 8 }, "data=2,model=4", "P('data',unreduced={'model'})");
+        const Design copies = looseDesign({ 16, 8 }, "data=2,model=4", "P('data')");
+        QCOMPARE(kinds(compareLayouts(tableOf(terms), tableOf(copies), DType::F32)), QStringList { QStringLiteral("cut w") });
+        QCOMPARE(compareLayouts(tableOf(terms), tableOf(copies), DType::F32).differences.front().left,
+                 std::string("partial sum over model"));
+        QVERIFY(compareLayouts(tableOf(terms), tableOf(terms), DType::F32).equal());
+        QVERIFY(!canDump(terms, *evaluate(terms).value()).ok());
+        QVERIFY(canDump(copies, *evaluate(copies).value()).ok());
+        QTemporaryDir folder;
+        const auto read = [&](const Design& design) {
+            const std::string path = folder.filePath(QStringLiteral("shards.json")).toStdString();
+            [&] { QVERIFY(writeFileAtomically(path, proofOf(design)).ok()); }();
+            return sure(readLayoutTable(path, true));
+        };
+        QVERIFY(compareLayouts(tableOf(terms, true), read(terms), DType::F32).equal());
+        const auto differing = compareLayouts(tableOf(copies, true), read(terms), DType::F32);
+        QCOMPARE(differing.differences.size(), std::size_t(1));
+        QCOMPARE(differing.differences.front().right, std::string("terms of a sum over model"));
+    }
+
+    void wrongTerms_data()
+    {
+        QTest::addColumn<QString>("partial");
+        QTest::addColumn<QString>("error");
+        dataRow("good", R"({"axes":["x"],"op":"max"})", "");
+        dataRow("of a part", R"({"axes":["x:(1)2"],"op":"sum"})", "");
+        dataRow("no such axis", R"({"axes":["y"],"op":"sum"})", "no axis 'y'");
+        dataRow("no axes", R"({"axes":[],"op":"sum"})", "has no axes");
+        dataRow("an op of its own", R"({"axes":["x"],"op":"avg"})", "none of sum, max and min");
+        dataRow("numbers", R"({"axes":[1],"op":"sum"})", "axes");
+        dataRow("no object", "3", "partial");
+        dataRow("nothing", "{}", "partial");
+    }
+    void wrongTerms()
+    {
+        QFETCH(QString, partial);
+        QFETCH(QString, error);
+        const QString text =
+            QStringLiteral(R"({"mesh":{"axes":["x"],"sizes":[2],"device_ids":[0,1]},"tensors":[{"name":"w","shape":[4],)"
+                           R"("partial":%1,"shards":[{"devices":[0,1],"pieces":[[[0,4]]]}]}]})")
+                .arg(partial);
+        const auto read = shardsProofFromText(text.toStdString(), "p");
+        QCOMPARE(read.ok(), error.isEmpty());
+        if (!read.ok())
+            QVERIFY2(QString::fromStdString(read.error().text()).contains(error), read.error().text().c_str());
     }
 
     void wrongProofs_data()

@@ -83,8 +83,6 @@ private Q_SLOTS:
                  order.c_str());
         const std::string part = refusal({ 16, 8 }, "x=8", "P('x:(2)4')");
         QVERIFY2(part.find("has no sub-axes") != std::string::npos, part.c_str());
-        const std::string partial = refusal({ 16, 8 }, "data=2,model=4", "P('data',unreduced={'model'})");
-        QVERIFY2(partial.find("cannot be partial") != std::string::npos, partial.c_str());
         const std::string tiles = refusal({ 10 }, "x=4", "P('x')", CutRule::CeilFlat);
         QVERIFY2(tiles.find("part 2 is 6:9, in MAX 6:8") != std::string::npos, tiles.c_str());
     }

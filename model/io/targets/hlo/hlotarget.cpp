@@ -36,8 +36,10 @@ ExportTarget hloTarget()
              .title = "HloSharding",
              .summary = "HloSharding of weights, inputs and activations by name, as JSON",
              .check = "hlo_shardings.py",
-             .refusals = [](const Design& design, const Evaluation& evaluation,
-                            const std::function<bool()>& stopped) { return xlaRefusals(design, evaluation, "XLA", stopped); },
+             .refusals =
+                 [](const Design& design, const Evaluation& evaluation, const std::function<bool()>& stopped) {
+                     return xlaRefusals(design, evaluation, "XLA", textOn(design.mesh), stopped);
+                 },
              .leftOut = [](const Design& design,
                            const Evaluation& evaluation) { return xlaLeftOut(design, evaluation, textOn(design.mesh)); },
              .usage =

@@ -32,6 +32,14 @@ std::string specCode(const Layout& layout, const Mesh& mesh)
     }
     while (!entries.empty() && entries.back() == "None")
         entries.pop_back();
+    std::string terms;
+    for (const AxisRef& ref : layout.partial)
+        terms += (terms.empty() ? "" : ", ") + pythonLiteral(mesh.axis(ref.axis).name);
+    if (!terms.empty())
+        entries.push_back("unreduced={" + terms + "}");
+    if (!terms.empty() && layout.op != ReduceOp::Sum)
+        entries.emplace_back(layout.op == ReduceOp::Max ? "unreduced_kind=jax.sharding.UnreducedKind.max"
+                                                        : "unreduced_kind=jax.sharding.UnreducedKind.min");
     std::string text;
     for (const std::string& entry : entries)
         text += (text.empty() ? "" : ", ") + entry;
@@ -335,7 +343,7 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
                                               const std::function<bool()>& stopped)
 {
     constexpr std::size_t kMostAxes = 32; // NumPy 2 has 64
-    auto out = commonRefusals(design, evaluation, { .framework = "JAX" }, stopped);
+    auto out = commonRefusals(design, evaluation, { .framework = "JAX", .partial = true }, stopped);
     if (const std::size_t axes = design.mesh.axes().size(); out.ok() && axes > kMostAxes)
         out.value().insert(
             out.value().begin(),
@@ -349,6 +357,9 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
 std::string usageOf(const Design& design, const Evaluation& evaluation)
 {
     const bool training = design.workload.kind == WorkloadKind::Train;
+    if (std::ranges::any_of(evaluation.weights, [](const WeightLayout& weight) { return !weight.layout.partial.empty(); }))
+        return "from export import mesh, put\nparams = put(params, mesh())  # of what is partial one device has the values, the "
+               "others zeros\n";
     if (evaluation.plan.segments.empty())
         return "import jax\nfrom export import mesh, shardings\nparams = jax.device_put(params, shardings(params, mesh()))\n";
     return std::string("import jax\nfrom export import batch_shardings, ") + (training ? "checkpoint, " : "")

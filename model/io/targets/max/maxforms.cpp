@@ -195,7 +195,7 @@ MaxForms maxFormsOf(const WeightLayout& weight, const Mesh& mesh, PickerProfile 
     MaxForms out;
     const std::string& name = weight.spec.name;
     if (weight.misfit || weight.unknownShape) {
-        out.refused = weightRefusal(weight, mesh, { .framework = "MAX", .cut = CutRule::Balanced });
+        out.refused = weightRefusal(weight, mesh, { .framework = "MAX", .cut = CutRule::Balanced, .partial = true });
         return out;
     }
     const auto placements = placementsCode(weight.layout, mesh);
@@ -206,11 +206,11 @@ MaxForms maxFormsOf(const WeightLayout& weight, const Mesh& mesh, PickerProfile 
     } else {
         out.refused = otherMaxParts(name, weight.spec.shape, weight.layout, mesh, profile);
         if (!out.refused)
-            out.refused = weightRefusal(weight, mesh, { .framework = "MAX", .cut = CutRule::Balanced });
+            out.refused = weightRefusal(weight, mesh, { .framework = "MAX", .cut = CutRule::Balanced, .partial = true });
     }
     if (!out.refused)
         out.placements = placements.value();
-    if (weight.spec.role == TensorRole::Weight)
+    if (weight.spec.role == TensorRole::Weight && weight.layout.partial.empty())
         out.strategy = strategyOfWeight(weight, mesh);
     if (out.strategy)
         out.refused.reset();

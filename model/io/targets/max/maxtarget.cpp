@@ -183,7 +183,7 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,
                                               const std::function<bool()>& stopped)
 {
-    const TargetLimits limits { .framework = "MAX", .cut = CutRule::Balanced, .subAxes = true };
+    const TargetLimits limits { .framework = "MAX", .cut = CutRule::Balanced, .subAxes = true, .partial = true };
     auto out = commonRefusals(design, evaluation, limits, stopped);
     if (!out.ok())
         return out;

@@ -104,7 +104,7 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,
                                               const std::function<bool()>& stopped)
 {
-    auto out = xlaRefusals(design, evaluation, "Shardy", stopped);
+    auto out = xlaRefusals(design, evaluation, "Shardy", textOn(design.mesh), stopped);
     if (!out.ok())
         return out;
     for (const WeightLayout& weight : evaluation.weights)

@@ -13,7 +13,7 @@ namespace {
 
 const TargetLimits& limitsOfTorch()
 {
-    static const TargetLimits kLimits { .framework = "PyTorch", .cut = CutRule::CeilNested, .stages = true };
+    static const TargetLimits kLimits { .framework = "PyTorch", .cut = CutRule::CeilNested, .stages = true, .partial = true };
     return kLimits;
 }
 
@@ -50,7 +50,8 @@ bool isEvenlyFused(const DimCut& cut, std::int64_t size)
 /// Whether torch's shards, strided where a dim is fused, are those of the plan.
 bool isSaidByStrides(const WeightLayout& weight)
 {
-    if (weight.misfit || weight.unknownShape)
+    if (weight.misfit || weight.unknownShape
+        || std::ranges::any_of(weight.layout.partial, [](const AxisRef& ref) { return !ref.whole(); }))
         return false;
     for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim) {
         const std::vector<AxisRef>& axes = weight.layout.dims[dim];
@@ -96,6 +97,10 @@ std::string placementsCode(const Layout& layout, const Mesh& mesh, int leftOut, 
                 factor == 1 ? "S(" + std::to_string(dim) + ")" : "_S(" + std::to_string(dim) + ", " + std::to_string(factor) + ")";
         }
     }
+    for (const AxisRef& ref : layout.partial)
+        placements[static_cast<std::size_t>(ref.axis)] = layout.op == ReduceOp::Sum ? "Partial(\"sum\")"
+            : layout.op == ReduceOp::Max                                            ? "Partial(\"max\")"
+                                                                                    : "Partial(\"min\")";
     if (leftOut >= 0)
         placements.erase(placements.begin() + leftOut);
     return "(" + joined(placements) + (placements.size() == 1 ? ",)" : ")");
