@@ -5,7 +5,6 @@
 #include "engine/cpu/cpuexecutor.h"
 #include "model/cost/collectiveprices.h"
 #include "model/cost/kerneltime.h"
-#include "model/io/design/hardwarefile.h"
 #include "model/io/measured/machinefit.h"
 #include "model/io/measured/profiledocument.h"
 #include "tests/support/runner.h"
@@ -344,20 +343,6 @@ private Q_SLOTS:
         QVERIFY(reportOf(fit, "operations in programs")->points == 8);
         QVERIFY(reportOf(fit, "operations in programs")->residual.worst < 0.05);
         QVERIFY(reportOf(fit, "collectives in programs")->residual.worst < 0.02);
-        // And through a file.
-        const auto read = sure(hardwareFromJson(json::parse(hardwareJson(fit.hardware).dump()), "h.json"));
-        QVERIFY(read == fit.hardware);
-        for (const auto& [pointer, value] :
-             std::vector<std::pair<const char*, json>> { { "/device/measured/0/sizes/0/factor", 0 },
-                                                         { "/device/measured/0/sizes/0/factor", -2 },
-                                                         { "/device/measured/0/sizes/0/first", 1e9 },
-                                                         { "/device/measured/0/sizes", json::array() },
-                                                         { "/device/measured/0/op", "" },
-                                                         { "/device/measured", 3 } }) {
-            json bad = hardwareJson(fit.hardware);
-            bad[json::json_pointer(pointer)] = value;
-            QVERIFY2(!hardwareFromJson(bad, "h.json").ok(), pointer);
-        }
     }
 
     void cancelsAtOnceAndOnTheWay()

@@ -294,6 +294,37 @@ private Q_SLOTS:
         QVERIFY(!refused.ok());
         QVERIFY2(QString::fromStdString(refused.error().text()).startsWith("d:hardware"), refused.error().text().c_str());
     }
+
+    /// What a calibration measured in programs goes through a file, and what no machine has is refused by name.
+    void measuredOperationsGoThroughAFile()
+    {
+        Hardware hardware = hardwarePresets().front();
+        hardware.device.measured = { { "rms_norm", { { { 12.5, 0, 0 }, 1.75 }, { { 14, 0, 0 }, 0.5 } } },
+                                     { "matmul", { { { 3, 7, 7 }, 2 } } } };
+        hardware.levels.front().link.shared = true;
+        hardware.levels.front().link.rates = { { "all-gather", 1e-6, 5e9, CacheRate { 1e6, 9e9 } }, { "all-to-all", 0, 4e9, {} } };
+        const nlohmann::json written = hardwareJson(hardware);
+        const auto read = hardwareFromJson(nlohmann::json::parse(written.dump()), "h.json");
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        QVERIFY(read.value().device.measured == hardware.device.measured);
+        QVERIFY(read.value().levels.front().link.rates == hardware.levels.front().link.rates);
+        for (const auto& [pointer, value] :
+             std::vector<std::pair<const char*, nlohmann::json>> { { "/device/measured/0/sizes/0/factor", 0 },
+                                                                   { "/device/measured/0/sizes/0/factor", -2 },
+                                                                   { "/device/measured/0/sizes/0/first", 1e9 },
+                                                                   { "/device/measured/0/sizes/0/first", nullptr },
+                                                                   { "/device/measured/0/sizes", nlohmann::json::array() },
+                                                                   { "/device/measured/0/op", "" },
+                                                                   { "/device/measured", 3 },
+                                                                   { "/levels/0/link/shared", false },
+                                                                   { "/levels/0/link/rates/0/bytes_per_second", 0 },
+                                                                   { "/levels/0/link/rates/0/piece_seconds", -1 },
+                                                                   { "/levels/0/link/rates/0/cache/bytes_per_second", 1 } }) {
+            nlohmann::json bad = written;
+            bad[nlohmann::json::json_pointer(pointer)] = value;
+            QVERIFY2(!hardwareFromJson(bad, "h.json").ok(), pointer);
+        }
+    }
 };
 
 SHARDBOARD_TEST(TestHardwareFile)
