@@ -91,6 +91,8 @@ AppliedStrategy applyStrategy(const Strategy& strategy, CutRule cut, const Weigh
     auto layout = layoutOf(strategy, mesh, shape.size(), where);
     if (!layout.ok())
         return { Misfit { layoutMisfit(strategy, mesh, shape.size()), layout.error() }, {}, {} };
+    if (weight.tensor == kNoTensor) // a sum over one device is its only term
+        std::erase_if(layout.value().partial, [&](const AxisRef& ref) { return sizeOf(ref, mesh) == 1; });
     if (!layout.value().partial.empty() && weight.tensor != kNoTensor) // one that nothing computes with may be a term of a sum
         return { Misfit { MisfitKind::Partial, inputError(where, "a weight or input cannot be partial", "leave out unreduced") },
                  {},

@@ -126,6 +126,21 @@ def main():
         return samples.own_check(out, "check.py")
     report.sample("mixtral-8x7b whole experts", experts)
 
+    def two_dims(folder):
+        """FSDP beside tensor parallelism, as transformers cuts: dim 0 of every parameter, after its tensor-parallel part."""
+        def edit(document):
+            fewer_layers(document, 2)
+            for match in ("*.q_proj.weight", "*.k_proj.weight", "*.v_proj.weight", "*.gate_proj.weight", "*.up_proj.weight", "*embed_tokens.weight",
+                          "lm_head.weight"):
+                samples.give(match, "P(('tensor','fsdp'))")(document)
+            for match in ("*.o_proj.weight", "*.down_proj.weight"):
+                samples.give(match, "P('fsdp','tensor')")(document)
+        design = samples.changed(samples.designed(shardctl, folder, "llama3-8b", "fsdp=2,tensor=4", "tp+fsdp", ["--workload", "train"]), edit)
+        out, why = exported(shardctl, folder, design)
+        assert why is None, why
+        return samples.own_check(out, "check.py")
+    report.sample("llama3-8b tp+fsdp as transformers cuts", two_dims)
+
     def uneven(folder):
         """28 heads of 128 over 8: torch's rule cuts 3584 rows into equal parts, which the plan has to say as well."""
         design = samples.designed(shardctl, folder, "qwen2.5-7b", "model=8", "megatron-tp")

@@ -166,6 +166,13 @@ private Q_SLOTS:
         QVERIFY(
             !json::parse(exportedFile("jax", looseDesign({ 16, 8 }, "data=2,model=4", "P('data')"), "shards.json"))["tensors"][0]
                  .contains("partial"));
+        const Design one = looseDesign({ 16, 8 }, "data=2,model=1", "P('data',unreduced={'model'})"); // no sum
+        for (const char* target : { "jax", "shardy", "hlo", "torch", "max", "maxtext" }) {
+            QVERIFY(!json::parse(exportedFile(target, one, "shards.json"))["tensors"][0].contains("partial"));
+            QCOMPARE(exportedFile(target, one, "shards.json"),
+                     exportedFile(target, looseDesign({ 16, 8 }, "data=2,model=1", "P('data')"), "shards.json"));
+        }
+        QVERIFY(exportedFile("jax", one, "export.py").find("\"w\": P(\"data\"),") != std::string::npos);
         QVERIFY(findExportTarget("jax")->usage(design, *evaluated(design)).find("put(params, mesh())") != std::string::npos);
     }
 
