@@ -147,8 +147,8 @@ Status verifyMoe(const ModelSpec& model, const std::string& where)
     if (moe.besideMlp && (model.norm.perLayer != 4 || model.norm.kind != NormKind::RmsNorm || model.norm.after))
         return inputError(where + ":experts_beside_mlp", "experts beside an MLP are between four RMS norms of a layer",
                           "leave one of them out");
-    if (moe.expertBias && !moe.together())
-        return inputError(where + ":mlp_bias", "only packed experts have a bias", "leave the bias out");
+    if (moe.expertBias && !moe.together() && moe.storage != ExpertStorage::Stacked)
+        return inputError(where + ":mlp_bias", "only experts that are one tensor have a bias", "leave the bias out");
     return done();
 }
 

@@ -167,8 +167,8 @@ private:
         if (!m_moe.expertBias)
             return x;
         const TensorId bias =
-            m_builder.asPart(m_builder.weight(m_names.block + "experts." + name + "_bias", { m_moe.experts, out.size },
-                                              { "experts", "out (" + out.label + ")" }, { 0.0, 0.1 },
+            m_builder.asPart(m_builder.weight(m_names.block + "experts." + name + (m_moe.together() ? "_bias" : ".bias"),
+                                              { m_moe.experts, out.size }, { "experts", "out (" + out.label + ")" }, { 0.0, 0.1 },
                                               { "exp", out.label == "hidden" ? "activation_embed" : "activation_mlp" }),
                              1, part);
         return expert(name + (part.name.empty() ? "" : "." + part.name) + ".bias", OpKind::ExpertBias, { x, bias }, result, out);
@@ -176,11 +176,16 @@ private:
 
     TensorId separate(TensorId x)
     {
+        const std::string plain = m_moe.expertBias ? " before bias" : "";
+        const auto project = [&](const std::string& name, const std::string& weight, TensorId from, const Side& out, const Side& in,
+                                 const std::string& result) {
+            return biased(name, matmul(name, weight, from, out, in, result + plain), out, result);
+        };
         const TensorId gate =
-            m_model.block.gatedMlp ? matmul("gate_proj", m_names.gate, x, inner(), hidden(), "expert gate") : kNoTensor;
-        const TensorId up = matmul("up_proj", m_names.up, x, inner(), hidden(), "expert up");
+            m_model.block.gatedMlp ? project("gate_proj", m_names.gate, x, inner(), hidden(), "expert gate") : kNoTensor;
+        const TensorId up = project("up_proj", m_names.up, x, inner(), hidden(), "expert up");
         const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
-        return matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out");
+        return project("down_proj", m_names.down, inside, hidden(), inner(), "expert out");
     }
 
     /// Gate and up are one weight, in which they take turns or stand one behind the other.

@@ -110,14 +110,14 @@ int WeightModel::addGroup(const WeightLayout& weight)
 
 int WeightModel::addGroup(const QString& title)
 {
-    for (const int top : m_top)
-        if (m_nodes[static_cast<std::size_t>(top)].weight < 0 && m_nodes[static_cast<std::size_t>(top)].title == title)
-            return top;
+    if (const auto known = m_groupOf.constFind(title); known != m_groupOf.constEnd())
+        return *known;
     Node group;
     group.title = title;
     group.row = static_cast<int>(m_top.size());
     m_nodes.push_back(std::move(group));
     m_top.push_back(static_cast<int>(m_nodes.size()) - 1);
+    m_groupOf.insert(title, m_top.back());
     return m_top.back();
 }
 
@@ -185,6 +185,7 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
 {
     std::vector<Node> nodes = std::exchange(m_nodes, {});
     std::vector<int> top = std::exchange(m_top, {});
+    m_groupOf.clear();
     const auto before = std::exchange(m_evaluation, std::move(evaluation));
     const bool sameLook = notation == m_notation && empty == m_empty && outline == m_outline && partStyle() == m_partStyle;
     m_partStyle = partStyle();
@@ -211,12 +212,22 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
             return x.weight == y.weight && x.parent == y.parent && x.row == y.row && x.children == y.children && x.title == y.title;
         });
     if (same) { // the usual edit: the same rows, some with other content, so that views keep what they have laid out
+        std::vector<std::size_t> changed;
         for (std::size_t i = 0; i < m_nodes.size(); ++i)
             if (!sameLook || !before || tellsOther(m_nodes[i], nodes[i], *before))
-                Q_EMIT dataChanged(createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i)),
-                                   createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i)));
+                changed.push_back(i);
             else
                 m_nodes[i].thumbnail = nodes[i].thumbnail;
+        constexpr std::size_t kManyRows = 500; // a view looks for the place of each; laying out all of them takes less time
+        if (changed.size() > kManyRows) {
+            Q_EMIT layoutAboutToBeChanged();
+            Q_EMIT layoutChanged();
+            return;
+        }
+        for (const std::size_t i : changed) {
+            const QModelIndex index = createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i));
+            Q_EMIT dataChanged(index, index);
+        }
         return;
     }
     std::swap(m_nodes, nodes);

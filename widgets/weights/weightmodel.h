@@ -10,6 +10,7 @@
 
 #include <QAbstractItemModel>
 #include <QColor>
+#include <QHash>
 #include <QImage>
 #include <QSortFilterProxyModel>
 
@@ -77,6 +78,7 @@ private:
     std::vector<Node> m_nodes;
     std::vector<int> m_ofWeight; ///< index of its node
     std::vector<int> m_top;
+    QHash<QString, int> m_groupOf; ///< node of each group, by its title
 };
 
 /// The cut of a weight in 24 x 24 pixels: tiles in the owners' colours, an empty frame where it is whole everywhere.

@@ -81,7 +81,7 @@ constexpr std::array kArchitectures {
     std::pair { "smollm3", "smollm3" },       std::pair { "seed_oss", "seed_oss" },
     std::pair { "exaone4", "exaone4" },       std::pair { "ernie4_5", "ernie4_5" },
     std::pair { "minimax-m2", "minimax_m2" }, std::pair { "arcee", "arcee" },
-    std::pair { "mistral3", "ministral3" },
+    std::pair { "mistral3", "ministral3" },   std::pair { "gpt-oss", "gpt_oss" },
 };
 
 /// What llama.cpp calls the parts of a layer, and Llama (ModelSpec::names).
@@ -305,6 +305,8 @@ private:
             return {}; // counted with attn_k_b
         if (part == "attn_k_b")
             part = "attn_kv_b";
+        if (part == "attn_sinks")
+            return layer + model.nameOf("self_attn.sinks");
         if (part == "ffn_up" && model.block.joinedGateUp)
             return layer + model.nameOf("mlp.gate_up_proj") + "." + last; // both, gate first
         std::string own;

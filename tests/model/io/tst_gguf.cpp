@@ -386,6 +386,65 @@ private Q_SLOTS:
                 QVERIFY2(weight.spec.packing.present(), weight.spec.name.c_str());
     }
 
+    /// gpt-oss has experts with biases in tensors of their own, sinks, and a router with a bias.
+    void gptOssIsPlanned()
+    {
+        std::vector<QByteArray> made { sentence("general.architecture", "gpt-oss") };
+        for (const auto& [key, value] : { std::pair { "block_count", 2U },
+                                          { "embedding_length", 256U },
+                                          { "feed_forward_length", 128U },
+                                          { "attention.head_count", 4U },
+                                          { "attention.head_count_kv", 2U },
+                                          { "attention.key_length", 32U },
+                                          { "attention.sliding_window", 128U },
+                                          { "expert_count", 8U },
+                                          { "expert_used_count", 2U },
+                                          { "expert_feed_forward_length", 128U } })
+            made.push_back(word((QByteArray("gpt-oss.") + key).constData(), value));
+        made.push_back(text("gpt-oss.attention.layer_norm_rms_epsilon") + raw<quint32>(6) + raw(1e-5F));
+        std::vector<Made> all { { "token_embd.weight", { 256, 320 }, 0 },
+                                { "output_norm.weight", { 256 }, 0 },
+                                { "output.weight", { 256, 320 }, 0 } };
+        quint64 elements = 0;
+        for (int i = 0; i < 2; ++i) {
+            const QByteArray layer = "blk." + QByteArray::number(i) + ".";
+            const auto add = [&](const char* name, std::vector<quint64> dims) {
+                all.push_back({ layer + name, std::move(dims), 0 });
+            };
+            add("attn_norm.weight", { 256 });
+            add("post_attention_norm.weight", { 256 });
+            add("attn_q.weight", { 256, 128 });
+            add("attn_q.bias", { 128 });
+            for (const char* part : { "attn_k", "attn_v" }) {
+                add((QByteArray(part) + ".weight").constData(), { 256, 64 });
+                add((QByteArray(part) + ".bias").constData(), { 64 });
+            }
+            add("attn_output.weight", { 128, 256 });
+            add("attn_output.bias", { 256 });
+            add("attn_sinks.weight", { 4 });
+            add("ffn_gate_inp.weight", { 256, 8 });
+            add("ffn_gate_inp.bias", { 8 });
+            for (const char* part : { "ffn_gate_exps", "ffn_up_exps" }) {
+                add((QByteArray(part) + ".weight").constData(), { 256, 128, 8 });
+                add((QByteArray(part) + ".bias").constData(), { 128, 8 });
+            }
+            add("ffn_down_exps.weight", { 128, 256, 8 });
+            add("ffn_down_exps.bias", { 256, 8 });
+        }
+        for (const Made& each : all)
+            elements += each.bytes() / 4;
+        const auto out = sure(openModel(write(fileOf(made, all))));
+        QVERIFY2(out.model.hasGraph(), out.model.notUnderstood.c_str());
+        QVERIFY(!saysOf(out.findings, "checkpoint-extra", ""));
+        Design design;
+        design.mesh = Mesh::parse("expert=2,tp=2").value();
+        design.model = out.model;
+        design.workload.batch = 2;
+        design.workload.sequence = 16;
+        QVERIFY(applyPreset(design, "ep+tp").ok());
+        QCOMPARE(sure(evaluate(design))->parameters, static_cast<std::int64_t>(elements));
+    }
+
     /// Eight times as many tensors take about eight times as long, and not sixty-four.
     void manyTensorsAreLookedUpInTime()
     {
