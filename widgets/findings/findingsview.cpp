@@ -208,14 +208,11 @@ QPushButton* FindingsView::addButton(QTreeWidgetItem* item, const QString& text)
     return button;
 }
 
-/// The repairs get the room that their words take, up to two fifths, and half of a narrow view; then they are elided.
+/// The repairs get the room that their words take, up to two fifths; then they are elided.
 void FindingsView::fitColumns()
 {
     constexpr int kMargins = 28; // of the cell around the button
     constexpr int kBesideWords = 26; // of the style, which a button that is not in sight yet may not have
-    const auto neededBy = [](const QPushButton* button) {
-        return std::max(button->sizeHint().width(), button->fontMetrics().horizontalAdvance(button->text()) + kBesideWords);
-    };
     int widest = 0;
     bool costs = false;
     const auto buttonAt = [this](int row) {
@@ -227,11 +224,11 @@ void FindingsView::fitColumns()
         if (QPushButton* button = buttonAt(row)) {
             button->ensurePolished();
             button->setText(menuText(m_list->topLevelItem(row)->data(RepairColumn, kRepairTextRole).toString()));
-            widest = std::max(widest, neededBy(button));
+            const int words = button->fontMetrics().horizontalAdvance(button->text()) + kBesideWords;
+            widest = std::max({ widest, button->sizeHint().width(), words });
         }
     }
-    const int half = std::min(width() / 2, static_cast<int>(220 * textScale(this)));
-    const int room = widest == 0 ? 0 : std::clamp(widest + kMargins, 100, std::max({ 140, width() * 2 / 5, half }));
+    const int room = widest == 0 ? 0 : std::clamp(widest + kMargins, 100, std::max(140, width() * 2 / 5));
     m_list->setColumnHidden(RepairColumn, widest == 0);
     m_list->setColumnWidth(RepairColumn, room);
     m_list->setColumnHidden(CostColumn, !costs);
@@ -241,7 +238,7 @@ void FindingsView::fitColumns()
         std::max(digits.horizontalAdvance(QStringLiteral("00,000")), digits.horizontalAdvance(QStringLiteral("< 0.001"))) + 24);
     for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
         QPushButton* button = buttonAt(row);
-        const int excess = button ? neededBy(button) + kMargins - room : 0;
+        const int excess = button ? button->sizeHint().width() + kMargins - room : 0;
         if (excess <= 0)
             continue;
         const QFontMetrics metrics(button->font());

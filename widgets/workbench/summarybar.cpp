@@ -264,7 +264,8 @@ void SummaryBar::style()
     m_memory->setFont(monoFont(this));
     m_memoryBelow->setFont(monoFont(this));
     const int upper = std::max(m_name->sizeHint().height(), m_step->sizeHint().height());
-    setMinimumHeight(std::max(kLeastHeight, upper + m_workload->sizeHint().height() + 8)); // whatever gives way
+    const int lower = std::max(m_workload->sizeHint().height(), m_memoryBelow->sizeHint().height());
+    setMinimumHeight(std::max(kLeastHeight, upper + lower + 8)); // whatever gives way
     m_findIcon = findIcon(this);
     m_actButton->setMinimumWidth(0);
     fitAct();

@@ -23,17 +23,15 @@ using namespace shardboard;
 
 namespace {
 
-/// Numbers and names are as wide there as they become: of 16,384 devices, and for experts in a pipeline with five mesh axes.
+/// Numbers and names are as wide there as they become.
 Design trainedOnMany(const std::string& model)
 {
-    const bool staged = model.starts_with("deepseek3");
     Design design;
     design.model = builtinModel(model).value();
-    design.mesh = Mesh::parse(staged ? "stage=8,data=4,fsdp=8,expert=8,model=8" : "pod=4,data=8,fsdp=64,model=8").value();
+    design.mesh = Mesh::parse("pod=4,data=8,fsdp=64,model=8").value();
     design.workload.kind = WorkloadKind::Train;
-    design.workload.batch = staged ? 8192 : 2048;
-    design.workload.microBatches = staged ? 32 : 1;
-    const auto laidOut = applyPreset(design, staged ? "pp+ep+tp-sp+fsdp" : "tp+fsdp");
+    design.workload.batch = 2048;
+    const auto laidOut = applyPreset(design, "tp+fsdp");
     if (!laidOut.ok())
         qFatal("%s", laidOut.error().text().c_str());
     return design;
@@ -229,7 +227,7 @@ void TestTextRoom::everyViewHasRoom_data()
     QTest::addColumn<QSize>("size");
     QTest::addColumn<double>("points");
     QTest::addColumn<QString>("model"); // the sample where none is named
-    for (const char* model : { "", "llama3.1-405b", "deepseek3-671b" })
+    for (const char* model : { "", "llama3.1-405b" })
         for (const double points : { 10.0, 15.0 }) // 10 points at 96 and at 144 dots an inch
             for (const QSize size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000), QSize(1920, 1080) })
                 QTest::addRow("%dx%d, %g pt%s%s", size.width(), size.height(), points, *model == '\0' ? "" : ", ", model)
