@@ -4,6 +4,7 @@
 #include "model/core/shards.h"
 #include "model/ops/graph.h"
 #include "model/plan/reshard/reshard.h"
+#include "model/plan/reshard/reshardorder.h"
 #include "model/plan/reshard/reshardunits.h"
 #include "model/text/contains.h"
 
@@ -119,8 +120,8 @@ std::uint64_t rankOf(CollectiveKind kind)
     return static_cast<std::uint64_t>(std::ranges::find(order, kind) - order.begin());
 }
 
-/// First it is found what the cheapest way costs, as directly as a floor of what is to come allows; then, among all ways that cost
-/// as much, the one with the fewest steps in the right order.
+/// The steps are those of the cheapest way that has the fewest of them in the right order; seconds alone are found as directly as a
+/// floor of what is to come allows.
 class Search {
 public:
     Search(const ReshardProblem& problem, ReshardSearch::Memory& memory)
@@ -143,8 +144,8 @@ public:
         if (m_axes.size() == 1)
             if (const auto move = onlyMove())
                 return std::vector<ReshardStep> { { move->kind, { m_axes.front() }, from(), to() } };
-        if (!search(true))
-            return std::nullopt;
+        if (m_axes.size() > 2)
+            setBound();
         return search(false) ? std::optional(steps()) : std::nullopt;
     }
 
@@ -379,7 +380,25 @@ private:
         }
     }
 
-    /// `directly`: by what a way has cost and what is to come at least; m_bound is what the whole costs then.
+    /// Ways that cost more than the fixed order of steps need not be followed.
+    void setBound()
+    {
+        m_bound = 0;
+        for (const ReshardStep& step : stepsInFixedOrder(from(), to(), m_problem.tensor.shape, m_problem.mesh)) {
+            if (step.kind == CollectiveKind::LocalSlice)
+                continue;
+            unsigned mask = 0;
+            for (const int axis : step.axes)
+                mask |= bit(indexOf(AxisRef { axis }));
+            std::int64_t count = 1;
+            const Layout& large = step.kind == CollectiveKind::AllGather ? step.after : step.before;
+            for (std::size_t dim = 0; dim < m_dims; ++dim)
+                count *= largestPart(sizeOfDim(dim), large.dims[dim], m_problem.mesh, large.cuttingOf(dim));
+            m_bound += m_units.units(step.kind, mask, count);
+        }
+    }
+
+    /// `directly`: by what a way has cost and what is to come at least.
     bool search(bool directly)
     {
         m_directly = directly;
@@ -404,8 +423,10 @@ private:
             }
             m_current = index;
             const State state = stateOf(next.key);
-            const std::int64_t parts = changingParts(state);
-            m_rest = m_memory.floor.fixed(parts, parts * m_units.devices(state.free), state.partial);
+            if (m_directly) {
+                const std::int64_t parts = changingParts(state);
+                m_rest = m_memory.floor.fixed(parts, parts * m_units.devices(state.free), state.partial);
+            }
             expand(state);
             if (m_tooMany)
                 return false;
@@ -579,7 +600,7 @@ private:
         for (std::size_t dim = 0; dim < m_dims; ++dim)
             for (std::size_t i = 0; i < state.count[dim]; ++i)
                 pool |= bit(state.axes[dim][i]);
-        if (pool != state.free && mayPay(m_memory.floor.sendRecv(elements(state))))
+        if (pool != state.free && (!m_directly || mayPay(m_memory.floor.sendRecv(elements(state)))))
             changePlaces(state, 0, pool, state.key);
     }
 
@@ -660,7 +681,7 @@ private:
             if (!(cost < node(index).cost) || cost.units + node(index).rest > m_bound)
                 return;
         } else {
-            const std::int64_t rest = floorOf(stateOf(key));
+            const std::int64_t rest = m_directly ? floorOf(stateOf(key)) : 0;
             if (cost.units + rest > m_bound)
                 return;
             if (m_nodes.size() >= kMaxNodes) {
