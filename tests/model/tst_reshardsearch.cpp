@@ -510,6 +510,35 @@ private Q_SLOTS:
         }
     }
 
+    /// What is looked for alone, as directly as it goes, and with what was kept of searches before.
+    void secondsAreThoseOfTheSteps()
+    {
+        std::mt19937 random(29);
+        int several = 0;
+        for (int frames = 0; frames < 20; ++frames) {
+            const Case frame = randomCase(random, frames % 2 == 0 ? 4 : 3, 3);
+            CollectivePrices prices(frame.mesh, frame.hardware);
+            ReshardSearch search;
+            for (int trial = 0; trial < 10; ++trial) {
+                Case on = frame;
+                for (std::int64_t& size : on.shape)
+                    size = random() % 3 == 0 ? 1 + static_cast<std::int64_t>(random()) % 16 : 1 << random() % 12;
+                on.from = randomLayout(random, on.mesh, on.shape.size(), nullptr);
+                on.to = randomLayout(random, on.mesh, on.shape.size(), &on.from);
+                const auto steps = found(on);
+                const double sum = price(steps, on);
+                const ReshardedTensor tensor { on.shape, DType::BF16, 1 };
+                const ReshardProblem problem { on.from, on.to, tensor, on.mesh, prices };
+                const auto seconds = search.seconds(problem);
+                QVERIFY2(search.floor(problem) <= sum, qPrintable(told(on, steps)));
+                QVERIFY2(seconds && std::fabs(*seconds - sum) <= 1e-12 * sum,
+                         qPrintable(told(on, steps) + QString(" %1 and %2").arg(seconds.value_or(-1)).arg(sum)));
+                several += steps.size() > 1;
+            }
+        }
+        QVERIFY2(several > 40, qPrintable(QString::number(several)));
+    }
+
     void sendRecvIsAPermutation()
     {
         const Mesh mesh = Mesh::parse("a=2,b=3,c=3").value();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace shardboard {
 
@@ -46,9 +47,54 @@ int LayoutNumbers::of(const Layout& layout)
         for (const AxisRef& ref : layout.partial)
             set(ref, kPartial);
         m_over.push_back(std::move(over));
+        m_codes.push_back(codeOf(layout));
         m_layouts.push_back(layout);
     }
     return place->second;
+}
+
+LayoutNumbers::Code LayoutNumbers::codeOf(const Layout& layout)
+{
+    constexpr std::size_t kMostAxes = 8; // of a dim
+    constexpr int kLastAxis = 14;
+    Code out;
+    if (layout.dims.size() > Code::kMaxDims
+        || std::ranges::any_of(layout.cutting, [](const Cutting& c) { return c != Cutting {}; }))
+        return out;
+    out.fits = true;
+    out.op = layout.op;
+    const auto add = [&](const AxisRef& ref) {
+        out.fits = out.fits && ref.whole() && ref.axis <= kLastAxis;
+        const std::uint32_t bit = out.fits ? std::uint32_t { 1 } << ref.axis : 0;
+        out.axes |= bit;
+        return bit;
+    };
+    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
+        out.fits = out.fits && layout.dims[dim].size() <= kMostAxes;
+        for (const AxisRef& ref : layout.dims[dim])
+            if (add(ref) != 0)
+                out.dims[dim] = out.dims[dim] << 4 | static_cast<std::uint32_t>(ref.axis + 1);
+    }
+    for (const AxisRef& ref : layout.partial)
+        out.partial |= add(ref);
+    return out;
+}
+
+std::size_t LayoutPrices::WayHash::operator()(const Way& way) const
+{
+    std::uint64_t hash = static_cast<std::uint64_t>(way.elements);
+    const auto mix = [&](std::uint64_t value) {
+        hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL;
+        hash ^= hash >> 29;
+    };
+    for (const Way::Dim& dim : way.dims) {
+        mix(std::uint64_t { dim.from } << 32 | dim.to);
+        mix(static_cast<std::uint64_t>(dim.size));
+    }
+    mix(way.partial);
+    mix(std::uint64_t { way.idle } << 16 | std::uint64_t { way.ops } << 8 | static_cast<std::uint64_t>(way.dtype));
+    mix(static_cast<std::uint64_t>(way.density * 1e9));
+    return hash;
 }
 
 LayoutPrices::LayoutPrices(const Graph& graph, const Mesh& mesh, const Hardware& hardware, Dispatch dispatch,
@@ -63,6 +109,11 @@ LayoutPrices::LayoutPrices(const Graph& graph, const Mesh& mesh, const Hardware&
         m_chosen = std::max(m_chosen, op.attributes.chosen);
     for (const MeshAxis& axis : mesh.axes())
         m_axes += axis.size > 1;
+    for (int axis = 0; axis < std::min<int>(mesh.axisCount(), static_cast<int>(m_sizes.size())); ++axis) {
+        m_sizes[static_cast<std::size_t>(axis)] = mesh.axis(axis).size;
+        if (mesh.axis(axis).size == 1)
+            m_trivial |= std::uint32_t { 1 } << axis;
+    }
 }
 
 bool LayoutPrices::isLeftOut(TensorId tensor, int from, int to) const
@@ -112,94 +163,89 @@ double LayoutPrices::way(TensorId tensor, DType dtype, int from, int to)
     const auto [place, isNew] = group.ways.try_emplace(key);
     if (!isNew)
         return place->second;
-    const Layout& before = m_layouts[from];
-    const Layout& after = m_layouts[to];
-    // What is cut alike on both sides takes no part: the parts are as good as tensors of their own.
-    ReshardedTensor part = group.tensor;
-    Layout start = before;
-    Layout end = after;
-    bool smaller = false;
-    for (std::size_t dim = 0; dim < part.shape.size(); ++dim) {
-        const std::int64_t parts = partsOf(start.dims[dim], m_mesh);
-        if (parts > 1 && start.dims[dim] == end.dims[dim] && start.cuttingOf(dim) == end.cuttingOf(dim)
-            && part.shape[dim] % parts == 0 && start.cuttingOf(dim) == Cutting {}) {
-            part.shape[dim] /= parts;
-            start.dims[dim].clear();
-            end.dims[dim].clear();
-            smaller = true;
+    const auto way = group.toExperts ? std::nullopt : wayOf(group.tensor, from, to);
+    if (!way)
+        return place->second = wayOf(group.tensor, m_layouts[from], m_layouts[to], group.toExperts);
+    const auto [price, isFirst] = m_ways.try_emplace(*way);
+    if (isFirst) {
+        // What is cut alike on both sides takes no part.
+        ReshardedTensor part = group.tensor;
+        Layout start = m_layouts[from];
+        Layout end = m_layouts[to];
+        for (std::size_t dim = 0; dim < part.shape.size(); ++dim) {
+            const std::int64_t parts = partsOf(start.dims[dim], m_mesh);
+            if (start.dims[dim] == end.dims[dim] && part.shape[dim] % parts == 0) {
+                part.shape[dim] /= parts;
+                start.dims[dim].clear();
+                end.dims[dim].clear();
+            }
         }
-    }
-    if (std::erase_if(start.partial, [&](const AxisRef& ref) { return contains(after.partial, ref); }) > 0) {
+        std::erase_if(start.partial, [&](const AxisRef& ref) { return contains(end.partial, ref); });
         end.partial.clear();
-        smaller = true;
+        price->second = wayOf(part, start, end, false);
     }
-    if (group.toExperts)
-        return place->second = wayOf(group.tensor, before, after, true);
-    if (const auto what = shapeless(part, start, end)) {
-        const auto [price, isFirst] = m_shapeless.try_emplace(*what);
-        if (isFirst)
-            price->second = wayOf(part, start, end, false);
-        return place->second = price->second;
-    }
-    return place->second = smaller ? wayOf(part, start, end, false) : wayOf(group.tensor, before, after, false);
+    return place->second = price->second;
 }
 
-/// What a way costs does not depend on which dim is which where all dims divide by everything that moves; of dims that nothing cuts
-/// before or after, two are as good as more.
-std::optional<std::string> LayoutPrices::shapeless(const ReshardedTensor& tensor, const Layout& from, const Layout& to) const
+std::optional<LayoutPrices::Way> LayoutPrices::wayOf(const ReshardedTensor& tensor, int from, int to) const
 {
-    std::int64_t devices = 1; // of what moves
-    for (int axis = 0; axis < static_cast<int>(m_mesh.axes().size()); ++axis) {
-        const auto has = [&](const Layout& layout) {
-            return contains(layout.partial, AxisRef { axis })
-                || std::ranges::any_of(layout.dims, [&](const auto& dim) { return contains(dim, AxisRef { axis }); });
-        };
-        if (has(from) || has(to))
-            devices *= m_mesh.axis(axis).size;
-    }
-    std::int64_t elements = 1;
-    std::vector<std::string> dims;
-    std::size_t idle = 0;
+    const LayoutNumbers::Code& before = m_layouts.code(from);
+    const LayoutNumbers::Code& after = m_layouts.code(to);
+    if (!before.fits || !after.fits || ((before.axes | after.axes) & m_trivial) != 0 || (after.partial & ~before.partial) != 0)
+        return std::nullopt;
+    Way out;
+    out.density = tensor.density;
+    out.dtype = tensor.dtype;
+    out.partial = before.partial & ~after.partial;
+    out.ops = static_cast<std::uint8_t>(before.op);
+    const auto productOf = [&](std::uint32_t axes) {
+        std::int64_t product = 1;
+        for (; axes != 0; axes >>= 4)
+            product *= m_sizes[(axes & 15) - 1];
+        return product;
+    };
+    std::uint32_t moved = out.partial;
+    std::size_t count = 0;
     for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
-        elements *= tensor.shape[dim];
-        if (from.cuttingOf(dim) != Cutting {} || to.cuttingOf(dim) != Cutting {})
-            return std::nullopt;
-        const bool isIdle = from.dims[dim].empty() && to.dims[dim].empty();
-        if (tensor.shape[dim] % devices != 0) {
-            if (isIdle && tensor.shape[dim] == 1)
-                continue; // nothing can be cut there
-            return std::nullopt;
-        }
-        if (isIdle) {
-            ++idle;
+        Way::Dim& it = out.dims[count++];
+        it = { before.dims[dim], after.dims[dim], tensor.shape[dim] };
+        if (it.from == it.to)
+            if (const std::int64_t parts = productOf(it.from); it.size % parts == 0) {
+                it.size /= parts;
+                it.from = it.to = 0;
+            }
+        out.elements *= it.size;
+        for (const std::uint32_t axes : { it.from, it.to })
+            for (std::uint32_t rest = axes; rest != 0; rest >>= 4)
+                moved |= std::uint32_t { 1 } << ((rest & 15) - 1);
+    }
+    std::int64_t devices = 1;
+    for (std::size_t axis = 0; axis < m_sizes.size(); ++axis)
+        if ((moved >> axis & 1) != 0)
+            devices *= m_sizes[axis];
+    const auto used = std::span(out.dims).first(count);
+    const bool divides = std::ranges::all_of(
+        used, [&](const Way::Dim& it) { return it.size % devices == 0 || (it.size == 1 && it.from == 0 && it.to == 0); });
+    for (Way::Dim& it : used) {
+        if (!divides)
             continue;
-        }
-        std::string text;
-        for (const auto* layout : { &from, &to }) {
-            for (const AxisRef& ref : layout->dims[dim])
-                text += static_cast<char>('a' + ref.axis);
-            text += '>';
-        }
-        dims.push_back(std::move(text));
+        if (it.from == 0 && it.to == 0 && it.size != 1)
+            out.idle = static_cast<std::uint8_t>(std::min(2, out.idle + 1));
+        it.size = 0;
     }
-    std::ranges::sort(dims);
-    std::string out = std::to_string(elements) + ' ' + std::to_string(static_cast<int>(tensor.dtype)) + ' '
-        + std::to_string(tensor.density) + ' ' + std::to_string(std::min<std::size_t>(idle, 2)) + ' ';
-    for (const std::string& dim : dims)
-        out += dim + ' ';
-    for (const auto* layout : { &from, &to }) {
-        std::string sums;
-        for (const AxisRef& ref : layout->partial)
-            sums += static_cast<char>('a' + ref.axis);
-        std::ranges::sort(sums);
-        out += sums + '>' + static_cast<char>('0' + static_cast<int>(layout->op));
-    }
+    std::ranges::sort(used);
     return out;
 }
 
 /// Of the parts of tensors that are left, many are the same.
 double LayoutPrices::wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts)
 {
+    // An exchange with experts is priced otherwise than by its bytes alone.
+    if (!toExperts && isPlain(from) && isPlain(to)) {
+        const ReshardProblem problem { from, to, tensor, m_mesh, m_resharding.prices() };
+        if (const auto seconds = m_search.seconds(problem))
+            return *seconds;
+    }
     const auto steps = m_resharding.steps(from, to, tensor, "layout");
     if (!steps.ok())
         return kNothingDoes;
@@ -214,6 +260,15 @@ double LayoutPrices::wayOf(const ReshardedTensor& tensor, const Layout& from, co
             : seconds(bytes);
     }
     return out;
+}
+
+/// Without sub-axes and axes of one device.
+bool LayoutPrices::isPlain(const Layout& layout) const
+{
+    const auto plain = [&](const std::vector<AxisRef>& list) {
+        return std::ranges::all_of(list, [&](const AxisRef& ref) { return ref.whole() && m_mesh.axis(ref.axis).size > 1; });
+    };
+    return plain(layout.partial) && std::ranges::all_of(layout.dims, plain);
 }
 
 double LayoutPrices::seconds(TensorId tensor, DType dtype, int from, int to)

@@ -6,6 +6,7 @@
 #include "model/ops/workload.h"
 #include "model/plan/reshard/reshard.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,7 +23,21 @@ public:
     const std::vector<std::int8_t>& over(int number) const { return m_over[static_cast<std::size_t>(number)]; }
     static constexpr std::int8_t kPartial = 127;
 
+    /// The same as numbers, where it fits into them: mesh axes that cut a dim, the minor one in the lowest 4 bits, counted from 1.
+    struct Code {
+        static constexpr std::size_t kMaxDims = 6;
+        std::array<std::uint32_t, kMaxDims> dims {};
+        std::uint32_t partial = 0; ///< bits of mesh axes
+        std::uint32_t axes = 0; ///< bits of all that are in it
+        ReduceOp op = ReduceOp::Sum;
+        bool fits = false; ///< few whole axes and dims, and all parts are balanced
+    };
+    const Code& code(int number) const { return m_codes[static_cast<std::size_t>(number)]; }
+
 private:
+    static Code codeOf(const Layout& layout);
+
+    std::vector<Code> m_codes;
     std::vector<std::vector<std::int8_t>> m_over;
     std::vector<Layout> m_layouts;
     std::unordered_map<std::string, int> m_numbers;
@@ -50,24 +65,51 @@ private:
     struct Like {
         ReshardedTensor tensor;
         bool toExperts = false;
-        std::unordered_map<std::uint64_t, double> ways; ///< seconds
+        std::unordered_map<std::uint64_t, double> ways; ///< seconds, by number of both layouts
+    };
+    /// What the price of a way depends on: not on which dim is which, nor on what is cut alike on both sides, because the parts are
+    /// as good as tensors of their own; where all dims divide by everything that moves, on none of their sizes either, but on what
+    /// they have together.
+    struct Way {
+        struct Dim {
+            std::uint32_t from = 0; ///< as of a code
+            std::uint32_t to = 0;
+            std::int64_t size = 0; ///< 0: divides
+            friend auto operator<=>(const Dim&, const Dim&) = default;
+        };
+        std::int64_t elements = 1;
+        double density = 1;
+        std::array<Dim, LayoutNumbers::Code::kMaxDims> dims {}; ///< sorted
+        std::uint32_t partial = 0; ///< bits of axes that are summed over
+        std::uint8_t idle = 0; ///< dims that nothing cuts, of which two are as good as more
+        std::uint8_t ops = 0;
+        DType dtype = DType::BF16;
+        friend bool operator==(const Way&, const Way&) = default;
+    };
+    struct WayHash {
+        std::size_t operator()(const Way& way) const;
     };
     double way(TensorId tensor, DType dtype, int from, int to);
     bool isLeftOut(TensorId tensor, int from, int to) const;
+    bool isPlain(const Layout& layout) const;
     double wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts);
     Like& like(TensorId tensor, DType dtype);
-    std::optional<std::string> shapeless(const ReshardedTensor& tensor, const Layout& from, const Layout& to) const;
+    /// None: it has more than codes tell.
+    std::optional<Way> wayOf(const ReshardedTensor& tensor, int from, int to) const;
 
     const Graph& m_graph;
     const Mesh& m_mesh;
     const Dispatch m_dispatch;
     LayoutNumbers& m_layouts;
     ReshardPlanner m_resharding;
+    ReshardSearch m_search;
     std::int64_t m_chosen = 0; ///< experts of a token
     int m_axes = 0; ///< of several devices
     std::vector<Like> m_likes;
     std::unordered_map<std::uint64_t, std::size_t> m_likeOf; ///< by tensor and type
-    std::unordered_map<std::string, double> m_shapeless; ///< seconds
+    std::unordered_map<Way, double, WayHash> m_ways; ///< seconds
+    std::uint32_t m_trivial = 0; ///< bits of mesh axes of one device
+    std::array<std::int64_t, 32> m_sizes {}; ///< of mesh axes
 };
 
 } // namespace shardboard

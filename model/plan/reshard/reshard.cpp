@@ -3,7 +3,6 @@
 
 #include "model/core/shards.h"
 #include "model/plan/reshard/reshardorder.h"
-#include "model/plan/reshard/reshardsearch.h"
 #include "model/text/contains.h"
 
 #include <algorithm>
@@ -120,7 +119,7 @@ std::vector<ReshardStep> ReshardPlanner::find(const Layout& from, const Layout& 
             steps.push_back({ CollectiveKind::LocalSlice, added, end, to });
         return steps;
     }
-    auto steps = cheapestSteps({ from, to, tensor, m_mesh, m_prices });
+    auto steps = m_search.steps({ from, to, tensor, m_mesh, m_prices });
     return steps ? std::move(*steps) : stepsInFixedOrder(from, to, tensor.shape, m_mesh);
 }
 

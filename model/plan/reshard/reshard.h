@@ -5,6 +5,7 @@
 
 #include "model/core/layout.h"
 #include "model/cost/collectiveprices.h"
+#include "model/plan/reshard/reshardsearch.h"
 
 #include <string>
 #include <unordered_map>
@@ -68,6 +69,7 @@ private:
 
     const Mesh& m_mesh;
     CollectivePrices m_prices;
+    ReshardSearch m_search;
     std::unordered_multimap<std::size_t, Known> m_known;
 };
 

@@ -3,21 +3,21 @@
 
 #include "model/core/shards.h"
 #include "model/ops/graph.h"
+#include "model/plan/reshard/reshard.h"
 #include "model/plan/reshard/reshardorder.h"
+#include "model/plan/reshard/reshardunits.h"
 #include "model/text/contains.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
-#include <queue>
 #include <tuple>
 
 namespace shardboard {
 
 namespace {
 
-constexpr std::size_t kMaxAxes = 8; ///< that change
+constexpr std::size_t kMaxAxes = ReshardUnits::kMaxAxes; ///< that change
 constexpr std::size_t kMaxDims = 6;
 constexpr std::size_t kMaxNodes = 4000;
 
@@ -37,6 +37,14 @@ Key placed(Key key, std::size_t axis, std::uint64_t place, std::size_t position)
 
 Key withCut(Key key, std::size_t dim, std::uint64_t cut) { return (key & ~(Key { 3 } << cutShift(dim))) | cut << cutShift(dim); }
 
+constexpr unsigned bit(std::size_t axis) { return 1U << axis; }
+
+constexpr std::size_t kTableSize = 8192;
+
+} // namespace
+
+namespace reshardsearch {
+
 /// Some of the axes that change, in an order.
 struct Sequence {
     std::array<std::uint8_t, kMaxAxes> axes {};
@@ -44,8 +52,6 @@ struct Sequence {
     unsigned mask = 0;
     std::int64_t product = 1;
 };
-
-constexpr unsigned bit(std::size_t axis) { return 1U << axis; }
 
 /// A layout on the way, taken apart.
 struct State {
@@ -75,10 +81,35 @@ struct Cost {
 struct Node {
     Key key = 0;
     Cost cost;
+    std::int64_t rest = 0; ///< what is to come at least
     int parent = -1;
     bool done = false;
     Move move;
+    std::int64_t count = 0; ///< elements that the move's price is of
 };
+
+struct Waiting {
+    Cost cost;
+    int node = 0;
+    bool operator<(const Waiting& other) const { return std::tie(other.cost, other.node) < std::tie(cost, node); }
+};
+
+} // namespace reshardsearch
+
+/// What is worth keeping from one search to the next.
+struct ReshardSearch::Memory {
+    ReshardUnits units;
+    ReshardFloor floor { units };
+    std::vector<reshardsearch::Node> nodes;
+    std::vector<std::int16_t> table = std::vector<std::int16_t>(kTableSize, -1); ///< of nodes, by key
+    std::vector<std::uint16_t> slots; ///< of the table that are taken
+    std::vector<reshardsearch::Waiting> queue; ///< a heap
+    std::vector<int> axes;
+};
+
+namespace {
+
+using namespace reshardsearch;
 
 /// Sums come first and slices last, where nothing else decides.
 std::uint64_t rankOf(CollectiveKind kind)
@@ -89,38 +120,113 @@ std::uint64_t rankOf(CollectiveKind kind)
     return static_cast<std::uint64_t>(std::ranges::find(order, kind) - order.begin());
 }
 
+/// The steps are those of the cheapest way that has the fewest of them in the right order; seconds alone are found as directly as a
+/// floor of what is to come allows.
 class Search {
 public:
-    explicit Search(const ReshardProblem& problem)
+    Search(const ReshardProblem& problem, ReshardSearch::Memory& memory)
         : m_problem(problem)
+        , m_memory(memory)
+        , m_units(memory.units)
         , m_dims(problem.tensor.shape.size())
+        , m_axes(memory.axes)
+        , m_nodes(memory.nodes)
     {
+        m_axes.clear();
     }
 
     std::optional<std::vector<ReshardStep>> run()
     {
-        if (m_dims > kMaxDims)
+        if (!begin())
             return std::nullopt;
-        findAxes();
-        if (m_axes.size() > kMaxAxes)
-            return std::nullopt;
-        m_start = keyOf(m_problem.from, m_fromCut);
-        m_goal = keyOf(m_problem.to, m_toCut);
         if (m_start == m_goal)
             return std::vector<ReshardStep> {};
         if (m_axes.size() == 1)
-            if (auto step = onlyStep())
-                return std::vector<ReshardStep> { std::move(*step) };
-        setScale();
+            if (const auto move = onlyMove())
+                return std::vector<ReshardStep> { { move->kind, { m_axes.front() }, from(), to() } };
         if (m_axes.size() > 2)
             setBound();
-        return search() ? std::optional(steps()) : std::nullopt;
+        return search(false) ? std::optional(steps()) : std::nullopt;
+    }
+
+    std::optional<double> seconds()
+    {
+        if (!begin())
+            return std::nullopt;
+        if (m_start == m_goal)
+            return 0;
+        if (m_axes.size() == 1)
+            if (const auto move = onlyMove())
+                return move->kind == CollectiveKind::LocalSlice
+                    ? 0
+                    : m_units.seconds(move->kind, 1, elements(stateOf(move->kind == CollectiveKind::AllGather ? m_goal : m_start)));
+        if (!search(true))
+            return std::nullopt;
+        std::array<double, kMaxSteps> each {};
+        std::size_t many = 0;
+        for (int index = m_end; node(index).parent >= 0; index = node(index).parent) {
+            const Node& last = node(index);
+            if (last.move.kind == CollectiveKind::LocalSlice)
+                continue;
+            if (many == kMaxSteps)
+                return std::nullopt;
+            each[many++] = m_units.seconds(last.move.kind, last.move.axes.mask, last.count);
+        }
+        double out = 0; // in the order in which they are made
+        while (many > 0)
+            out += each[--many];
+        return out;
+    }
+
+    double floor()
+    {
+        if (!begin() || m_start == m_goal)
+            return 0;
+        return m_units.seconds(floorOf(stateOf(m_start)));
     }
 
 private:
+    static constexpr std::size_t kMaxSteps = 64;
+
     const Layout& from() const { return m_problem.from; }
     const Layout& to() const { return m_problem.to; }
     std::int64_t sizeOfDim(std::size_t dim) const { return m_problem.tensor.shape[dim]; }
+
+    Node& node(int index) { return m_nodes[static_cast<std::size_t>(index)]; }
+    const Node& node(int index) const { return m_nodes[static_cast<std::size_t>(index)]; }
+
+    bool begin()
+    {
+        if (m_dims > kMaxDims)
+            return false;
+        findAxes();
+        if (m_axes.size() > kMaxAxes)
+            return false;
+        m_start = keyOf(from(), m_fromCut);
+        m_goal = keyOf(to(), m_toCut);
+        if (m_start == m_goal)
+            return true;
+        std::int64_t most = 1;
+        for (const std::int64_t size : m_problem.tensor.shape)
+            most *= std::max<std::int64_t>(1, size);
+        m_units.begin(m_problem.tensor, m_axes, m_problem.mesh, m_problem.prices, most);
+        for (const auto& dim : to().dims)
+            for (const AxisRef& ref : dim)
+                if (const std::size_t axis = indexOf(ref); axis < m_axes.size())
+                    m_cutInGoal |= bit(axis);
+        const State goal = stateOf(m_goal);
+        for (std::size_t dim = 0; dim < m_dims; ++dim)
+            for (std::int64_t i = 0, before = 1; i < goal.count[dim]; ++i) {
+                const std::size_t axis = goal.axes[dim][static_cast<std::size_t>(i)];
+                m_goalPlace[axis] = { static_cast<std::uint8_t>(dim + 1), before };
+                before *= m_sizes[axis];
+            }
+        std::int64_t fixed = 1;
+        for (std::size_t dim = 0; dim < m_dims; ++dim)
+            fixed *= m_fixedParts[dim];
+        m_memory.floor.begin((most + fixed - 1) / fixed, changingParts(goal), m_cutInGoal);
+        return true;
+    }
 
     bool nests(std::size_t dim, std::int64_t parts) const { return partsNest(sizeOfDim(dim), parts); }
 
@@ -192,7 +298,7 @@ private:
     std::uint64_t placeOf(Key key, std::size_t axis) const { return (key >> (shiftOf(axis) + 3)) & 7; }
 
     /// One axis that goes from one place to another needs one step.
-    std::optional<ReshardStep> onlyStep() const
+    std::optional<Move> onlyMove() const
     {
         const std::uint64_t before = placeOf(m_start, 0);
         const std::uint64_t after = placeOf(m_goal, 0);
@@ -205,7 +311,7 @@ private:
             kind = after == kFree ? CollectiveKind::AllReduce : CollectiveKind::ReduceScatter;
         else if (after == kFree)
             kind = CollectiveKind::AllGather;
-        return ReshardStep { kind, { m_axes.front() }, from(), to() };
+        return Move { kind, {} };
     }
 
     State stateOf(Key key) const
@@ -258,57 +364,6 @@ private:
         return product;
     }
 
-    void setScale()
-    {
-        std::int64_t most = 1;
-        for (const std::int64_t size : m_problem.tensor.shape)
-            most *= std::max<std::int64_t>(1, size);
-        // No step takes longer than its kind would axis by axis; a hundred of them still fit into 63 bits.
-        double bound = 0;
-        for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-                                           CollectiveKind::AllToAll, CollectiveKind::SendRecv }) {
-            double sum = 0;
-            for (const int axis : m_axes)
-                sum += m_problem.prices.seconds(kind, { axis }, bytesOf(most, m_problem.tensor.dtype));
-            bound = std::max(bound, sum);
-        }
-        m_scale = std::ldexp(1.0, 54 - std::ilogb(bound));
-    }
-
-    /// Ways that cost more than the fixed order of steps need not be followed.
-    void setBound()
-    {
-        m_bound = 0;
-        for (const ReshardStep& step : stepsInFixedOrder(from(), to(), m_problem.tensor.shape, m_problem.mesh)) {
-            if (step.kind == CollectiveKind::LocalSlice)
-                continue;
-            unsigned mask = 0;
-            for (const int axis : step.axes)
-                mask |= bit(indexOf(AxisRef { axis }));
-            std::int64_t count = 1;
-            const Layout& large = step.kind == CollectiveKind::AllGather ? step.after : step.before;
-            for (std::size_t dim = 0; dim < m_dims; ++dim)
-                count *= largestPart(sizeOfDim(dim), large.dims[dim], m_problem.mesh, large.cuttingOf(dim));
-            m_bound += units(step.kind, mask, count);
-        }
-    }
-
-    std::int64_t units(CollectiveKind kind, unsigned mask, std::int64_t count)
-    {
-        const PriceCurve*& curve = m_curves[static_cast<std::size_t>(kind)][mask];
-        if (!curve) {
-            std::vector<int> axes;
-            for (std::size_t axis = 0; axis < m_axes.size(); ++axis)
-                if (mask & bit(axis))
-                    axes.push_back(m_axes[axis]);
-            curve = &m_problem.prices.curve(kind, axes);
-        }
-        // Enough to outweigh the rounding of a price: of ways that take as long the one with fewer steps is the cheapest.
-        constexpr std::int64_t kStep = 8;
-        const std::int64_t bytes = scaledBytes(bytesOf(count, m_problem.tensor.dtype), m_problem.tensor.density);
-        return kStep + std::llround(m_scale * curve->seconds(bytes));
-    }
-
     /// Calls `visit` with every sequence of one or more of these axes; it returns whether longer ones are of use.
     template <class Visit>
     void sequences(unsigned of, Sequence& sequence, const Visit& visit) const
@@ -325,51 +380,99 @@ private:
         }
     }
 
-    bool search()
+    /// Ways that cost more than the fixed order of steps need not be followed.
+    void setBound()
     {
-        m_table.assign(kTableSize, -1);
-        m_nodes.reserve(64);
-        reach(m_start, {}, -1, {});
-        while (!m_queue.empty()) {
-            const auto [cost, index] = m_queue.top();
-            m_queue.pop();
-            Node& node = m_nodes[static_cast<std::size_t>(index)];
-            if (node.done)
+        m_bound = 0;
+        for (const ReshardStep& step : stepsInFixedOrder(from(), to(), m_problem.tensor.shape, m_problem.mesh)) {
+            if (step.kind == CollectiveKind::LocalSlice)
                 continue;
-            node.done = true;
-            if (node.key == m_goal) {
+            unsigned mask = 0;
+            for (const int axis : step.axes)
+                mask |= bit(indexOf(AxisRef { axis }));
+            std::int64_t count = 1;
+            const Layout& large = step.kind == CollectiveKind::AllGather ? step.after : step.before;
+            for (std::size_t dim = 0; dim < m_dims; ++dim)
+                count *= largestPart(sizeOfDim(dim), large.dims[dim], m_problem.mesh, large.cuttingOf(dim));
+            m_bound += m_units.units(step.kind, mask, count);
+        }
+    }
+
+    /// `directly`: by what a way has cost and what is to come at least.
+    bool search(bool directly)
+    {
+        m_directly = directly;
+        for (const std::uint16_t slot : m_memory.slots)
+            m_memory.table[slot] = -1;
+        m_memory.slots.clear();
+        m_nodes.clear();
+        m_memory.queue.clear();
+        m_tooMany = false;
+        reach(m_start, {}, -1, {}, 0);
+        while (!m_memory.queue.empty()) {
+            std::pop_heap(m_memory.queue.begin(), m_memory.queue.end());
+            const auto [cost, index] = m_memory.queue.back();
+            m_memory.queue.pop_back();
+            Node& next = node(index);
+            if (next.done || cost.units > m_bound)
+                continue;
+            next.done = true;
+            if (next.key == m_goal) {
                 m_end = index;
                 return true;
             }
             m_current = index;
-            expand(stateOf(node.key));
+            const State state = stateOf(next.key);
+            if (m_directly) {
+                const std::int64_t parts = changingParts(state);
+                m_rest = m_memory.floor.fixed(parts, parts * m_units.devices(state.free), state.partial);
+            }
+            expand(state);
             if (m_tooMany)
                 return false;
         }
         return false;
     }
 
+    /// Over the axes that change.
+    std::int64_t changingParts(const State& state) const { return m_units.devices(m_units.all() & ~state.free & ~state.partial); }
+
+    /// Of a way from here on.
+    std::int64_t floorOf(const State& state)
+    {
+        const std::int64_t parts = changingParts(state);
+        return m_memory.floor.of(parts, parts * m_units.devices(state.free), going(state), state.partial);
+    }
+
+    /// Axes that cannot stay where they cut: what they cut, or what cuts it before them, is not as in the end. Only collectives
+    /// that they take part in can change that.
+    unsigned going(const State& state) const
+    {
+        unsigned out = 0;
+        for (std::size_t dim = 0; dim < m_dims; ++dim) {
+            std::int64_t before = 1;
+            for (std::size_t i = 0; i < state.count[dim]; ++i) {
+                const std::size_t axis = state.axes[dim][i];
+                if (m_goalPlace[axis] != std::pair { static_cast<std::uint8_t>(dim + 1), before })
+                    out |= bit(axis);
+                before *= m_sizes[axis];
+            }
+        }
+        return out;
+    }
+
+    /// Whether a way that pays this for its next step, after which there are as many parts, can be the cheapest.
+    bool mayPay(std::int64_t price) const { return node(m_current).cost.units + price + m_rest <= m_bound; }
+
     void expand(const State& state)
     {
         sumUp(state);
         for (std::size_t dim = 0; dim < m_dims; ++dim) {
-            append(state, dim, state.partial & cutInGoal(), CollectiveKind::ReduceScatter);
+            append(state, dim, state.partial & m_cutInGoal, CollectiveKind::ReduceScatter);
             takeOff(state, dim);
-            append(state, dim, state.free & cutInGoal(), CollectiveKind::LocalSlice);
+            append(state, dim, state.free & m_cutInGoal, CollectiveKind::LocalSlice);
         }
         changePlaces(state);
-    }
-
-    /// Axes that cut a dim in the end. Nothing is cut over the others on the way: an all-reduce over several mesh axes stays one
-    /// collective (how it goes through fast and slow links is the library's own affair).
-    unsigned cutInGoal() const
-    {
-        unsigned mask = 0;
-        for (const auto& dim : to().dims)
-            for (const AxisRef& ref : dim)
-                if (const std::size_t axis = indexOf(ref); axis < m_axes.size())
-                    mask |= bit(axis);
-        return mask;
     }
 
     /// Axes that a reduce-scatter can bring to where they are wanted. Their sums are not made whole first, not even where
@@ -399,7 +502,7 @@ private:
     void sumUp(const State& state)
     {
         const unsigned summed = state.partial & ~scattered(state);
-        const unsigned together = state.partial & ~cutInGoal();
+        const unsigned together = state.partial & ~m_cutInGoal;
         for (unsigned mask = summed; mask != 0; mask = (mask - 1) & summed) {
             if ((mask & together) != together)
                 continue;
@@ -410,7 +513,8 @@ private:
                     key = placed(key, axis, kFree, 0);
                     move.axes.axes[move.axes.count++] = static_cast<std::uint8_t>(axis);
                 }
-            step(key, move, 0, units(move.kind, mask, elements(state)));
+            move.axes.mask = mask;
+            step(key, move, 0, elements(state));
         }
     }
 
@@ -434,7 +538,7 @@ private:
         const std::int64_t count = elements(state);
         sequences(axes, none, [&](const Sequence& sequence) {
             if (const auto key = appended(state, state.key, dim, sequence))
-                step(*key, { kind, sequence }, dim, kind == CollectiveKind::LocalSlice ? 0 : units(kind, sequence.mask, count));
+                step(*key, { kind, sequence }, dim, count);
             return true;
         });
     }
@@ -470,9 +574,10 @@ private:
                 continue;
             const Key without = withCut(key, dim, 0);
             const std::int64_t part = (sizeOfDim(dim) + parts - 1) / parts;
-            step(without, { CollectiveKind::AllGather, off }, dim,
-                 units(CollectiveKind::AllGather, off.mask, elements(state, dim, part)));
-            const std::int64_t price = units(CollectiveKind::AllToAll, off.mask, elements(state));
+            step(without, { CollectiveKind::AllGather, off }, dim, elements(state, dim, part));
+            const std::int64_t count = elements(state);
+            if (!mayPay(m_units.units(CollectiveKind::AllToAll, off.mask, count)))
+                continue;
             Sequence none;
             sequences(off.mask, none, [&](const Sequence& order) {
                 if (order.count != off.count)
@@ -481,7 +586,7 @@ private:
                     const auto moved =
                         other == dim ? cutAnew(state, dim, kept, without, order) : appended(state, without, other, order);
                     if (moved)
-                        step(*moved, { CollectiveKind::AllToAll, off }, dim, price);
+                        step(*moved, { CollectiveKind::AllToAll, off }, dim, count);
                 }
                 return false;
             });
@@ -495,7 +600,7 @@ private:
         for (std::size_t dim = 0; dim < m_dims; ++dim)
             for (std::size_t i = 0; i < state.count[dim]; ++i)
                 pool |= bit(state.axes[dim][i]);
-        if (pool != state.free)
+        if (pool != state.free && (!m_directly || mayPay(m_memory.floor.sendRecv(elements(state)))))
             changePlaces(state, 0, pool, state.key);
     }
 
@@ -540,7 +645,7 @@ private:
                 move.axes.axes[move.axes.count++] = static_cast<std::uint8_t>(axis);
                 move.axes.mask |= bit(axis);
             }
-        step(key, move, 0, units(move.kind, move.axes.mask, elements(state)));
+        step(key, move, 0, elements(state));
     }
 
     /// The dim that an axis cuts, and how many parts lie between its neighbours there.
@@ -556,44 +661,60 @@ private:
         return { place, stride };
     }
 
-    void step(Key key, const Move& move, std::size_t dim, std::int64_t price)
+    /// `count`: elements of the large side.
+    void step(Key key, const Move& move, std::size_t dim, std::int64_t count)
     {
-        Cost cost = m_nodes[static_cast<std::size_t>(m_current)].cost;
-        cost.units += price;
+        Cost cost = node(m_current).cost;
+        cost.units += move.kind == CollectiveKind::LocalSlice ? 0 : m_units.units(move.kind, move.axes.mask, count);
         ++cost.steps;
         cost.order = cost.order << 6 | rankOf(move.kind) << 3 | dim;
-        reach(key, cost, m_current, move);
+        reach(key, cost, m_current, move, count);
     }
 
-    void reach(Key key, const Cost& cost, int parent, const Move& move)
+    void reach(Key key, const Cost& cost, int parent, const Move& move, std::int64_t count)
     {
         if (cost.units > m_bound)
             return;
-        if (m_nodes.size() >= kMaxNodes) {
-            m_tooMany = true;
-            return;
+        std::size_t slot = slotOf(key);
+        int index = m_memory.table[slot];
+        if (index >= 0) {
+            if (!(cost < node(index).cost) || cost.units + node(index).rest > m_bound)
+                return;
+        } else {
+            const std::int64_t rest = m_directly ? floorOf(stateOf(key)) : 0;
+            if (cost.units + rest > m_bound)
+                return;
+            if (m_nodes.size() >= kMaxNodes) {
+                m_tooMany = true;
+                return;
+            }
+            index = static_cast<int>(m_nodes.size());
+            m_memory.table[slot] = static_cast<std::int16_t>(index);
+            m_memory.slots.push_back(static_cast<std::uint16_t>(slot));
+            m_nodes.push_back({ key, {}, rest, -1, false, {}, 0 });
         }
-        const int index = indexOfNode(key);
-        Node& node = m_nodes[static_cast<std::size_t>(index)];
-        if (node.parent != kNew && (node.done || !(cost < node.cost)))
-            return;
-        node.cost = cost;
-        node.parent = parent;
-        node.move = move;
-        m_queue.push({ cost, index });
+        Node& there = node(index);
+        there.cost = cost;
+        there.parent = parent;
+        there.done = false; // a floor may fall by more than a step costs
+        there.move = move;
+        there.count = count;
+        if (key == m_goal)
+            m_bound = std::min(m_bound, cost.units);
+        Cost order = cost;
+        if (m_directly)
+            order.units += there.rest;
+        m_memory.queue.push_back({ order, index });
+        std::push_heap(m_memory.queue.begin(), m_memory.queue.end());
     }
 
-    int indexOfNode(Key key)
+    /// Where a key is in the table, or goes.
+    std::size_t slotOf(Key key) const
     {
         std::size_t slot = (key * 0x9E3779B97F4A7C15ULL) >> 51; // 13 bits
-        while (m_table[slot] >= 0) {
-            if (m_nodes[static_cast<std::size_t>(m_table[slot])].key == key)
-                return m_table[slot];
+        while (m_memory.table[slot] >= 0 && node(m_memory.table[slot]).key != key)
             slot = (slot + 1) % kTableSize;
-        }
-        m_table[slot] = static_cast<std::int16_t>(m_nodes.size());
-        m_nodes.push_back({ key, {}, kNew, false, {} });
-        return m_table[slot];
+        return slot;
     }
 
     Layout layoutOf(Key key) const
@@ -618,14 +739,13 @@ private:
     std::vector<ReshardStep> steps() const
     {
         std::vector<ReshardStep> steps;
-        for (int index = m_end; m_nodes[static_cast<std::size_t>(index)].parent >= 0;) {
-            const Node& node = m_nodes[static_cast<std::size_t>(index)];
+        for (int index = m_end; node(index).parent >= 0; index = node(index).parent) {
+            const Node& last = node(index);
             ReshardStep& step = steps.emplace_back();
-            step.kind = node.move.kind;
-            for (std::size_t i = 0; i < node.move.axes.count; ++i)
-                step.axes.push_back(m_axes[node.move.axes.axes[i]]);
-            step.after = index == m_end ? to() : layoutOf(node.key);
-            index = node.parent;
+            step.kind = last.move.kind;
+            for (std::size_t i = 0; i < last.move.axes.count; ++i)
+                step.axes.push_back(m_axes[last.move.axes.axes[i]]);
+            step.after = index == m_end ? to() : layoutOf(last.key);
         }
         std::ranges::reverse(steps);
         for (std::size_t i = 0; i < steps.size(); ++i)
@@ -633,39 +753,48 @@ private:
         return steps;
     }
 
-    static constexpr int kNew = -2;
-    static constexpr std::size_t kTableSize = 8192;
-
-    struct Waiting {
-        Cost cost;
-        int node = 0;
-        bool operator<(const Waiting& other) const { return std::tie(other.cost, other.node) < std::tie(cost, node); }
-    };
-
     const ReshardProblem& m_problem;
+    ReshardSearch::Memory& m_memory;
+    ReshardUnits& m_units;
     std::size_t m_dims;
-    std::vector<int> m_axes; ///< mesh axes that change, in mesh order
+    std::vector<int>& m_axes; ///< mesh axes that change, in mesh order
+    std::vector<Node>& m_nodes;
     std::array<std::int64_t, kMaxAxes> m_sizes {};
     std::array<std::size_t, kMaxDims> m_fixed {}; ///< how many leading axes of a dim stay
     std::array<std::int64_t, kMaxDims> m_fixedParts {};
     std::array<std::array<Cutting, 3>, kMaxDims> m_cuttings {}; ///< balanced, that of `from`, that of `to`
     std::array<std::uint8_t, kMaxDims> m_fromCut {};
     std::array<std::uint8_t, kMaxDims> m_toCut {};
+    std::array<std::pair<std::uint8_t, std::int64_t>, kMaxAxes> m_goalPlace {}; ///< by axis: place, and the parts before it there
+    /// Axes that cut a dim in the end. Nothing is cut over the others on the way: an all-reduce over several mesh axes stays one
+    /// collective (how it goes through fast and slow links is the library's own affair).
+    unsigned m_cutInGoal = 0;
     Key m_start = 0;
     Key m_goal = 0;
-    double m_scale = 1;
     std::int64_t m_bound = std::numeric_limits<std::int64_t>::max();
-    std::array<std::array<const PriceCurve*, 256>, kCollectiveKinds> m_curves {}; ///< by kind and set of axes
-    std::vector<Node> m_nodes;
-    std::vector<std::int16_t> m_table; ///< of nodes, by key
-    std::priority_queue<Waiting> m_queue;
+    bool m_directly = true;
     int m_current = -1;
+    std::int64_t m_rest = 0; ///< what is to come after it at least, if the parts stay
     int m_end = -1;
     bool m_tooMany = false;
 };
 
 } // namespace
 
-std::optional<std::vector<ReshardStep>> cheapestSteps(const ReshardProblem& problem) { return Search(problem).run(); }
+ReshardSearch::ReshardSearch()
+    : m_memory(std::make_unique<Memory>())
+{
+}
+ReshardSearch::ReshardSearch(ReshardSearch&&) noexcept = default;
+ReshardSearch::~ReshardSearch() = default;
+
+std::optional<std::vector<ReshardStep>> ReshardSearch::steps(const ReshardProblem& problem)
+{
+    return Search(problem, *m_memory).run();
+}
+
+double ReshardSearch::floor(const ReshardProblem& problem) { return Search(problem, *m_memory).floor(); }
+
+std::optional<double> ReshardSearch::seconds(const ReshardProblem& problem) { return Search(problem, *m_memory).seconds(); }
 
 } // namespace shardboard

@@ -101,6 +101,60 @@ private:
     }
 
 private Q_SLOTS:
+    /// Many layouts share a price: of whatever shape, it is that of the steps that a plan would take.
+    void pricesAreThoseOfTheSteps()
+    {
+        Random random(53);
+        int priced = 0;
+        for (int i = 0; i < 24; ++i) {
+            Case of = randomCase(random, 2 + i % 2, 4);
+            for (GraphTensor& tensor : of.graph.tensors)
+                for (std::int64_t& size : tensor.spec.shape)
+                    if (random.below(3) == 0)
+                        size = 1 + random.below(24);
+            LayoutNumbers layouts;
+            LayoutPrices prices(of.graph, of.design.mesh, of.hardware, Dispatch::PerExpert, layouts);
+            ReshardPlanner planner(of.design.mesh, of.hardware);
+            const auto layout = [&](std::size_t rank, const Layout* before) {
+                Layout out = Layout::replicated(rank);
+                for (int axis = 0; axis < of.design.mesh.axisCount(); ++axis) {
+                    const auto place = static_cast<std::size_t>(random.below(static_cast<int>(rank) + 2));
+                    const bool open =
+                        before == nullptr || std::ranges::find(before->partial, AxisRef { axis }) != before->partial.end();
+                    if (place < rank)
+                        out.dims[place].insert(random.below(2) == 0 ? out.dims[place].begin() : out.dims[place].end(),
+                                               AxisRef { axis });
+                    else if (place == rank && open)
+                        out.partial.push_back(AxisRef { axis });
+                }
+                return out;
+            };
+            for (std::size_t id = 0; id < of.graph.tensors.size(); ++id) {
+                const TensorSpec& spec = of.graph.tensors[id].spec;
+                for (int pair = 0; pair < 20; ++pair) {
+                    const Layout from = layout(spec.shape.size(), nullptr);
+                    const Layout to = layout(spec.shape.size(), &from);
+                    const double seconds = prices.seconds(TensorId(id), spec.dtype, layouts.of(from), layouts.of(to));
+                    if (!std::isfinite(seconds)) // not looked at
+                        continue;
+                    double sum = 0;
+                    for (const ReshardStep& step : sure(planner.steps(from, to, { spec.shape, spec.dtype, 1 }, "t")))
+                        if (step.kind != CollectiveKind::LocalSlice)
+                            sum += planner.seconds(step.kind, step.axes, stepBytes(step, spec.shape, spec.dtype, of.design.mesh));
+                    QVERIFY2(std::abs(seconds - sum) <= 1e-9 * sum,
+                             qPrintable(QStringLiteral("%1 %2 to %3: %4, not %5")
+                                            .arg(QString::fromStdString(shapeText(spec.shape)),
+                                                 QString::fromStdString(specText(from, of.design.mesh)),
+                                                 QString::fromStdString(specText(to, of.design.mesh)))
+                                            .arg(seconds)
+                                            .arg(sum)));
+                    priced += sum > 0;
+                }
+            }
+        }
+        QVERIFY2(priced > 1000, qPrintable(QString::number(priced)));
+    }
+
     void costsWhatItClaims_data()
     {
         QTest::addColumn<QString>("mesh");
