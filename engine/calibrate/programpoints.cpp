@@ -45,8 +45,8 @@ std::vector<CalibrationPoint> pointsOf(const Program& program, const RunResult& 
             point.flops = point.work.flops;
             point.bytes = point.work.kernel == KernelClass::None ? point.work.copied : point.work.bytes;
             point.dtype = point.work.dtype == DType::BF16 ? "BF16" : "F32";
-        } else if (const auto found = collectives.find(operation.id);
-                   found != collectives.end() && found->second->isCall() && operation.bytes > 0) {
+        } else if (const auto found = collectives.find(operation.id); found != collectives.end() && found->second->isCall()
+                   && operation.bytes > 0 && !program.plan.pipeline) { // a stage's are of its devices alone
             const Collective& collective = *found->second;
             const double groups = static_cast<double>(program.plan.mesh.deviceCount()) / static_cast<double>(collective.groupSize);
             point.groupSize = collective.groupSize;

@@ -11,7 +11,8 @@
 
 namespace shardboard::engine {
 
-/// One for each that took time; of layers that are alike one. `result` is of a run of that program.
+/// One for each that took time; of layers that are alike one. Collectives of a pipeline are left out. `result` is of a run of that
+/// program.
 std::vector<CalibrationPoint> pointsOf(const Program& program, const RunResult& result);
 
 } // namespace shardboard::engine

@@ -320,8 +320,11 @@ private Q_SLOTS:
                     gather.seconds = groups * static_cast<double>(n) * 1e-6 + gather.bytes / 5e9;
                     measured.points.push_back(gather);
                 }
-        for (CalibrationPoint& one : measured.points)
-            one.work.op = {}; // as it comes over the wire
+        for (CalibrationPoint& one : measured.points) { // as it comes over the wire, which has these beside it
+            one.work.op = {};
+            one.work.flops = one.work.bytes = 0;
+            one.work.dtype = KernelWork {}.dtype;
+        }
         const auto back = sure(calibrationFromJson(json::parse(toJson(measured).dump())));
         QVERIFY(back == measured);
         const auto fit = sure(fitMachine(back));

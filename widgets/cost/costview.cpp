@@ -247,19 +247,20 @@ void CostView::refresh()
     m_bold = uiFont(this, 0, true);
     m_digits = monoFont(this, -0.5);
     m_following = true;
+    // Rows look up what they show, so that all of it changes before anything else does.
     m_evaluation = document()->evaluation();
     const bool plan = m_evaluation && !m_evaluation->plan.segments.empty();
+    m_parts = plan ? partCosts(m_evaluation->graph, m_evaluation->plan) : std::vector<PartCost>();
+    if (std::vector<QStringList> names = rowNames(); names != m_names) {
+        const std::vector<QStringList> before = std::exchange(m_names, std::move(names));
+        makeRows(before);
+    }
     m_tree->setVisible(plan);
     m_total->setVisible(plan);
     m_legend->setVisible(plan);
     m_empty->setVisible(!plan);
     m_empty->setText(!m_evaluation ? tr("No design is open.")
                                    : tr("There is no plan to price: this model is open as weights only."));
-    m_parts = plan ? partCosts(m_evaluation->graph, m_evaluation->plan) : std::vector<PartCost>();
-    if (std::vector<QStringList> names = rowNames(); names != m_names) {
-        m_names = std::move(names);
-        makeRows();
-    }
     renewRows();
     if (plan)
         showTotal();
@@ -310,12 +311,12 @@ std::vector<QStringList> CostView::rowNames() const
 }
 
 /// Those of before stay as long as they are of the same parts and operations, which they are after most edits.
-void CostView::makeRows()
+void CostView::makeRows(const std::vector<QStringList>& before)
 {
-    std::set<std::pair<QString, int>> open; // unfolded parts stay so
-    for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
+    std::set<QString> open; // unfolded parts stay so
+    for (int i = 0; i < m_tree->topLevelItemCount() && i < static_cast<int>(before.size()); ++i)
         if (m_tree->topLevelItem(i)->isExpanded())
-            open.emplace(m_tree->topLevelItem(i)->text(NameColumn), i);
+            open.insert(before[static_cast<std::size_t>(i)].first());
     m_tree->clear();
     for (std::size_t i = 0; i < m_parts.size(); ++i) {
         auto* part = new CostRow(*this, i, -1);
@@ -324,7 +325,7 @@ void CostView::makeRows()
             if (hasRow(operations[k]))
                 part->addChild(new CostRow(*this, i, static_cast<int>(k)));
         m_tree->addTopLevelItem(part);
-        part->setExpanded(open.contains({ part->text(NameColumn), static_cast<int>(i) }));
+        part->setExpanded(open.contains(m_names[i].first()));
     }
 }
 

@@ -37,7 +37,7 @@ protected:
 private:
     friend class CostRow;
     std::vector<QStringList> rowNames() const;
-    void makeRows();
+    void makeRows(const std::vector<QStringList>& before); ///< names of the rows that there are
     void renewRows();
     /// What a row shows: of a part, or where `operation` is not -1 of one of its operations.
     QVariant cell(std::size_t part, int operation, int column, int role) const;

@@ -31,7 +31,7 @@ Result<BenchmarkReport> benchCalibration(bool quick)
     Table table({ "engine, " + measured.value().machine, ">seconds", ">quartiles apart", ">rate", ">of the best", ">of a copy" });
     for (const CalibrationPoint& point : measured.value().points) {
         const bool gemm = point.kind == "gemm";
-        if (!gemm && point.groupSize == 1)
+        if (!point.source.empty() || (!gemm && point.groupSize == 1))
             continue;
         const double rate = (gemm ? point.flops : point.bytes) / point.seconds;
         const double share = gemm ? rate / limits.gemmFlopsOne : point.ofBest > 0 ? point.ofBest : rate / limits.copyBytesAll;

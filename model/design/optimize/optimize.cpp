@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace shardboard {
 
@@ -128,10 +129,22 @@ private:
     /// Whether layouts that somebody fixed are as they were.
     bool keepsWhatIsKept(const Evaluation& other) const
     {
-        for (std::size_t i = 0; i < m_base->weights.size() && i < other.weights.size(); ++i)
-            if (keeps(m_base->weights[i].spec.name) && m_base->weights[i].layout != other.weights[i].layout)
-                return false;
-        return true;
+        const auto layouts = layoutsOf(other);
+        return std::ranges::all_of(m_base->weights, [&](const WeightLayout& weight) {
+            if (!keeps(weight.spec.name))
+                return true;
+            const auto there = layouts.find({ weight.spec.name, weight.firstLayer });
+            return there != layouts.end() && *there->second == weight.layout;
+        });
+    }
+    /// By name and layer: a joined projection may be several weights in one of two evaluations.
+    using LayoutsByName = std::map<std::pair<std::string, std::int64_t>, const Layout*>;
+    static LayoutsByName layoutsOf(const Evaluation& of)
+    {
+        LayoutsByName out;
+        for (const WeightLayout& weight : of.weights)
+            out.try_emplace({ weight.spec.name, weight.firstLayer }, &weight.layout);
+        return out;
     }
     bool keeps(const std::string& name) const
     {
@@ -192,8 +205,11 @@ private:
     /// Whose rates are taken first: the best so far, if it was planned on the same graph.
     const Evaluation& start() const
     {
-        return m_out.evaluation && m_out.evaluation->graph.segments.size() == m_base->graph.segments.size() ? *m_out.evaluation
-                                                                                                            : *m_base;
+        const auto same = [&](const Graph& graph) {
+            return graph.segments.size() == m_base->graph.segments.size() && graph.tensors.size() == m_base->graph.tensors.size()
+                && graph.ops.size() == m_base->graph.ops.size();
+        };
+        return m_out.evaluation && same(m_out.evaluation->graph) ? *m_out.evaluation : *m_base;
     }
 
     /// Whether a step's time is more than a sum: of what overlaps, or waits for stages.
@@ -386,13 +402,20 @@ private:
 
     void describeChanges()
     {
-        for (std::size_t i = 0; i < m_base->weights.size() && i < m_out.evaluation->weights.size(); ++i) {
-            const WeightLayout& before = m_base->weights[i];
-            const WeightLayout& after = m_out.evaluation->weights[i];
-            if (before.spec.name == after.spec.name && before.layout != after.layout)
+        const LayoutsByName before = layoutsOf(*m_base);
+        const LayoutsByName after = layoutsOf(*m_out.evaluation);
+        for (const WeightLayout& weight : m_base->weights) {
+            const auto there = after.find({ weight.spec.name, weight.firstLayer });
+            if (there == after.end())
+                m_out.changes.push_back({ weight.spec.name, specText(weight.layout, m_design.mesh), "cut in its parts" });
+            else if (*there->second != weight.layout)
                 m_out.changes.push_back(
-                    { before.spec.name, specText(before.layout, m_design.mesh), specText(after.layout, m_design.mesh) });
+                    { weight.spec.name, specText(weight.layout, m_design.mesh), specText(*there->second, m_design.mesh) });
         }
+        for (const WeightLayout& weight : m_out.evaluation->weights)
+            if (!before.contains({ weight.spec.name, weight.firstLayer }))
+                m_out.changes.push_back(
+                    { weight.spec.name, "part of a joined weight, or joined of parts", specText(weight.layout, m_design.mesh) });
     }
 
     const Design& m_design;

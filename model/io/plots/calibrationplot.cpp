@@ -10,6 +10,21 @@
 
 namespace shardboard {
 
+namespace {
+
+/// Products, attention, what moves data, collectives.
+std::size_t seriesOf(const CalibrationPoint& point)
+{
+    if (!point.source.empty()) // an operation of a program
+        return point.messageBytes > 0                     ? 3
+            : point.work.kernel == KernelClass::Gemm      ? 0
+            : point.work.kernel == KernelClass::Attention ? 1
+                                                          : 2;
+    return point.kind == "gemm" ? 0 : point.kind.starts_with("attention") ? 1 : point.kind == "memory" ? 2 : 3;
+}
+
+} // namespace
+
 Plot calibrationPlot(const Calibration& calibration, const MachineFit& fit)
 {
     Plot out;
@@ -32,11 +47,7 @@ Plot calibrationPlot(const Calibration& calibration, const MachineFit& fit)
         const double fitted = fittedSeconds(point, calibration, fit.hardware);
         if (fitted <= 0)
             continue;
-        const std::size_t index = point.kind == "gemm" ? 0
-            : point.kind.starts_with("attention")      ? 1
-            : point.kind == "memory"                   ? 2
-                                                       : 3;
-        series[index].points.push_back(
+        series[seriesOf(point)].points.push_back(
             { point.seconds, 100 * (fitted / point.seconds - 1),
               point.what + ": " + secondsText(point.seconds) + " measured, " + secondsText(fitted) + " by the fit" });
         least = least > 0 ? std::min(least, point.seconds) : point.seconds;

@@ -301,6 +301,8 @@ private Q_SLOTS:
         Hardware hardware = hardwarePresets().front();
         hardware.device.measured = { { "rms_norm", { { { 12.5, 0, 0 }, 1.75 }, { { 14, 0, 0 }, 0.5 } } },
                                      { "matmul", { { { 3, 7, 7 }, 2 } } } };
+        hardware.levels.resize(1);
+        hardware.levels.front().fabric = Fabric::SharedMemory;
         hardware.levels.front().link.shared = true;
         hardware.levels.front().link.rates = { { "all-gather", 1e-6, 5e9, CacheRate { 1e6, 9e9 } }, { "all-to-all", 0, 4e9, {} } };
         const nlohmann::json written = hardwareJson(hardware);
