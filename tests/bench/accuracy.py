@@ -107,7 +107,7 @@ def main():
             for same in zip(*(document["operations"] for document in documents)):
                 row = same[0]
                 samples = [sample for one in same for sample in one.get("samples", [])]
-                seconds = statistics.median(samples) if samples else 0
+                seconds = statistics.median(one["median_seconds"] for one in same)  # of the slowest device; samples are of all
                 if seconds <= 0 or row["kind"] == "local-slice":
                     continue
                 counts = row["executed_bytes"] >= LEAST_BYTES if row["collective"] else seconds >= LEAST_SECONDS
@@ -116,7 +116,7 @@ def main():
                                  "predicted": row["predicted_seconds"], "error": row["predicted_seconds"] / seconds - 1,
                                  "count": row["count"], "spread": spread(samples)})
             steps = [step for document in documents for step in steps_of(document)]
-            step = statistics.median(steps)
+            step = statistics.median(document["step_seconds"]["median"] for document in documents)
             predicted = documents[0]["predicted_step_seconds"]
             out["cases"].append({"name": name, "mesh": mesh, "workload": workload, "measured": step, "predicted": predicted,
                                  "error": predicted / step - 1, "spread": spread(steps), "rows": rows})
