@@ -75,7 +75,7 @@ CalibrationPage::CalibrationPage(Document* document, EngineSession* engine, QWid
 void CalibrationPage::build()
 {
     m_what->setObjectName(QStringLiteral("calibration.what"));
-    nameWidget(m_measure, "calibration.measure", {}, tr("Takes the machine for about a minute; other programs disturb it"));
+    nameWidget(m_measure, "calibration.measure", {}, tr("Takes the machine for about two minutes; other programs disturb it"));
     nameWidget(m_quick, "calibration.quick", {}, tr("Fewer and smaller sizes: some seconds, and a coarser fit"));
     m_state->setObjectName(QStringLiteral("calibration.state"));
     nameWidget(m_progress, "calibration.progress", tr("Progress of the calibration"));
