@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/engine/calibrationprograms.h"
 
-#include "model/design/evaluate/evaluate.h"
-#include "model/design/presets/presets.h"
+#include "app/engine/modelprograms.h"
 
 namespace shardboard {
 
@@ -61,32 +60,21 @@ const Case kCases[] {
     { kLargest, "data=2,model=2", "megatron-tp", kDecode, 8, 256 },
 };
 
-Result<Program> programOf(const Case& of)
+ModelSpec modelOf(const Size& size)
 {
-    Design design;
-    auto mesh = Mesh::parse(of.mesh);
-    if (!mesh.ok())
-        return mesh.error();
-    design.mesh = std::move(mesh).value();
-    ModelSpec& model = design.model;
+    ModelSpec model;
     model.name = "calibration";
     model.family = "llama";
     model.source = "builtin:calibration";
-    model.vocabSize = of.size.vocabulary;
-    model.hiddenSize = of.size.hidden;
-    model.intermediateSize = of.size.intermediate;
+    model.vocabSize = size.vocabulary;
+    model.hiddenSize = size.hidden;
+    model.intermediateSize = size.intermediate;
     model.layers = 2;
-    model.heads = of.size.heads;
-    model.kvHeads = of.size.kvHeads;
+    model.heads = size.heads;
+    model.kvHeads = size.kvHeads;
     model.headDim = 64;
     model.dtype = DType::F32;
-    design.workload = { of.workload, of.batch, of.sequence, DType::F32, of.microBatches, Recompute::None };
-    if (const auto applied = applyPreset(design, of.preset); !applied.ok())
-        return applied.error();
-    auto evaluation = evaluate(design);
-    if (!evaluation.ok())
-        return evaluation.error();
-    return Program { evaluation.value()->graph, evaluation.value()->plan };
+    return model;
 }
 
 } // namespace
@@ -96,7 +84,9 @@ Result<std::vector<Program>> calibrationPrograms(bool quick)
     std::vector<Program> out;
     for (const Case& one : kCases)
         if (one.quick || !quick) {
-            auto program = programOf(one);
+            auto program =
+                conformance::programOf(modelOf(one.size), one.mesh, one.preset,
+                                       { one.workload, one.batch, one.sequence, DType::F32, one.microBatches, Recompute::None });
             if (!program.ok())
                 return program.error();
             out.push_back(std::move(program).value());

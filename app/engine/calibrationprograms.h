@@ -10,7 +10,7 @@
 
 namespace shardboard {
 
-/// For two layers in float32 on two to four logical devices, less than 1 GiB each. `quick`: a few of them.
+/// Of two layers in float32 on two to four logical devices; a run of the largest one needs 1.1 GiB. `quick`: a few of them.
 Result<std::vector<Program>> calibrationPrograms(bool quick);
 
 } // namespace shardboard

@@ -7,21 +7,27 @@
 
 namespace shardboard::conformance {
 
-Result<Program> programOf(const ModelCase& of, DType dtype)
+Result<Program> programOf(ModelSpec model, const std::string& mesh, const std::string& preset, const Workload& workload)
 {
     Design design;
-    auto mesh = Mesh::parse(of.mesh);
-    if (!mesh.ok())
-        return mesh.error();
-    design.mesh = std::move(mesh).value();
-    design.model = familyModel(of.family);
-    design.workload = { of.workload, of.batch, of.sequence, dtype, of.microBatches, Recompute::None };
-    if (const auto applied = applyPreset(design, of.preset); !applied.ok())
+    auto parsed = Mesh::parse(mesh);
+    if (!parsed.ok())
+        return parsed.error();
+    design.mesh = std::move(parsed).value();
+    design.model = std::move(model);
+    design.workload = workload;
+    if (const auto applied = applyPreset(design, preset); !applied.ok())
         return applied.error();
     auto evaluation = evaluate(design);
     if (!evaluation.ok())
         return evaluation.error();
     return Program { evaluation.value()->graph, evaluation.value()->plan };
+}
+
+Result<Program> programOf(const ModelCase& of, DType dtype)
+{
+    return programOf(familyModel(of.family), of.mesh, of.preset,
+                     { of.workload, of.batch, of.sequence, dtype, of.microBatches, Recompute::None });
 }
 
 Options withModels(Options options)

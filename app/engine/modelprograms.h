@@ -5,9 +5,13 @@
 
 #include "engine/conformance/conformance.h"
 #include "engine/conformance/modelcases.h"
+#include "model/design/design.h"
 
 namespace shardboard::conformance {
 
+/// Of a model on a mesh such as `data=2,model=2`, laid out by a preset. Errors are those of the mesh, the preset, and the
+/// evaluation.
+Result<Program> programOf(ModelSpec model, const std::string& mesh, const std::string& preset, const Workload& workload);
 Result<Program> programOf(const ModelCase& of, DType dtype);
 /// The options, for all cases of the suite.
 Options withModels(Options options = {});

@@ -71,21 +71,16 @@ PricedWay memoryWay(CollectiveKind kind, double n, double groups, const LinkSpec
     else if (kind == CollectiveKind::Broadcast)
         times = n;
     const double pieces = groups * n * (kind == CollectiveKind::AllToAll ? n : 1);
-    if (const auto own = std::ranges::find(link.rates, collectiveName(kind), &CollectiveRate::kind); own != link.rates.end()) {
-        PriceLine line { pieces * own->pieceSeconds, groups * times / own->bytesPerSecond };
-        if (own->cache) {
-            line.secondsPerByte = groups * times / own->cache->bytesPerSecond;
-            line.bend = own->cache->bytes / (groups * times);
-            line.moreBeyond = groups * times / own->bytesPerSecond - line.secondsPerByte;
-        }
-        return oneStage(kind, Algorithm::SharedMemory, line);
-    }
-    PriceLine line { link.startSeconds + link.alphaSeconds + pieces * link.messageSeconds.value_or(0),
-                     groups * times / link.bytesPerSecond };
-    if (link.cache) {
-        line.secondsPerByte = groups * times / link.cache->bytesPerSecond;
-        line.bend = link.cache->bytes / (groups * times);
-        line.moreBeyond = groups * times / link.bytesPerSecond - line.secondsPerByte;
+    const auto own = std::ranges::find(link.rates, collectiveName(kind), &CollectiveRate::kind);
+    const bool measured = own != link.rates.end();
+    const CollectiveRate rate =
+        measured ? *own : CollectiveRate { "", link.messageSeconds.value_or(0), link.bytesPerSecond, link.cache };
+    const double start = measured ? 0 : link.startSeconds + link.alphaSeconds;
+    PriceLine line { start + pieces * rate.pieceSeconds, groups * times / rate.bytesPerSecond };
+    if (rate.cache) {
+        line.secondsPerByte = groups * times / rate.cache->bytesPerSecond;
+        line.bend = rate.cache->bytes / (groups * times);
+        line.moreBeyond = groups * times / rate.bytesPerSecond - line.secondsPerByte;
     }
     return oneStage(kind, Algorithm::SharedMemory, line);
 }
