@@ -108,18 +108,23 @@ void same(const Backend& backend)
     say(programs >= 3, std::to_string(programs) + " programs");
 }
 
+/// One of so many cases: what an operation computes is the business of tst_ncclrun, which tries them all in one process.
+constexpr std::size_t kCaseOf = 5;
+
 void conform(const Backend& backend, const std::string& filter)
 {
     conformance::Options options = conformance::withModels();
     options.devices = backend.mostDevices;
     options.filter = filter;
-    const auto summary =
-        conformance::runAll(backend, options, [](const conformance::Case& which, const conformance::CaseResult& result) {
-            if (!result.passed)
-                say(false, which.name + ": " + result.message);
-        });
-    say(summary.passed > 0 && summary.failed == 0,
-        std::to_string(summary.passed) + " cases, " + std::to_string(summary.programs) + " programs");
+    std::size_t passed = 0;
+    const auto cases = conformance::casesFor(backend, options);
+    for (std::size_t i = 0; i < cases.size(); i += kCaseOf) {
+        const conformance::CaseResult result = conformance::runCase(cases[i], backend, options);
+        passed += result.passed ? 1 : 0;
+        if (!result.passed)
+            say(false, cases[i].name + ": " + result.message);
+    }
+    say(passed > 0, std::to_string(passed) + " of " + std::to_string(cases.size()) + " cases");
 }
 
 void profile(const Backend& backend)

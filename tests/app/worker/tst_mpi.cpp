@@ -175,21 +175,21 @@ private Q_SLOTS:
         QTest::newRow("three, which does not divide") << 3 << ""
                                                       << "model: llama on eight";
         QTest::newRow("four, pipeline") << 4 << ""
-                                        << "pipeline";
+                                        << "pipeline of all parts, bf16";
         QTest::newRow("four, ring attention in training") << 4 << ""
-                                                          << "ring attention";
+                                                          << "ring attention in training, f32";
         QTest::newRow("four, experts") << 4 << ""
-                                       << "mixtral";
+                                       << "mixtral, experts cut, bf16";
         QTest::newRow("three hosts, changes of layout") << 3 << "rank"
-                                                        << "reshard: 1";
+                                                        << "reshard: 11";
         QTest::newRow("three hosts, ring attention in training") << 3 << "rank"
-                                                                 << "ring attention";
+                                                                 << "ring attention in training, f32";
         QTest::newRow("three hosts, experts") << 3 << "rank"
-                                              << "mixtral, experts in training";
+                                              << "mixtral, experts in training, f32";
         QTest::newRow("three hosts, pipeline") << 3 << "rank"
-                                               << "pipeline";
+                                               << "model: llama, pipeline, f32";
         QTest::newRow("two hosts of two") << 4 << "2"
-                                          << "model: llama, training";
+                                          << "model: llama, training, f32";
         QTest::newRow("more processes than devices") << 6 << "3"
                                                      << "model: llama, sequence parallel, f32";
     }
