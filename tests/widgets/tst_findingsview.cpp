@@ -104,6 +104,9 @@ void TestFindingsView::clickRepairsInOneStep()
     shown.list()->scrollToItem(shown.list()->topLevelItem(row));
     QVERIFY(shown.button(row));
     QCOMPARE(shown.button(row)->accessibleName().toStdString(), finding.fix->text);
+    for (int other = 0; other < shown.list()->topLevelItemCount(); ++other)
+        if (const QPushButton* button = shown.button(other))
+            QVERIFY2(button->width() >= button->sizeHint().width(), qPrintable(button->text())); // all of what it says
     QTest::mouseClick(shown.button(row), Qt::LeftButton);
     QTRY_COMPARE(shown.document.undoStack()->count(), 1);
     QCOMPARE(shown.document.undoStack()->undoText().toStdString(), finding.fix->text);

@@ -20,6 +20,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QResizeEvent>
+#include <QStyledItemDelegate>
 #include <QTreeWidget>
 
 #include <algorithm>
@@ -28,6 +29,7 @@ namespace shardboard {
 
 namespace {
 
+constexpr int kBesideButton = 12; ///< pixels, in its cell
 constexpr int kIndexRole = Qt::UserRole;
 constexpr int kRepairTextRole = Qt::UserRole + 1;
 constexpr int kWeightRole = Qt::UserRole + 2; ///< that it is about, -1: about something else
@@ -43,6 +45,16 @@ QColor colorOf(Severity severity, const Theme& theme)
 {
     return severity == Severity::Error ? theme.error : severity == Severity::Warning ? theme.attention : theme.quiet;
 }
+
+/// Widgets of the column get all of their cell: the usual delegate leaves them the room of a text in it.
+class WholeCell : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option, const QModelIndex&) const override
+    {
+        editor->setGeometry(option.rect);
+    }
+};
 
 QString kindText(const std::string& kind) { return qstr(kind).replace(QLatin1Char('-'), QLatin1Char(' ')); }
 
@@ -71,6 +83,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->header()->setSectionResizeMode(NoteColumn, QHeaderView::Stretch);
     m_list->header()->setSectionsMovable(false);
     m_list->setItemDelegateForColumn(NoteColumn, new NoteDelegate(m_list));
+    m_list->setItemDelegateForColumn(RepairColumn, new WholeCell(m_list));
     makeCopyable(m_list);
     new WeightHover(m_list, selection(), [](const QModelIndex& index) {
         const int weight = index.siblingAtColumn(NoteColumn).data(kWeightRole).toInt();
@@ -198,7 +211,7 @@ QPushButton* FindingsView::addButton(QTreeWidgetItem* item, const QString& text)
 {
     auto* cell = new QWidget;
     auto* layout = new QHBoxLayout(cell);
-    layout->setContentsMargins(8, 3, 8, 3);
+    layout->setContentsMargins(kBesideButton, 3, kBesideButton, 3);
     auto* button = new QPushButton(cell);
     button->setAccessibleName(text);
     button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
@@ -211,7 +224,7 @@ QPushButton* FindingsView::addButton(QTreeWidgetItem* item, const QString& text)
 /// The repairs get the room that their words take, up to two fifths; then they are elided.
 void FindingsView::fitColumns()
 {
-    constexpr int kMargins = 28; // of the cell around the button
+    constexpr int kMargins = 2 * kBesideButton;
     constexpr int kBesideWords = 26; // of the style, which a button that is not in sight yet may not have
     int widest = 0;
     bool costs = false;

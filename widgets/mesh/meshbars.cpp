@@ -18,10 +18,11 @@ namespace {
 
 constexpr double kAbove = MeshGrid::kBarAbove;
 constexpr double kBar = MeshGrid::kBar;
+constexpr double kLongestName = 80; ///< pixels along a bar that is shorter
 
 /// `model 0`, `model 1`, … along a bar, numbers alone, or the axis with its size, whichever has room.
 void paintLabels(QPainter& painter, const MeshBar& bar, const Mesh& mesh, const MeshGrid& grid, const Viewport& viewport,
-                 double text)
+                 const QRectF& area, double text)
 {
     const QFontMetricsF metrics(painter.font());
     const QString name = qstr(mesh.axis(bar.axis).name);
@@ -55,11 +56,16 @@ void paintLabels(QPainter& painter, const MeshBar& bar, const Mesh& mesh, const 
         const QString devices = QCoreApplication::translate("shardboard::MeshBar", "%1, %2 devices").arg(name, countText(size));
         const QString brief = QStringLiteral("%1 (%2)").arg(name, countText(size));
         const bool alone = bar.across && mesh.deviceCount() == size;
-        const double spare = std::max(0.0, 60 - (end - begin)) / 2; // the name may be longer than a short bar
-        label(begin - spare, end + spare,
-              alone && metrics.horizontalAdvance(devices) <= end - begin
-                  ? devices
-                  : metrics.elidedText(brief, Qt::ElideRight, std::max(0.0, std::max(end - begin, 60.0))));
+        // The name may be longer than a short bar, but reaches into nothing above or below the grid.
+        const double most = bar.across ? kLongestName * text : std::min(kLongestName * text, area.height());
+        const double length = std::max(end - begin, std::min(metrics.horizontalAdvance(brief) + 4, most));
+        const double middle = (begin + end) / 2;
+        const double to = bar.across
+            ? middle + length / 2
+            : std::clamp(middle + length / 2, std::min(end, area.top() + length), std::max(end, area.bottom()));
+        label(to - length, to,
+              alone && metrics.horizontalAdvance(devices) <= end - begin ? devices
+                                                                         : metrics.elidedText(brief, Qt::ElideRight, length));
         return;
     }
     for (std::int64_t cell = 0; cell < cells; cell += inside) {
@@ -105,13 +111,13 @@ std::vector<MeshBar> meshBars(const Mesh& mesh, const MeshGrid& grid, const QRec
 }
 
 void paintMeshBars(QPainter& painter, const std::vector<MeshBar>& bars, const Mesh& mesh, const MeshGrid& grid,
-                   const Viewport& viewport, const QWidget* widget)
+                   const Viewport& viewport, const QRectF& area, const QWidget* widget)
 {
     painter.setFont(uiFont(widget, -1.5));
     for (const MeshBar& bar : bars) {
         painter.fillRect(bar.rect, axisColor(mesh, bar.axis));
         painter.setPen(Theme::of(widget).quiet);
-        paintLabels(painter, bar, mesh, grid, viewport, textScale(widget));
+        paintLabels(painter, bar, mesh, grid, viewport, area, textScale(widget));
     }
 }
 

@@ -29,7 +29,8 @@ struct MeshBar {
 QSizeF roomForBars(const MeshGrid& grid, double text);
 /// Beside the part of the grid that is seen.
 std::vector<MeshBar> meshBars(const Mesh& mesh, const MeshGrid& grid, const QRectF& seen, double text);
+/// `area` is what there is for the grid: names stay above its lower edge.
 void paintMeshBars(QPainter& painter, const std::vector<MeshBar>& bars, const Mesh& mesh, const MeshGrid& grid,
-                   const Viewport& viewport, const QWidget* widget);
+                   const Viewport& viewport, const QRectF& area, const QWidget* widget);
 
 } // namespace shardboard

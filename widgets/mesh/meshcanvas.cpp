@@ -151,7 +151,7 @@ MeshRoom MeshCanvas::roomIn(const QSizeF& canvas) const
     return { { canvas.width() - 2 * kPanelMargin, canvas.height() - 16 - kFooter * text }, text, kLargestCell };
 }
 
-int MeshCanvas::detailIn(const QSize& size) const
+MeshCanvas::Fitted MeshCanvas::fittedIn(const QSize& size) const
 {
     const MeshGrid grid = m_scene.gridIn(roomIn(size));
     const QSizeF bars = roomForBars(grid, textScale(this));
@@ -161,7 +161,7 @@ int MeshCanvas::detailIn(const QSize& size) const
     const QRectF world = grid.world();
     const double cell =
         world.isEmpty() ? 0 : std::min({ area.width() / world.width(), area.height() / world.height(), kLargestCell });
-    return cell >= kCardCell ? 2 : cell >= kLabelCell ? 1 : 0;
+    return { cell >= kCardCell ? 2 : cell >= kLabelCell ? 1 : 0, cell * world.height() };
 }
 
 QRectF MeshCanvas::deviceRect(std::int64_t position) const { return m_viewport.toScreen(m_scene.grid.cell(position)); }

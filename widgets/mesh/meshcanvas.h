@@ -36,9 +36,12 @@ public:
     /// Whether a device is what is searched for and what the legend shows.
     bool isLoud(std::int64_t position) const { return m_scene.isLoud(position); }
     const DeviceColors& colors() const { return m_scene.colors; }
-    /// How much of a device there is room to tell where all of them are seen in a canvas of this size: 0, its colour; 1, its id
-    /// too; 2, and its memory.
-    int detailIn(const QSize& size) const;
+    /// All devices in a canvas of some size.
+    struct Fitted {
+        int detail = 0; ///< what there is room to tell of a device: 0, its colour; 1, its id too; 2, and its memory
+        double height = 0; ///< pixels that they take
+    };
+    Fitted fittedIn(const QSize& size) const;
     PartColor colorAt(std::int64_t position) const; ///< of a device as it is drawn now
     /// Data on its way: what a collective moves in the device groups that are in sight. At a progress from 0 to 1 dots run along
     /// the arrows; at 1 they are plain arrows. -1: nothing moves. A step of a plan is named below, in two lines, also where nothing

@@ -41,7 +41,7 @@ void MeshCanvas::paintBase(QPainter& painter)
     paintCells(painter);
     paintUnitNames(painter);
     painter.restore();
-    paintMeshBars(painter, m_bars, m_scene.mesh, m_scene.grid, m_viewport, this);
+    paintMeshBars(painter, m_bars, m_scene.mesh, m_scene.grid, m_viewport, gridArea(), this);
 }
 
 /// What lies in units, from the innermost to all of the mesh, and what is outside: the warmer, the longer collectives use the links

@@ -148,10 +148,13 @@ QSize MeshView::minimumSizeHint() const
 void MeshView::showLegend()
 {
     const int without = height() - m_header->sizeHint().height() - m_topology->sizeHint().height();
-    const int with = without - m_legend->minimumSizeHint().height();
-    // Devices do not lose their ids or their memory for it: then the bars of the axes tell alone which colour is which.
-    const bool room = with >= m_canvas->minimumSizeHint().height()
-        && m_canvas->detailIn({ width(), with }) == m_canvas->detailIn({ width(), without });
+    const int legend = m_legend->minimumSizeHint().height();
+    const MeshCanvas::Fitted alone = m_canvas->fittedIn({ width(), without });
+    const MeshCanvas::Fitted beside = m_canvas->fittedIn({ width(), without - legend });
+    // Devices lose neither their ids nor their memory for it, nor what they are seen in: then the bars of the axes tell alone
+    // which colour is which.
+    const bool room = without - legend >= m_canvas->minimumSizeHint().height() && beside.detail == alone.detail
+        && (beside.height >= 2 * legend || beside.height >= 0.9 * alone.height);
     std::vector<LegendEntry> entries;
     if (document()->hasDesign() && m_canvas->coloring() == MeshCanvas::Coloring::Shards && room)
         entries = meshLegend(m_canvas->colors());

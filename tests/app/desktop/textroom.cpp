@@ -7,6 +7,7 @@
 #include <QAbstractItemView>
 #include <QAbstractScrollArea>
 #include <QAction>
+#include <QApplication>
 #include <QBoxLayout>
 #include <QFontMetricsF>
 #include <QHeaderView>
@@ -27,6 +28,7 @@
 #include <QTreeView>
 
 #include <algorithm>
+#include <map>
 
 namespace shardboard {
 
@@ -39,8 +41,9 @@ const QChar kDots(0x2026);
 class NotingEngine : public QPaintEngine {
 public:
     struct Note {
+        QWidget* widget;
         QString text;
-        QRectF ink;
+        QRectF ink; ///< in the widget
         QRectF seen;
     };
 
@@ -70,15 +73,35 @@ public:
         const QRectF letters = QFontMetricsF(item.font()).tightBoundingRect(item.text()).translated(at);
         const QTransform onDevice = painter()->combinedTransform();
         const QRectF ink = onDevice.mapRect(letters);
-        QRectF seen = ink;
-        if (!systemClip().isEmpty())
-            seen &= systemClip().boundingRect();
+        QRectF seen = ink & QRectF(widget->rect());
         if (painter()->hasClipping())
             seen &= onDevice.map(painter()->clipPath()).boundingRect();
-        notes.append({ item.text(), ink, seen });
+        notes.append({ widget, item.text(), ink, seen });
     }
 
+    QWidget* widget = nullptr; ///< that is being painted
     QList<Note> notes;
+};
+
+/// Tells the engine whose turn it is: all widgets of a window are painted in one go, each by one event.
+class PaintWatch : public QObject {
+public:
+    explicit PaintWatch(NotingEngine& engine)
+        : m_engine(engine)
+    {
+        qApp->installEventFilter(this);
+    }
+
+protected:
+    bool eventFilter(QObject* object, QEvent* event) override
+    {
+        if (event->type() == QEvent::Paint)
+            m_engine.widget = qobject_cast<QWidget*>(object);
+        return false;
+    }
+
+private:
+    NotingEngine& m_engine;
 };
 
 class NotingDevice : public QPaintDevice {
@@ -88,7 +111,7 @@ public:
     {
     }
     QPaintEngine* paintEngine() const override { return &m_engine; }
-    const QList<NotingEngine::Note>& notes() const { return m_engine.notes; }
+    NotingEngine& engine() const { return m_engine; }
 
 protected:
     int metric(PaintDeviceMetric metric) const override
@@ -211,28 +234,34 @@ QRect clipped(const QWidget* widget, const QWidget* window)
 QList<PaintedText> paintedTexts(QWidget* window)
 {
     QList<PaintedText> out;
-    QList<QWidget*> parts = window->findChildren<QWidget*>();
-    parts.prepend(window);
-    for (QWidget* widget : parts) {
-        if (!widget->isVisible() || widget->window() != window || widget->visibleRegion().isEmpty())
-            continue;
-        NotingDevice device(widget);
+    NotingDevice device(window);
+    {
+        const PaintWatch watch(device.engine());
         QPainter painter(&device);
-        widget->render(&painter, {}, {}, QWidget::RenderFlags());
-        painter.end();
-        const QPointF origin = widget->mapTo(window, QPoint());
-        const QRegion visible = widget->visibleRegion().translated(origin.toPoint());
-        const QRegion floating = floatingOver(widget, window);
-        for (const auto& note : device.notes()) {
-            const QRectF ink = note.ink.translated(origin);
-            const QRectF unclipped = note.seen.translated(origin);
-            const QRectF seen = unclipped & QRectF((visible & unclipped.toAlignedRect()).boundingRect());
-            if (seen.isEmpty())
-                continue;
-            const QRectF area =
-                floating.intersects(ink.toAlignedRect()) ? QRectF(clipped(widget, window)) : QRectF(visible.boundingRect());
-            out.append({ widget, note.text, ink, seen, unclipped & area, area });
+        window->render(&painter, {}, {}, QWidget::DrawChildren);
+    }
+    struct Place {
+        QPointF origin;
+        QRegion visible;
+        QRegion floating;
+    };
+    std::map<const QWidget*, Place> places;
+    for (const auto& note : device.engine().notes) {
+        QWidget* widget = note.widget;
+        auto [known, isNew] = places.try_emplace(widget);
+        if (isNew) {
+            const QPoint origin = widget->mapTo(window, QPoint());
+            known->second = { origin, widget->visibleRegion().translated(origin), floatingOver(widget, window) };
         }
+        const auto& [origin, visible, floating] = known->second;
+        const QRectF ink = note.ink.translated(origin);
+        const QRectF unclipped = note.seen.translated(origin);
+        const QRectF seen = unclipped & QRectF((visible & unclipped.toAlignedRect()).boundingRect());
+        if (seen.isEmpty())
+            continue;
+        const QRectF area =
+            floating.intersects(ink.toAlignedRect()) ? QRectF(clipped(widget, window)) : QRectF(visible.boundingRect());
+        out.append({ widget, note.text, ink, seen, unclipped & area, area });
     }
     return out;
 }

@@ -37,6 +37,21 @@ Design trainedOnMany(const std::string& model)
     return design;
 }
 
+/// Five axes, and stages of a pipeline.
+Design pipelined(const std::string& model)
+{
+    Design design;
+    design.model = builtinModel(model).value();
+    design.mesh = Mesh::parse("stage=8,data=4,fsdp=8,expert=8,model=8").value();
+    design.workload.kind = WorkloadKind::Train;
+    design.workload.batch = 8192;
+    design.workload.microBatches = 32;
+    const auto laidOut = applyPreset(design, "pp+ep+tp-sp+fsdp");
+    if (!laidOut.ok())
+        qFatal("%s", laidOut.error().text().c_str());
+    return design;
+}
+
 } // namespace
 
 class TestTextRoom : public QObject {
@@ -227,7 +242,7 @@ void TestTextRoom::everyViewHasRoom_data()
     QTest::addColumn<QSize>("size");
     QTest::addColumn<double>("points");
     QTest::addColumn<QString>("model"); // the sample where none is named
-    for (const char* model : { "", "llama3.1-405b" })
+    for (const char* model : { "", "llama3.1-405b", "deepseek3-671b" })
         for (const double points : { 10.0, 15.0 }) // 10 points at 96 and at 144 dots an inch
             for (const QSize size : { QSize(1024, 640), QSize(1280, 800), QSize(1600, 1000), QSize(1920, 1080) })
                 QTest::addRow("%dx%d, %g pt%s%s", size.width(), size.height(), points, *model == '\0' ? "" : ", ", model)
@@ -267,7 +282,8 @@ void TestTextRoom::everyViewHasRoom()
     if (model.isEmpty()) {
         m_it.window->fileActions()->openSample();
     } else {
-        Design design = trainedOnMany(model.toStdString());
+        Design design =
+            model.startsWith(QLatin1String("deepseek")) ? pipelined(model.toStdString()) : trainedOnMany(model.toStdString());
         QVERIFY(m_it.document()->setDesign(design).ok());
         m_it.window->findChild<CompareView*>()->keep(); // so that there is something to compare
         design.workload.recompute = Recompute::Full;
