@@ -22,7 +22,7 @@ enum class MisfitKind {
     Indivisible, ///< a strict cut that does not divide
     Overflow, ///< the same, with more devices than the dim has elements
     Structure, ///< heads, halves or segments that are not those of the dim
-    Partial, ///< a weight cannot be partial
+    Partial, ///< a weight that a plan computes with cannot be partial
     NotPlanned, ///< a kind for fused or packed weights on a weight of a plan, which is neither
     Unreadable, ///< a spec or parameter that says nothing, or a strategy of modules
 };

@@ -24,6 +24,7 @@ except importlib.metadata.PackageNotFoundError as problem:
     print(f"skipped: this Python has no DeepSpeed with transformers ({problem}); SHARDBOARD_DEEPSPEED_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
+READY = samples.Ready("import deepspeed.module_inject.tp_shard, deepspeed.runtime.tensor_parallel.config", {"DS_ACCELERATOR": "cpu"})
 EMBEDDING = "AutoTP cuts an embedding over the vocabulary together with a tied head alone"
 # Why a sample is refused; None: it is not. Models with a tied head may cut both over the vocabulary.
 REASONS = {"megatron-tp": EMBEDDING, "tp-sp": EMBEDDING, "fsdp": None, "tp+fsdp": "ZeRO stage 3 cuts every parameter from its first row on"}
@@ -118,7 +119,7 @@ def main():
         assert why is None, why
         with open(os.path.join(out, "ds_config.json"), encoding="utf-8") as file:
             assert json.load(file)["zero_optimization"]["stage"] == stage
-        return samples.own_check(out, "check.py")
+        return samples.own_check(out, "check.py", READY)
 
     def refused(folder, design, reason):
         _, why = exported(shardctl, folder, design)
@@ -167,7 +168,7 @@ def main():
             assert old in good, good
             with open(path, "w", encoding="utf-8") as file:
                 file.write(good.replace(old, new))
-            checked = samples.run(sys.executable, os.path.join(out, "check.py"))
+            checked = READY.run(os.path.join(out, "check.py"))
             assert checked.returncode == 1 and "differs:" in checked.stdout, f"a broken config is not found: {checked.stdout[-300:]}"
         return "two broken configs are found"
     report.sample("configs that are broken", broken)

@@ -24,6 +24,12 @@ except (ImportError, importlib.metadata.PackageNotFoundError) as problem:
     print(f"skipped: this Python has no transformers with torch ({problem}); SHARDBOARD_HF_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
+IMPORTS = "import torch.testing._internal.distributed.fake_pg, torch.distributed.tensor; from transformers import AutoConfig, AutoModelForCausalLM"
+for family in ("llama", "qwen2", "gemma2", "mixtral", "deepseek_v2"):
+    IMPORTS += f"; import transformers.models.{family}.modeling_{family}"
+FIVE = samples.Ready(IMPORTS + "; import transformers.distributed")
+FOUR = "SHARDBOARD_HF4_PATH" in os.environ and samples.Ready(IMPORTS, {"PYTHONPATH": os.environ["SHARDBOARD_HF4_PATH"]})
+
 # Why a sample is refused; all others are exported.
 REFUSED = {"fsdp": "", "tp+fsdp": "Hugging Face cuts it over fsdp|leaves it whole|cut over"}
 
@@ -81,10 +87,9 @@ def exported(shardctl, folder, design):
 
 
 def check_with_four(folder):
-    path = os.environ.get("SHARDBOARD_HF4_PATH")
-    if not path or not os.path.exists(os.path.join(folder, "tp_plan_v4.json")):
+    if not FOUR or not os.path.exists(os.path.join(folder, "tp_plan_v4.json")):
         return
-    checked = samples.run(sys.executable, os.path.join(folder, "check.py"), environment={**os.environ, "PYTHONPATH": path})
+    checked = FOUR.run(os.path.join(folder, "check.py"))
     last = (checked.stdout.strip().splitlines() or [""])[-1]
     assert checked.returncode == 0, f"transformers 4: exit {checked.returncode}: {checked.stdout[-800:]}{checked.stderr[-1500:]}"
     equal, _, total = last.split()[:3]
@@ -108,7 +113,7 @@ def main():
                         reasons = REFUSED.get(preset, "")
                         assert reasons and any(reason in why for reason in reasons.split("|")), why
                         return why
-                    equal = samples.own_check(out, "check.py")
+                    equal = samples.own_check(out, "check.py", FIVE)
                     check_with_four(out)
                     return equal
                 if workload == "train" and preset in ("megatron-tp", "tp+fsdp"):
@@ -123,7 +128,7 @@ def main():
         assert why is None, why
         with open(os.path.join(out, "tp_plan_v5.json"), encoding="utf-8") as file:
             assert json.load(file)["distributed_config"]["ep_size"] == 8
-        return samples.own_check(out, "check.py")
+        return samples.own_check(out, "check.py", FIVE)
     report.sample("mixtral-8x7b whole experts", experts)
 
     def two_dims(folder):
@@ -138,7 +143,7 @@ def main():
         design = samples.changed(samples.designed(shardctl, folder, "llama3-8b", "fsdp=2,tensor=4", "tp+fsdp", ["--workload", "train"]), edit)
         out, why = exported(shardctl, folder, design)
         assert why is None, why
-        return samples.own_check(out, "check.py")
+        return samples.own_check(out, "check.py", FIVE)
     report.sample("llama3-8b tp+fsdp as transformers cuts", two_dims)
 
     def uneven(folder):
@@ -155,7 +160,7 @@ def main():
                                      {"match": "*.mlp.down_proj.weight", "strategy": "spec", "spec": "P(None,'model')", "cut": "ceil-nested"})))
         out, why = exported(shardctl, folder, design)
         assert why is None, why
-        return samples.own_check(out, "check.py")
+        return samples.own_check(out, "check.py", FIVE)
     report.sample("llama3-8b uneven by torch's rule", torch_rule)
 
     def other_order(folder):
@@ -186,7 +191,7 @@ def main():
             edit(document["distributed_config"]["tp_plan"])
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(document, file)
-            checked = samples.run(sys.executable, os.path.join(out, "check.py"))
+            checked = FIVE.run(os.path.join(out, "check.py"))
             assert checked.returncode == 1, f"a broken plan is not found: {checked.stdout[-300:]}"
         return "three broken plans are found"
     report.sample("plans that are broken", broken)
@@ -212,6 +217,19 @@ def main():
                           environment={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
         equal = ran.stdout.count(f": {len(tensors)} of {len(tensors)} []")  # ranks write at the same time
         assert ran.returncode == 0 and equal == 4, f"{ran.stdout[-800:]}{ran.stderr[-1500:]}"
+        # The export's check names what is another in a checkpoint: here one weight is renamed, and one has another shape.
+        shapes = {tensor["name"]: tensor["shape"] for tensor in tensors}
+        script = os.path.join(out, "check.py")
+        said = samples.run(sys.executable, script, folder)
+        assert said.returncode == 0 and f"{len(tensors)} tensors of" in said.stdout, said.stderr[-800:]
+        shapes["model.layers.1.mlp.other_proj.weight"] = shapes.pop("model.layers.1.mlp.up_proj.weight")
+        shapes["model.norm.weight"] = [65]
+        save_file({name: torch.zeros(shape) for name, shape in shapes.items()}, os.path.join(folder, "model.safetensors"))
+        said = samples.run(sys.executable, script, folder)
+        assert said.returncode == 1, said.stdout
+        for text in ("says nothing about 'model.layers.1.mlp.other_proj.weight'", "'model.norm.weight' has shape [65], in the design [64]",
+                     "has 'model.layers.1.mlp.up_proj.weight', and the checkpoint does not"):
+            assert text in said.stderr, said.stderr[-800:]
         return len(tensors)
     report.sample("a small checkpoint that is loaded", loaded)
 

@@ -182,6 +182,10 @@ class Collective:
     def sliced(self):
         return self.program.slices(self.instruction)
 
+    def over_two_dims(self):
+        """Whether a TPU's chips send along two dims of their torus or grid at once."""
+        return bool(re.search(r'"strategy":"\w*ND\w*"', self.instruction.rest))
+
     def types(self):
         """Of its elements."""
         return {dtype for dtype, _ in self.instruction.arrays()}

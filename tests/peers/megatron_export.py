@@ -21,6 +21,10 @@ except importlib.metadata.PackageNotFoundError:
     print("skipped: this Python has no Megatron-Core; SHARDBOARD_MEGATRON_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
+IMPORTS = ("import warnings; warnings.simplefilter('ignore'); import megatron.core.parallel_state, torch.testing._internal.distributed.fake_pg; "
+           "import megatron.core.tensor_parallel.layers, megatron.core.transformer.transformer_config; "
+           "import megatron.core.transformer.pipeline_parallel_layer_layout")
+
 # Why a sample is refused; None: it is not.
 REASONS = {"megatron-tp": None, "tp-sp": None, "fsdp": "Megatron's FSDP cuts one flat buffer", "tp+fsdp": "Megatron's FSDP cuts one flat buffer"}
 
@@ -157,7 +161,7 @@ def built(folder, ranks):
 
 def main():
     options = samples.arguments(__doc__.splitlines()[0]).parse_args()
-    exports = samples.Exports(options.shardctl, "megatron", "export.py")
+    exports = samples.Exports(options.shardctl, "megatron", "export.py", IMPORTS)
     made, exported, refused = exports.made, exports.exported, exports.refused
     report = samples.Report("megatron", f"Megatron-Core {VERSION}", options)
 
@@ -215,7 +219,7 @@ def main():
             assert old in good, good
             with open(path, "w", encoding="utf-8") as file:
                 file.write(good.replace(old, new))
-            checked = samples.run(sys.executable, os.path.join(out, "check.py"))
+            checked = exports.ready.run(os.path.join(out, "check.py"))
             assert checked.returncode == 1 and "differs:" in checked.stdout, f"broken settings are not found: {checked.stdout[-300:]}"
         return "two broken settings are found"
     report.sample("settings that are broken", broken)

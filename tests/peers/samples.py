@@ -141,8 +141,8 @@ def export(shardctl, design, target, folder):
 class Exports:
     """Designs of models of a few layers, exported to one target that says sizes in a file `config` and has its check in check.py."""
 
-    def __init__(self, shardctl, target, config):
-        self.shardctl, self.target, self.config = shardctl, target, config
+    def __init__(self, shardctl, target, config, imports):
+        self.shardctl, self.target, self.config, self.ready = shardctl, target, config, Ready(imports)
 
     def made(self, folder, model, mesh, preset, layers, *more, edit=None):
         def edited(document):
@@ -164,7 +164,7 @@ class Exports:
             text = file.read()
         for part in parts:
             assert part in text, f"{part} is not in {text}"
-        return own_check(out, "check.py")
+        return own_check(out, "check.py", self.ready)
 
     def refused(self, folder, design, reason):
         _, why = self.exported(folder, design)
@@ -210,10 +210,81 @@ def by_device(tensor):
     return {device: shard["pieces"] for shard in tensor["shards"] for device in shard["devices"]}
 
 
-def own_check(folder, script, python=sys.executable):
-    """Has the export check itself; returns how many tensors are equal."""
+# Of a ready Python: reads paths of scripts, and writes the exit status of each.
+SERVES = """
+import os, runpy, sys, traceback
+exec(sys.argv[1])
+for line in sys.stdin:
+    script = line.rstrip("\\n")
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for stream, end in ((1, ".out"), (2, ".err")):
+            os.dup2(os.open(script + end, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        sys.argv = [script]
+        sys.path.insert(0, os.path.dirname(script))
+        code = 0
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else end.code is not None
+            if code is True:
+                print(end.code, file=sys.stderr)
+        except BaseException:
+            traceback.print_exc()
+            code = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(code))
+    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Ready:
+    """A Python that has imported a framework: each script runs in a fork of it. Importing takes ten times as long as most checks. The
+    first script is run by a Python of its own, as users run it. Of exports that are the same byte for byte one is run: most are the same
+    for training and prefill."""
+
+    def __init__(self, imports, environment=None):
+        self.imports = imports
+        self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1", **(environment or {})}
+        self.first, self.server, self.known = True, None, {}
+
+    def run(self, script):
+        """As `run` of the Python with that script alone."""
+        folder = os.path.dirname(script)
+        files = []
+        for name in sorted(name for name in os.listdir(folder) if name.endswith((".py", ".json", ".yaml"))):
+            with open(os.path.join(folder, name), "rb") as file:
+                files.append((name, file.read()))
+        if tuple(files) not in self.known:
+            self.known[tuple(files)] = self.ran(script)
+        return self.known[tuple(files)]
+
+    def ran(self, script):
+        if self.first:
+            self.first = False
+            return run(sys.executable, script, environment=self.environment)
+        if self.server is None:
+            self.server = subprocess.Popen([sys.executable, "-c", SERVES, self.imports], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                           text=True, env=self.environment)
+        self.server.stdin.write(script + "\n")
+        self.server.stdin.flush()
+        # Frameworks print while they are imported.
+        answer = next((line for line in self.server.stdout if line.startswith("ended ")), None)
+        assert answer, f"the Python that has run `{self.imports}` is gone"
+        texts = []
+        for end in (".out", ".err"):
+            with open(script + end, encoding="utf-8") as file:
+                texts.append(file.read())
+        return subprocess.CompletedProcess([script], int(answer.split()[1]), *texts)
+
+
+def own_check(folder, script, ready=None):
+    """Has the export check itself, by a ready Python or one of its own; returns how many tensors are equal."""
     environment = {key: value for key, value in os.environ.items() if key not in ("JAX_PLATFORMS", "XLA_FLAGS")}
-    checked = run(python, os.path.join(folder, script), environment=environment)
+    path = os.path.join(folder, script)
+    checked = ready.run(path) if ready else run(sys.executable, path, environment=environment)
     last = (checked.stdout.strip().splitlines() or [""])[-1]
     assert checked.returncode == 0, f"exit {checked.returncode}: {checked.stdout[-800:]}{checked.stderr[-2000:]}"
     equal, of, total = last.split()[:3]

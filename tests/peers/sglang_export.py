@@ -20,6 +20,9 @@ except importlib.metadata.PackageNotFoundError:
     print("skipped: this Python has no SGLang; SHARDBOARD_SGLANG_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
+IMPORTS = ("from sglang.srt.layers.moe.fused_moe_triton import layer; from sglang.srt.model_loader import loader; "
+           "from sglang.srt.server_args import prepare_server_args; from transformers import AutoConfig, AutoModelForCausalLM")
+
 # Why a sample is refused; None: it is not.
 REASONS = {"megatron-tp": None, "tp-sp": None, "fsdp": "weights are gathered before use", "tp+fsdp": "weights are gathered before use"}
 
@@ -84,7 +87,7 @@ print(equal // ranks)
 
 def main():
     options = samples.arguments(__doc__.splitlines()[0]).parse_args()
-    exports = samples.Exports(options.shardctl, "sglang", "sglang.yaml")
+    exports = samples.Exports(options.shardctl, "sglang", "sglang.yaml", IMPORTS)
     made, exported, equal, refused = exports.made, exports.exported, exports.equal, exports.refused
     report = samples.Report("sglang", f"SGLang {VERSION}", options)
 
@@ -145,7 +148,7 @@ def main():
         for what, text in bad.items():
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-            checked = samples.run(sys.executable, os.path.join(out, "check.py"))
+            checked = exports.ready.run(os.path.join(out, "check.py"))
             assert checked.returncode not in (0, 77), f"{what} is not found: {checked.stdout[-300:]}"
         return f"{len(bad)} broken configs are found"
     report.sample("configs that are broken", broken)

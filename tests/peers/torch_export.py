@@ -182,14 +182,21 @@ def strangers_are_named(shardctl, folder):
         model = torch.nn.Module()
         model.norm = torch.nn.Linear(3, 5)
         model.lm_head = torch.nn.Linear(4096, 7, bias=False)
-    try:
-        module.verify(model)
-    except ValueError as problem:
-        text = str(problem)
-    else:
+        tied = torch.nn.Module()
+        tied.embed_tokens = tied.lm_head = torch.nn.Embedding(128256, 4096)
+
+    def told(act, *arguments):
+        try:
+            act(*arguments)
+        except ValueError as problem:
+            return str(problem)
         raise AssertionError("nothing was found")
+    text = told(module.verify, model)
     for part in ("'norm.bias'", "'norm.weight' has shape (5, 3), in the design (4096,)", "'lm_head.weight' has shape (7, 4096)"):
         assert part in text, text
+    assert "'lm_head.weight' is tied to 'embed_tokens.weight'" in told(module.verify, tied)
+    lacks = told(module.verify_whole, tied, None)
+    assert "the design has 'model.layers.31.mlp.up_proj.weight'" in lacks and "lm_head" not in lacks, lacks
     return "named: " + re.sub(r"\s+", " ", text)[:120]
 
 

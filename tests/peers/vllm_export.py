@@ -21,6 +21,11 @@ except importlib.metadata.PackageNotFoundError:
     print("skipped: this Python has no vLLM; SHARDBOARD_VLLM_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
+# As the check does it: vLLM looks for a GPU while it is imported, if it is not told of a CPU.
+IMPORTS = ("import os; os.environ.setdefault('VLLM_LOGGING_LEVEL', 'ERROR'); import vllm.platforms; from vllm.platforms.cpu import CpuPlatform; "
+           "vllm.platforms._current_platform = CpuPlatform(); import vllm.engine.arg_utils, vllm.model_executor.models.registry; "
+           "from vllm.model_executor.layers.fused_moe import expert_map_manager; from transformers import AutoConfig, AutoModelForCausalLM")
+
 # Why a sample is refused; None: it is not.
 REASONS = {"megatron-tp": None, "tp-sp": None, "fsdp": "weights are gathered before use", "tp+fsdp": "weights are gathered before use"}
 
@@ -35,7 +40,7 @@ print(divide(heads, tensor), 1 if tensor >= kv else divide(kv, tensor))
 
 def main():
     options = samples.arguments(__doc__.splitlines()[0]).parse_args()
-    exports = samples.Exports(options.shardctl, "vllm", "vllm.yaml")
+    exports = samples.Exports(options.shardctl, "vllm", "vllm.yaml", IMPORTS)
     made, exported, equal, refused = exports.made, exports.exported, exports.equal, exports.refused
     report = samples.Report("vllm", f"vLLM {VERSION}", options)
 
@@ -78,7 +83,7 @@ def main():
         for bad in (good.replace("tensor-parallel-size: 2", "tensor-parallel-size: 1"), good + "no-such-option: 3\n"):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(bad)
-            checked = samples.run(sys.executable, os.path.join(out, "check.py"))
+            checked = exports.ready.run(os.path.join(out, "check.py"))
             assert checked.returncode not in (0, 77), f"a broken config is not found: {checked.stdout[-300:]}"
         return "two broken configs are found"
     report.sample("configs that are broken", broken)

@@ -43,7 +43,8 @@ class Cuts:
         out = [[0, size] for size in shape]
         dim = self.dim(name, len(shape))
         if dim is not None:
-            sizes = get_shard_size_list(shape[dim], self.size, self.meta, name.rpartition(".")[0])
+            module = "lm_head" if dim == 0 and "embed_tokens" in name else name.rpartition(".")[0]  # the tied head
+            sizes = get_shard_size_list(shape[dim], self.size, self.meta, module)
             own = rank % self.size
             out[dim] = [sum(sizes[:own]), sum(sizes[:own + 1])]
         return out

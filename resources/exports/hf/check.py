@@ -204,6 +204,7 @@ def main():
     for name in ("", ".modeling_utils", ".integrations.tensor_parallel", ".distributed.mixin", ".distributed.tensor_parallel"):
         logging.getLogger("transformers" + name).addHandler(warned)
     seen = set()
+    AutoModelForCausalLM._model_mapping[type(config)]  # imported here, and not by every rank
     for rank in wanted.ranks:
         for name, dims in in_a_child(five if FIVE else four, config, rank, len(wanted.ranks)).items():
             if name != "lm_head.weight" or name in wanted.tensors:  # else it is the embedding

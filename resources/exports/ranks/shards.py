@@ -1,3 +1,4 @@
+# `python check.py MODEL` compares the names and shapes in the safetensors files of that folder with the design as well.
 import json
 import os
 import re
@@ -43,6 +44,25 @@ def in_a_child(act, *arguments):
     return json.loads(answer)
 
 
+def tensors_of(path):
+    """Shapes of the tensors in the safetensors files of a folder, by name: their headers are read alone."""
+    out = {}
+    try:
+        files = sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(".safetensors"))
+        for file_name in files:
+            with open(file_name, "rb") as file:
+                length = int.from_bytes(file.read(8), "little")
+                if length > os.path.getsize(file_name):
+                    raise ValueError(f"{file_name!a} is no safetensors file")
+                header = json.loads(file.read(length))
+            out.update({name: list(entry["shape"]) for name, entry in header.items() if name != "__metadata__"})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        sys.exit(f"the checkpoint in {path!a} cannot be read: {problem}")
+    if not out:
+        sys.exit(f"{path!a} has no safetensors files")
+    return out
+
+
 class Wanted:
     """What shards.json, which comes from the plan of the design, gives every rank; a rank is the device of that id."""
 
@@ -56,6 +76,33 @@ class Wanted:
         self.held = {name: {device: joined(shard["pieces"], shard["join_dim"]) for shard in tensor["shards"] for device in shard["devices"]}
                      for name, tensor in self.tensors.items()}
         self.wrong = {}  # name: what differs, the first time
+        for path in sys.argv[1:]:
+            self.verify(path)
+
+    def verify(self, path):
+        """Ends with the names of a checkpoint's tensors that the design does not know, that have another shape, or that are missing."""
+        there = tensors_of(path)
+        if any(name.endswith(("qweight", "weight_packed", "weight_scale", "weight_scale_inv")) for name in there):
+            print(f"names and shapes in {path!a} are not compared: it is packed")
+            return
+        seen, told = set(), []
+        for name, shape in there.items():
+            known, want, number = name, self.tensors.get(name, {}).get("shape"), re.search(r"\.experts\.([0-9]+)\.", name)
+            if want is None and number:  # experts of a layer are one tensor in the plan
+                known = f"{name[:number.start()]}.experts.*.{name[number.end():]}"
+                stacked = self.tensors.get(known, {}).get("shape", [0])
+                want = stacked[1:] if int(number[1]) < stacked[0] else None
+            if want is None:
+                if not name.endswith("rotary_emb.inv_freq") and name != "lm_head.weight":  # a constant, and the head that is the embedding
+                    told.append(f"the design says nothing about {name!a}")
+            elif shape != want:
+                told.append(f"{name!a} has shape {shape}, in the design {want}")
+            seen.add(known)
+        told += [f"the design has {name!a}, and the checkpoint does not" for name in self.tensors if name not in seen]
+        if told:
+            sys.exit(f"the checkpoint in {path!a} is not of this design's model, {MODEL!a}:\n  " + "\n  ".join(told[:20])
+                     + (f"\n  and {len(told) - 20} more" if len(told) > 20 else ""))
+        print(f"{len(there)} tensors of {path!a} have the names and shapes of the design")
 
     def differs(self, name, what):
         self.wrong.setdefault(name, what)

@@ -72,18 +72,40 @@ def stage_modules(stage):
 
 
 def verify(model):
-    """Raises one error that names all parameters that the design does not know, and those of another shape."""
-    wrong = []
-    for name, parameter in model.named_parameters():
+    """Raises one error that names all parameters that the design does not know, those of another shape, and those that are one and the
+    same though the design has them apart."""
+    wrong, first = [], {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
         try:
-            shape = entry_of(name)[1]
+            key, shape, _ = entry_of(name)
+            known, other = first.setdefault(parameter, (key, name))
+            if known != key:
+                wrong.append(f"{name!a} is tied to {other!a}, and in the design each is a weight of its own")
         except (KeyError, ValueError) as problem:
-            wrong.append(problem.args[0])
+            if parameter not in first:  # else it is another name of one that is known: of a head that is the embedding
+                wrong.append(problem.args[0])
             continue
         if tuple(parameter.shape) != shape:
             wrong.append(f"{name!a} has shape {tuple(parameter.shape)}, in the design {shape}")
     if wrong:
         raise ValueError(f"the model is not the one of this design, {MODEL!a}:\n  " + "\n  ".join(wrong))
+
+
+def verify_whole(model, m):
+    """Raises where a model has not all the weights that the design has, or has on this rank's stage of the pipeline."""
+    own = {name.replace("_checkpoint_wrapped_module.", "").replace("_orig_mod.", "")
+           for name, _ in model.named_parameters(remove_duplicate=False)}
+    own |= {PREFIX + name for name in own}
+    stage = None if STAGE_AXIS is None else m.get_coordinate()[[axis for axis, _ in AXES].index(STAGE_AXIS)]
+    missing = []
+    for pattern in LAYOUT:
+        if pattern in STACKED or MODULES:  # modules may have them in other parameters
+            continue
+        names = [pattern.replace("*", str(layer)) for layer in range(LAYERS)] if "*" in pattern else [pattern]
+        missing += [name for name in names if name not in own and (stage is None or stage in stages_of(name))]
+    if missing:
+        raise ValueError(f"the model is not the one of this design, {MODEL!a}:\n  "
+                         + "\n  ".join(f"the design has {name!a}, and the model does not" for name in missing))
 
 
 def verify_stage(model, m):

@@ -296,6 +296,7 @@ def parallelize(model, m):
     sequence, FSDP2, recompute. Parameters stay or become DTensors, which an optimizer's states follow. Returns the model; each rank
     passes its part of the batch (see inputs()). Of a pipeline the model has the modules of this rank's stage alone."""
     verify(model)
+    verify_whole(model, m)
     verify_stage(model, m)
     if NOT_RUN:
         raise NotImplementedError("torch has no ready parts for this design; distribute() lays out its weights alone: " + "; ".join(NOT_RUN))

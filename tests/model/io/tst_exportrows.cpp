@@ -244,15 +244,19 @@ private Q_SLOTS:
     /// parts.
     void modules_data()
     {
-        QTest::addColumn<QString>("weights");
-        QTest::addColumn<QString>("spec");
+        for (const char* column : { "mesh", "weights", "spec" })
+            QTest::addColumn<QString>(column);
         for (const char* target : kModelTargets)
             QTest::addColumn<QString>(target);
-        const auto row = [](const char* weights, const char* name, const char* spec, std::array<const char*, 6> told) {
+        const auto rowOn = [](const char* mesh, const char* weights, const char* name, const char* spec,
+                              std::array<const char*, 6> told) {
             QTestData& data = QTest::addRow("%s of %s", name, weights);
-            data << QString::fromLatin1(weights) << QString::fromLatin1(spec);
+            data << QString::fromLatin1(mesh) << QString::fromLatin1(weights) << QString::fromLatin1(spec);
             for (const char* text : told)
                 data << QString::fromLatin1(text);
+        };
+        const auto row = [&](const char* weights, const char* name, const char* spec, std::array<const char*, 6> told) {
+            rowOn("data=2,model=4", weights, name, spec, told);
         };
         const char* own = " on rank 0 is ";
         const char* gathered = "'data' cuts weights and the batch, so that weights are gathered before use";
@@ -274,18 +278,33 @@ private Q_SLOTS:
         row("gate up", "L7", "P()", { "", "DeepSpeed cuts nothing between modules", own, own, own, own });
         row("down", "L7", "P()", { "it takes all of its input", "it takes all of its input", own, own, own, own });
         row("gate up down", "L7", "P()", { "", "", own, own, own, own });
+        // Three axes: both that cut the batch hold parts of a weight, or one of them.
+        const char* three = "pod=2,fsdp=4,tp=8";
+        const char* one = "'fsdp' cuts weights and the batch, so that weights are gathered before use";
+        const char* both = "'pod and fsdp' cuts weights and the batch, so that weights are gathered before use";
+        const char* all = "and ZeRO stage 3 cuts them over all data-parallel ranks";
+        for (const char* spec : { "P('fsdp','tp')", "P('tp','fsdp')", "P(('fsdp','tp'))" })
+            rowOn(three, "gate up", spec, spec, { few, all, one, one, one, flat });
+        for (const char* spec : { "P(('pod','fsdp'),'tp')", "P('tp',('pod','fsdp'))", "P(('pod','tp'),'fsdp')" })
+            rowOn(three, "gate up", spec, spec,
+                  { "Hugging Face has one FSDP group", "and one of data-parallel ranks", both, both, both, flat });
+        const char* terms = "P('fsdp',unreduced={'tp'})";
+        rowOn(three, "gate up", terms, terms, { partial, partial, partial, partial, partial, partial });
     }
     void modules()
     {
+        QFETCH(QString, mesh);
         QFETCH(QString, weights);
         QFETCH(QString, spec);
         for (const char* target : kModelTargets) {
             Workload workload;
             const std::string id = target;
             workload.kind = id == "megatron" || id == "deepspeed" ? WorkloadKind::Train : WorkloadKind::Prefill;
-            workload.batch = 16;
+            workload.batch = 64;
             workload.sequence = 64;
-            Design design = designOn("data=2,model=4", denseModel(256, 64, 128, 3, 8, 4, 8), workload, "megatron-tp");
+            const bool threeAxes = mesh.startsWith(QStringLiteral("pod"));
+            Design design = designOn(mesh.toStdString(), denseModel(256, 64, 128, 3, 8, 4, 8), workload,
+                                     threeAxes ? "replicate" : "megatron-tp");
             if (id == "deepspeed") // which cuts no embedding that is not tied
                 design.strategies.push_back({ "model.embed_tokens.weight", { StrategyKind::Replicate }, std::nullopt });
             for (const QString& weight : weights.split(QLatin1Char(' ')))
@@ -297,6 +316,55 @@ private Q_SLOTS:
             QVERIFY2(told.isEmpty() ? refusal == "not refused" : refusal.find(told.toStdString()) != std::string::npos,
                      (id + ": " + refusal).c_str());
         }
+    }
+
+    /// The sizes that do not divide, as the intermediate dim of a model whose other weights are whole: torch's rule and DeepSpeed's
+    /// are said and held, and the others cut equal parts of all weights, or none.
+    void unevenModules_data() { uneven_data(); }
+    void unevenModules()
+    {
+        QFETCH(int, size);
+        QFETCH(QString, mesh);
+        QFETCH(QString, spec);
+        const auto cutBy = [](const char* rule) { return sizes(*static_cast<QString*>(QTest::qData(rule, QMetaType::QString))); };
+        const std::map<std::string, const char*> ruleOf { { "hf", "ceil-nested" }, { "deepspeed", "balanced" } };
+        const std::string axes = spec.mid(2, spec.size() - 3).toStdString();
+        const bool oneAxis = !mesh.contains(QLatin1Char(','));
+        const bool heads = 8 % cutBy("balanced").size() == 0; // 8 divide
+        for (const CutRule rule : kRules)
+            for (const char* target : kModelTargets) {
+                Workload workload;
+                const std::string id = target;
+                workload.kind = id == "megatron" || id == "deepspeed" ? WorkloadKind::Train : WorkloadKind::Prefill;
+                workload.batch = 16;
+                workload.sequence = 64;
+                Design design = designOn(mesh.toStdString(), denseModel(256, 64, size, 2, 8, 4, 8), workload, "replicate");
+                for (const char* input : { "tokens", "targets" }) // else its first axis were one of the batch
+                    design.strategies.push_back({ input, { StrategyKind::Replicate }, std::nullopt });
+                for (const char* name : { "gate", "up", "down" })
+                    design.strategies.push_back(
+                        { std::string("*.") + name + "_proj.weight",
+                          { StrategyKind::Spec, {}, 0, name[0] == 'd' ? "P(None," + axes + ")" : "P(" + axes + ")" },
+                          rule });
+                const std::string refusal = refusalOf(target, design);
+                const auto own = ruleOf.find(id);
+                const bool same = rule != CutRule::Strict && oneAxis && own != ruleOf.end()
+                    && cutBy(own->second) == cutBy(cutRuleName(rule).c_str());
+                QVERIFY2((refusal == "not refused") == same, (id + " " + cutRuleName(rule) + ": " + refusal).c_str());
+                if (same)
+                    for (const json& tensor : json::parse(exportedFile(target, design, "shards.json"))["tensors"])
+                        if (tensor["name"] == "model.layers.1.mlp.up_proj.weight")
+                            for (const json& shard : tensor["shards"])
+                                QCOMPARE(shard["pieces"][0][0][1].get<std::int64_t>()
+                                             - shard["pieces"][0][0][0].get<std::int64_t>(),
+                                         cutBy(own->second)[shard["devices"][0].get<std::size_t>()]);
+                const std::string reason = same ? "not refused"
+                    : rule == CutRule::Strict   ? "does not divide by"
+                    : own == ruleOf.end()       ? (heads ? " on rank 0 is " : "cannot cut 8 heads")
+                    : oneAxis                   ? "is cut by the rule"
+                                                : "one tensor-parallel group";
+                QVERIFY2(refusal.find(reason) != std::string::npos, (id + " " + cutRuleName(rule) + ": " + refusal).c_str());
+            }
     }
 };
 

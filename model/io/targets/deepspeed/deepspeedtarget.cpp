@@ -113,6 +113,14 @@ Cut cutOf(const WeightLayout& weight, const Design& design, const AxisUse& use)
     return cut;
 }
 
+/// Where AutoTP cuts dims that do not divide: elements of the MLP and of the vocabulary are dealt one by one, as in MAX
+/// (get_shard_size of DeepSpeed 0.19). What ZeRO stage 3 cuts as well has to divide.
+TargetLimits limitsOf(const std::string& name, const AxisUse& use)
+{
+    const bool dealt = name.find(".mlp.") != std::string::npos || isHead(name) || isEmbedding(name);
+    return { .framework = kFramework, .cut = dealt && use.sharded.empty() ? CutRule::Balanced : CutRule::Strict };
+}
+
 /// AutoTP cuts the bias of a column-parallel module with it and leaves all others whole. `weightDim` is the cut of its weight.
 std::optional<Error> biasError(const WeightLayout& bias, int dim, int weightDim)
 {
@@ -226,7 +234,7 @@ std::string checkText(const Design& design, const Evaluation& evaluation)
 Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evaluation& evaluation,
                                               const std::function<bool()>& stopped)
 {
-    auto out = commonRefusals(design, evaluation, { .framework = kFramework, .ownModules = true }, stopped);
+    auto out = commonRefusals(design, evaluation, { .framework = kFramework, .ownModules = true, .ownCuts = true }, stopped);
     if (!out.ok())
         return out;
     const AxisUse use = axisUse(design, evaluation);
@@ -278,6 +286,7 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
             whole.push_back(std::move(*order));
     if (!whole.empty())
         return whole;
+    const bool misfits = !out.value().empty(); // each of which would be told again
     std::map<std::pair<std::string, std::int64_t>, int> dims; // of weights, by module and first layer
     for (const WeightLayout& weight : evaluation.weights) {
         if (weight.spec.role != TensorRole::Weight)
@@ -289,6 +298,8 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
             dims[module()] = cut.dim;
         else if (const auto known = dims.find(module()); !cut.error && name.ends_with(".bias") && known != dims.end())
             cut.error = biasError(weight, cut.dim, known->second);
+        if (!cut.error && !misfits)
+            cut.error = weightRefusal(weight, design.mesh, limitsOf(name, use));
         if (cut.error)
             out.value().push_back({ std::move(*cut.error), weight.copies });
     }
