@@ -363,7 +363,8 @@ LeastCost least(const CostNetwork& network, const LeastOptions& options)
     std::size_t size = 0;
     for (const Factor& factor : network.factors)
         size += factor.costs.size();
-    if (size < options.narrowFrom || std::ranges::any_of(network.sizes, [](int n) { return n == 0; }))
+    const bool narrow = size >= options.narrowFrom || network.exact;
+    if (!narrow || std::ranges::any_of(network.sizes, [](int n) { return n == 0; }))
         return eliminated(network, options);
     const Narrowed few = narrowed(network, options);
     if (std::ranges::any_of(few.kept, [](const std::vector<int>& kept) { return kept.empty(); })) {
@@ -385,8 +386,10 @@ LeastCost least(const CostNetwork& network, const LeastOptions& options)
 double costOf(const CostNetwork& network, const std::vector<int>& values)
 {
     double sum = 0;
-    for (const Factor& factor : network.factors)
-        sum += factor.costs[placeOf(network.sizes, factor, values)];
+    for (std::size_t f = 0; f < network.factors.size(); ++f) {
+        const std::size_t place = placeOf(network.sizes, network.factors[f], values);
+        sum += network.exact ? network.exact(f, place) : network.factors[f].costs[place];
+    }
     return sum;
 }
 

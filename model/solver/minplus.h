@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct CostNetwork {
     };
     std::vector<int> sizes; ///< by node: how many values it has
     std::vector<Factor> factors;
+    /// Set: the costs of the factors are floors, and this is the cost of an entry itself, which is no less but for rounding, finite
+    /// where the floor is or not. It is asked for few entries, so that it may take long.
+    std::function<double(std::size_t factor, std::size_t place)> exact {};
 };
 
 struct LeastOptions {

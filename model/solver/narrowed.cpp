@@ -22,9 +22,12 @@ struct Edge {
     struct Side {
         int node = 0;
         std::vector<double> costs; ///< a row for each value of the other node
+        std::vector<std::uint8_t> floors; ///< by entry: whether it is a floor; empty where none is
         std::vector<double> taken; ///< what was moved from the table to this node, by its values
     };
     Side sides[2];
+    std::vector<std::size_t> factors; ///< that it is the sum of
+    bool never = false; ///< some costs are infinite
 };
 
 struct Node {
@@ -47,7 +50,7 @@ public:
             std::iota(m_nodes[n].kept.begin(), m_nodes[n].kept.end(), 0);
             m_nodes[n].costs.assign(m_nodes[n].kept.size(), 0);
         }
-        for (const Factor& factor : network.factors)
+        for (std::size_t factor = 0; factor < network.factors.size(); ++factor)
             add(factor);
         sortNodes();
     }
@@ -63,6 +66,10 @@ public:
             idle = m_bound <= before + std::abs(before) * kRounding && size() == many ? idle + 1 : 0;
             if (isProved() || isSmall())
                 break;
+            if (idle >= kPatience && !m_exactly && m_network.exact) {
+                m_exactly = true;
+                idle = 0;
+            }
         }
         if (alive && isProved())
             for (std::size_t n = 0; n < m_nodes.size(); ++n)
@@ -80,8 +87,9 @@ private:
     std::size_t sizeOf(int node) const { return m_nodes[static_cast<std::size_t>(node)].kept.size(); }
     Node& at(int node) { return m_nodes[static_cast<std::size_t>(node)]; }
 
-    void add(const Factor& factor)
+    void add(std::size_t number)
     {
+        const Factor& factor = m_network.factors[number];
         if (factor.nodes.size() == 1) {
             for (std::size_t v = 0; v < factor.costs.size(); ++v)
                 at(factor.nodes[0]).costs[v] += factor.costs[v];
@@ -100,11 +108,14 @@ private:
                 edge.sides[side].node = factor.nodes[static_cast<std::size_t>(side)];
                 edge.sides[side].costs.assign(rows * columns, 0);
                 edge.sides[side].taken.assign(side == 0 ? rows : columns, 0);
+                if (m_network.exact)
+                    edge.sides[side].floors.assign(rows * columns, 1);
                 at(edge.sides[side].node).edges.emplace_back(static_cast<int>(m_edges.size()), side);
             }
             m_edges.push_back(std::move(edge));
         }
         Edge& edge = m_edges[known->second];
+        edge.factors.push_back(number);
         const bool same = edge.sides[0].node == factor.nodes[0];
         std::vector<double>& first = edge.sides[same ? 0 : 1].costs; // of factor.nodes[0]: rows are values of nodes[1]
         std::vector<double>& second = edge.sides[same ? 1 : 0].costs;
@@ -112,6 +123,7 @@ private:
             for (std::size_t c = 0; c < columns; ++c) {
                 second[r * columns + c] += factor.costs[r * columns + c];
                 first[c * rows + r] += factor.costs[r * columns + c];
+                edge.never = edge.never || factor.costs[r * columns + c] == kNever;
             }
     }
 
@@ -159,7 +171,7 @@ private:
     bool isProved() const { return !m_values.empty() && m_bound >= m_cost - std::abs(m_cost) * 1e-13; }
 
     /// For each value of a side the least that the table has beside it, without what was moved already.
-    std::vector<double> leastBeside(const Edge& edge, int side) const
+    static std::vector<double> leastBeside(const Edge& edge, int side)
     {
         const Edge::Side& mine = edge.sides[side];
         const std::vector<double>& theirs = edge.sides[1 - side].taken;
@@ -176,6 +188,60 @@ private:
         return out;
     }
 
+    /// The same of the costs themselves: floors are made exact until the least is no floor.
+    std::vector<double> exactLeastBeside(Edge& edge, int side)
+    {
+        std::vector<double> out = leastBeside(edge, side);
+        if (edge.sides[side].floors.empty() || !m_exactly)
+            return out;
+        const Edge::Side& other = edge.sides[1 - side];
+        const std::size_t rows = other.taken.size();
+        for (std::size_t c = 0; c < out.size(); ++c) {
+            const double* costs = other.costs.data() + c * rows; // by the values of the other node
+            const std::uint8_t* floors = other.floors.data() + c * rows;
+            for (bool again = true; again && out[c] < kNever;) {
+                again = false;
+                std::size_t at = rows;
+                for (std::size_t r = 0; r < rows; ++r)
+                    if (costs[r] - other.taken[r] == out[c]) {
+                        at = r;
+                        if (floors[r] == 0)
+                            break;
+                    }
+                if (at == rows || floors[at] == 0)
+                    break;
+                price(edge, side, at, c);
+                if (costs[at] - other.taken[at] == out[c])
+                    break;
+                again = true;
+                out[c] = kNever;
+                for (std::size_t r = 0; r < rows; ++r)
+                    out[c] = std::min(out[c], costs[r] - other.taken[r]);
+            }
+        }
+        return out;
+    }
+
+    /// Makes an entry exact: row and column as `side` sees it.
+    void price(Edge& edge, int side, std::size_t row, std::size_t column)
+    {
+        Edge::Side& mine = edge.sides[side];
+        Edge::Side& other = edge.sides[1 - side];
+        const auto here = static_cast<std::size_t>(at(mine.node).kept[column]);
+        const auto there = static_cast<std::size_t>(at(other.node).kept[row]);
+        double sum = 0;
+        for (const std::size_t number : edge.factors) {
+            const std::vector<int>& nodes = m_network.factors[number].nodes;
+            const auto columns = static_cast<std::size_t>(m_network.sizes[static_cast<std::size_t>(nodes[1])]);
+            sum += m_network.exact(number, nodes[0] == mine.node ? here * columns + there : there * columns + here);
+        }
+        const std::size_t columns = mine.taken.size();
+        const std::size_t rows = other.taken.size();
+        edge.never = edge.never || sum == kNever;
+        mine.costs[row * columns + column] = other.costs[column * rows + row] = sum;
+        mine.floors[row * columns + column] = other.floors[column * rows + row] = 0;
+    }
+
     /// Values that have no cost but infinity, alone or beside all values of another, go; then those that needed them.
     bool dropImpossible()
     {
@@ -186,8 +252,11 @@ private:
                 std::vector<bool> keep(node.kept.size(), true);
                 for (std::size_t v = 0; v < keep.size(); ++v)
                     keep[v] = node.costs[v] < kNever;
-                for (const auto& [edge, side] : node.edges) {
-                    const std::vector<double> least = leastBeside(m_edges[static_cast<std::size_t>(edge)], side);
+                for (const auto& [index, side] : node.edges) {
+                    const Edge& edge = m_edges[static_cast<std::size_t>(index)];
+                    if (!edge.never)
+                        continue;
+                    const std::vector<double> least = leastBeside(edge, side);
                     for (std::size_t v = 0; v < keep.size(); ++v)
                         keep[v] = keep[v] && least[v] < kNever;
                 }
@@ -205,6 +274,7 @@ private:
     void drop(int number, const std::vector<bool>& keep)
     {
         Node& node = at(number);
+        m_dropped = true;
         const auto filter = [&](auto& list) {
             std::size_t to = 0;
             for (std::size_t v = 0; v < keep.size(); ++v)
@@ -218,20 +288,32 @@ private:
             Edge::Side& mine = m_edges[static_cast<std::size_t>(index)].sides[side];
             Edge::Side& other = m_edges[static_cast<std::size_t>(index)].sides[1 - side];
             filter(mine.taken);
-            std::size_t to = 0;
-            for (std::size_t place = 0; place < mine.costs.size(); ++place)
-                if (keep[place % keep.size()])
-                    mine.costs[to++] = mine.costs[place];
-            mine.costs.resize(to);
-            const std::size_t columns = other.taken.size();
-            to = 0;
-            for (std::size_t row = 0; row < keep.size(); ++row)
-                if (keep[row]) {
-                    std::copy_n(other.costs.begin() + static_cast<std::ptrdiff_t>(row * columns), columns,
-                                other.costs.begin() + static_cast<std::ptrdiff_t>(to * columns));
-                    ++to;
-                }
-            other.costs.resize(to * columns);
+            std::vector<std::size_t> left;
+            for (std::size_t v = 0; v < keep.size(); ++v)
+                if (keep[v])
+                    left.push_back(v);
+            const std::size_t rows = other.taken.size();
+            const auto takeColumns = [&](auto& list) {
+                if (list.empty())
+                    return;
+                std::size_t to = 0;
+                for (std::size_t row = 0; row < rows; ++row)
+                    for (const std::size_t column : left)
+                        list[to++] = list[row * keep.size() + column];
+                list.resize(to);
+            };
+            const auto takeRows = [&](auto& list) {
+                if (list.empty())
+                    return;
+                for (std::size_t to = 0; to < left.size(); ++to)
+                    std::copy_n(list.begin() + static_cast<std::ptrdiff_t>(left[to] * rows), rows,
+                                list.begin() + static_cast<std::ptrdiff_t>(to * rows));
+                list.resize(left.size() * rows);
+            };
+            takeColumns(mine.costs);
+            takeColumns(mine.floors);
+            takeRows(other.costs);
+            takeRows(other.floors);
         }
     }
 
@@ -249,7 +331,7 @@ private:
             int following = 0;
             for (const auto& [index, side] : node.edges) {
                 Edge& edge = m_edges[static_cast<std::size_t>(index)];
-                std::vector<double> least = leastBeside(edge, side);
+                std::vector<double> least = exactLeastBeside(edge, side);
                 const int other = edge.sides[1 - side].node;
                 following += follows(other);
                 std::vector<double>& taken = edge.sides[side].taken;
@@ -270,7 +352,7 @@ private:
             const double most = m_upper - m_bound + std::abs(m_upper) * kRounding;
             for (std::size_t v = 0; v < keep.size(); ++v) {
                 node.costs[v] -= common;
-                keep[v] = !(node.costs[v] > most);
+                keep[v] = node.costs[v] < kNever && !(node.costs[v] > most);
             }
             if (!std::ranges::all_of(keep, [](bool b) { return b; })) {
                 std::vector<double> left;
@@ -282,6 +364,23 @@ private:
                 if (node.kept.empty())
                     return false;
             }
+            for (bool priced = true; priced;) {
+                priced = false;
+                const auto v = static_cast<std::size_t>(std::ranges::min_element(beside) - beside.begin());
+                for (const auto& [index, side] : node.edges) {
+                    Edge& edge = m_edges[static_cast<std::size_t>(index)];
+                    const Edge::Side& mine = edge.sides[side];
+                    const int other = edge.sides[1 - side].node;
+                    const auto row = static_cast<std::size_t>(chosen[static_cast<std::size_t>(other)]);
+                    const std::size_t place = row * mine.taken.size() + v;
+                    const double before = mine.costs[place];
+                    if (follows(other) || mine.floors.empty() || mine.floors[place] == 0 || before == kNever)
+                        continue;
+                    price(edge, side, row, v);
+                    beside[v] += mine.costs[place] - before;
+                    priced = true;
+                }
+            }
             const auto best = std::ranges::min_element(beside);
             possible = possible && *best < kNever;
             chosen[static_cast<std::size_t>(number)] = static_cast<int>(best - beside.begin());
@@ -289,7 +388,7 @@ private:
         }
         if (possible)
             take(chosen);
-        return dropImpossible();
+        return !std::exchange(m_dropped, false) || dropImpossible();
     }
 
     template <class Follows>
@@ -324,6 +423,8 @@ private:
 
     const CostNetwork& m_network;
     const LeastOptions& m_options;
+    bool m_exactly = false; ///< floors do no longer lead anywhere
+    bool m_dropped = false; ///< values, since it was looked at what they leave impossible
     double m_upper;
     double m_bound = 0;
     std::vector<Node> m_nodes;
@@ -341,7 +442,8 @@ CostNetwork Narrowed::of(const CostNetwork& network) const
     CostNetwork out;
     for (const std::vector<int>& left : kept)
         out.sizes.push_back(static_cast<int>(left.size()));
-    for (const Factor& factor : network.factors) {
+    for (std::size_t number = 0; number < network.factors.size(); ++number) {
+        const Factor& factor = network.factors[number];
         Factor part { factor.nodes, {} };
         std::vector<std::size_t> index(factor.nodes.size(), 0);
         std::size_t entries = 1;
@@ -354,7 +456,7 @@ CostNetwork Narrowed::of(const CostNetwork& network) const
                 const auto node = static_cast<std::size_t>(factor.nodes[i]);
                 place = place * static_cast<std::size_t>(network.sizes[node]) + static_cast<std::size_t>(kept[node][index[i]]);
             }
-            part.costs.push_back(factor.costs[place]);
+            part.costs.push_back(network.exact ? network.exact(number, place) : factor.costs[place]);
             for (std::size_t i = index.size(); i-- > 0;) {
                 if (++index[i] < kept[static_cast<std::size_t>(factor.nodes[i])].size())
                     break;

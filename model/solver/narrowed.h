@@ -16,13 +16,14 @@ struct Narrowed {
     std::vector<int> values; ///< the cheapest assignment that was found; empty: none
     double cost = kNever; ///< of `values`
 
-    /// The network with nothing but the values that are left.
+    /// The network with nothing but the values that are left, all its costs exact.
     CostNetwork of(const CostNetwork& network) const;
     /// An assignment of that network, in values of the one it came from.
     std::vector<int> original(const std::vector<int>& chosen) const;
 };
 
-/// Tables of three and more nodes are bounded by their least entry alone. What costs more than `options.upper` may go.
+/// Tables of three and more nodes are bounded by their least entry alone. What costs more than `options.upper` may go. Of costs
+/// that are floors those are made exact that a least is taken from: the rounds are as if all were exact.
 Narrowed narrowed(const CostNetwork& network, const LeastOptions& options = {});
 
 } // namespace shardboard::minplus

@@ -14,8 +14,10 @@
 #include "model/plan/planner/buildplan.h"
 #include "model/solver/minplus.h"
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,30 +36,51 @@ struct WeightChoice {
     std::vector<int> stored; ///< by choice: layout
 };
 
+/// Layouts by the strategies of a node, and the different ones among them.
+struct Places {
+    int node = -1;
+    std::vector<int> distinct {};
+    std::vector<int> of {}; ///< by strategy: index into `distinct`
+
+    static Places make(int node, const std::vector<int>& layouts);
+    int at(std::size_t strategy) const { return distinct[static_cast<std::size_t>(of[strategy])]; }
+};
+
 struct LayoutNetwork {
     std::vector<ValueChoice> values;
     std::vector<WeightChoice> weights;
     std::vector<int> sizes; ///< nodes: decisions, values, weights
+    /// What the seconds of a table of two nodes are made of.
+    struct Moves {
+        Places first;
+        Places second;
+        std::function<double(int from, int to)> seconds; ///< by layouts
+    };
     struct Table {
         std::vector<int> nodes; ///< one or two
         std::vector<double> seconds;
-        std::vector<double> bytes; ///< empty: none
+        std::vector<std::uint8_t> floors {}; ///< by entry: whether its seconds are a floor; empty: none is
+        std::vector<double> bytes {}; ///< empty: none
+        std::vector<Moves> moves {}; ///< where some are floors
     };
     std::vector<Table> tables;
     bool complete = true;
+    std::shared_ptr<void> pricing; ///< what the moves ask
 
     int valueNode(const LayoutSpace& space, std::size_t value) const { return static_cast<int>(space.decisions.size() + value); }
     int weightNode(const LayoutSpace& space, std::size_t weight) const
     {
         return static_cast<int>(space.decisions.size() + values.size() + weight);
     }
-    /// Seconds plus `price` times bytes.
+    /// Seconds plus `price` times bytes; it asks this network for those that are floors.
     minplus::CostNetwork costs(double price) const;
     double seconds(const std::vector<int>& choice) const;
     double bytes(const std::vector<int>& choice) const;
+    /// Of an entry of a table, no floor.
+    static double secondsOf(const Table& table, std::size_t place);
 };
 
-/// What the network is made from; all of it must outlive the call.
+/// What the network is made from; all of it must outlive the call, and with floors the network.
 struct NetworkRequest {
     const Graph& graph;
     const Mesh& mesh; ///< with one stage
@@ -72,6 +95,7 @@ struct NetworkRequest {
     /// Whether a weight keeps the layout that the plan has.
     std::function<bool(TensorId)> keeps;
     std::function<bool()> stopped {}; ///< asked often; then the network is not complete
+    bool floors = false; ///< collectives are priced when somebody asks for them; until then the network has floors of them
 };
 
 /// The space without strategies that no plan of less than `upper` seconds has: their kernels alone take too long beside the fastest

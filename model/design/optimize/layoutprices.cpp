@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/optimize/layoutprices.h"
 
+#include "model/core/shards.h"
 #include "model/plan/collectiveprice.h"
 #include "model/plan/largestshard.h"
 #include "model/text/contains.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <span>
 
@@ -72,11 +74,16 @@ LayoutNumbers::Code LayoutNumbers::codeOf(const Layout& layout)
     for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
         out.fits = out.fits && layout.dims[dim].size() <= kMostAxes;
         for (const AxisRef& ref : layout.dims[dim])
-            if (add(ref) != 0)
+            if (add(ref) != 0) {
                 out.dims[dim] = out.dims[dim] << 4 | static_cast<std::uint32_t>(ref.axis + 1);
+                out.over |= std::uint64_t { dim + 1 } << 4 * ref.axis;
+            }
     }
     for (const AxisRef& ref : layout.partial)
-        out.partial |= add(ref);
+        if (const std::uint32_t bit = add(ref); bit != 0) {
+            out.partial |= bit;
+            out.over |= Code::kSummed << 4 * ref.axis;
+        }
     return out;
 }
 
@@ -104,6 +111,8 @@ LayoutPrices::LayoutPrices(const Graph& graph, const Mesh& mesh, const Hardware&
     , m_dispatch(dispatch)
     , m_layouts(layouts)
     , m_resharding(mesh, hardware)
+    , m_floors(mesh, m_resharding.prices())
+    , m_bytes(graph.tensors.size())
 {
     for (const Op& op : graph.ops)
         m_chosen = std::max(m_chosen, op.attributes.chosen);
@@ -118,29 +127,41 @@ LayoutPrices::LayoutPrices(const Graph& graph, const Mesh& mesh, const Hardware&
 
 bool LayoutPrices::isLeftOut(TensorId tensor, int from, int to) const
 {
-    const std::vector<std::int8_t>& before = m_layouts.over(from);
-    const std::vector<std::int8_t>& after = m_layouts.over(to);
-    const GraphTensor& entry = m_graph.entry(tensor);
-    const bool weight = entry.spec.role == TensorRole::Weight;
+    const LayoutNumbers::Code& a = m_layouts.code(from);
+    const LayoutNumbers::Code& b = m_layouts.code(to);
+    const TensorRole role = m_graph.entry(tensor).spec.role;
+    const bool weight = role == TensorRole::Weight;
     int moved = 0;
-    for (std::size_t axis = 0; axis < std::max(before.size(), after.size()); ++axis) {
-        const int a = axis < before.size() ? before[axis] : 0;
-        const int b = axis < after.size() ? after[axis] : 0;
-        if (a == b)
-            continue;
-        if (b == LayoutNumbers::kPartial)
-            return true;
+    const auto moves = [&](int before, int after, int partial) {
         ++moved;
-        if (weight && m_axes >= kManyAxes && a != 0 && b != 0 && a != LayoutNumbers::kPartial)
-            return true;
+        return after == partial || (weight && m_axes >= kManyAxes && before != 0 && after != 0 && before != partial);
+    };
+    if (a.fits && b.fits) {
+        constexpr int kSummed = static_cast<int>(LayoutNumbers::Code::kSummed);
+        for (std::uint64_t rest = a.over ^ b.over; rest != 0;) {
+            const int shift = std::countr_zero(rest) & ~3;
+            if (moves(static_cast<int>(a.over >> shift & 15), static_cast<int>(b.over >> shift & 15), kSummed))
+                return true;
+            rest &= ~(std::uint64_t { 15 } << shift);
+        }
+    } else {
+        const std::vector<std::int8_t>& before = m_layouts.over(from);
+        const std::vector<std::int8_t>& after = m_layouts.over(to);
+        for (std::size_t axis = 0; axis < std::max(before.size(), after.size()); ++axis) {
+            const int x = axis < before.size() ? before[axis] : 0;
+            const int y = axis < after.size() ? after[axis] : 0;
+            if (x != y && moves(x, y, LayoutNumbers::kPartial))
+                return true;
+        }
     }
-    return !weight && entry.spec.role == TensorRole::Activation && m_axes >= kManyAxes
-        && moved > kMostMovedAxes + (m_axes > kManyAxes);
+    return role == TensorRole::Activation && m_axes >= kManyAxes && moved > kMostMovedAxes + (m_axes > kManyAxes);
 }
 
 LayoutPrices::Like& LayoutPrices::like(TensorId tensor, DType dtype)
 {
     const std::uint64_t key = (std::uint64_t { tensor } << 8) | static_cast<std::uint64_t>(dtype);
+    if (key == m_lastLike.first)
+        return m_likes[m_lastLike.second];
     const auto [place, isNew] = m_likeOf.emplace(key, m_likes.size());
     if (isNew) {
         const GraphTensor& entry = m_graph.entry(tensor);
@@ -153,6 +174,7 @@ LayoutPrices::Like& LayoutPrices::like(TensorId tensor, DType dtype)
         if (known == m_likes.end())
             m_likes.push_back({ moved, toExperts, {} });
     }
+    m_lastLike = { key, place->second };
     return m_likes[place->second];
 }
 
@@ -198,12 +220,6 @@ std::optional<LayoutPrices::Way> LayoutPrices::wayOf(const ReshardedTensor& tens
     out.dtype = tensor.dtype;
     out.partial = before.partial & ~after.partial;
     out.ops = static_cast<std::uint8_t>(before.op);
-    const auto productOf = [&](std::uint32_t axes) {
-        std::int64_t product = 1;
-        for (; axes != 0; axes >>= 4)
-            product *= m_sizes[(axes & 15) - 1];
-        return product;
-    };
     std::uint32_t moved = out.partial;
     std::size_t count = 0;
     for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
@@ -283,11 +299,97 @@ double LayoutPrices::ringSeconds(TensorId tensor, int layout, int axis)
     return m_resharding.seconds(CollectiveKind::SendRecv, { axis }, part) * static_cast<double>(m_mesh.axis(axis).size - 1);
 }
 
+LayoutPrices::Floor LayoutPrices::floor(TensorId tensor, DType dtype, int from, int to)
+{
+    if (from == to)
+        return { 0, true };
+    if (isLeftOut(tensor, from, to))
+        return { kNothingDoes, true };
+    const Like& group = like(tensor, dtype);
+    if (group.toExperts)
+        return {};
+    const LayoutNumbers::Code& before = m_layouts.code(from);
+    const LayoutNumbers::Code& after = m_layouts.code(to);
+    if (!before.fits || !after.fits || ((before.axes | after.axes) & m_trivial) != 0 || m_mesh.axisCount() > ReshardFloors::kMaxAxes
+        || (after.partial & ~before.partial) != 0)
+        return { way(tensor, dtype, from, to), true };
+    ReshardFloors::Change change;
+    change.summed = static_cast<std::uint8_t>(before.partial & ~after.partial);
+    std::int64_t elements = 1;
+    std::int64_t stays = 1;
+    bool divides = true;
+    const Shape& shape = group.tensor.shape;
+    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+        elements *= shape[dim];
+        std::uint32_t cut = before.dims[dim];
+        std::uint32_t wanted = after.dims[dim];
+        if (cut == wanted) {
+            const std::int64_t parts = productOf(cut);
+            stays *= parts;
+            divides = divides && shape[dim] % parts == 0;
+            continue;
+        }
+        const int cuts = static_cast<int>(std::bit_width(cut) + 3) / 4;
+        const int wants = static_cast<int>(std::bit_width(wanted) + 3) / 4;
+        std::int64_t parts = productOf(cut);
+        std::int64_t wantedParts = productOf(wanted);
+        divides = divides && shape[dim] % parts == 0 && shape[dim] % wantedParts == 0;
+        // Leading axes that are the same stay where they are.
+        if (partsNest(shape[dim], parts) && partsNest(shape[dim], wantedParts)) {
+            int same = 0;
+            while (same < std::min(cuts, wants) && (cut >> 4 * (cuts - 1 - same) & 15) == (wanted >> 4 * (wants - 1 - same) & 15)) {
+                stays *= m_sizes[(cut >> 4 * (cuts - 1 - same) & 15) - 1];
+                ++same;
+            }
+            cut &= (std::uint32_t { 1 } << 4 * (cuts - same)) - 1;
+            wanted &= (std::uint32_t { 1 } << 4 * (wants - same)) - 1;
+        }
+        // From the minor axis on: parts before an axis are all parts by those from it on.
+        parts = productOf(cut);
+        wantedParts = productOf(wanted);
+        for (std::uint32_t rest = cut; rest != 0; rest >>= 4) {
+            const std::uint32_t axis = (rest & 15) - 1;
+            const auto bit = static_cast<std::uint8_t>(1U << axis);
+            parts /= m_sizes[axis];
+            change.cut |= bit;
+            std::int64_t there = wantedParts;
+            bool stayed = false;
+            for (std::uint32_t others = wanted; others != 0 && !stayed; others >>= 4) {
+                there /= m_sizes[(others & 15) - 1];
+                stayed = (others & 15) - 1 == axis && there == parts;
+            }
+            if (!stayed)
+                change.going |= bit;
+        }
+        for (std::uint32_t rest = wanted; rest != 0; rest >>= 4)
+            change.wanted |= static_cast<std::uint8_t>(1U << ((rest & 15) - 1));
+    }
+    if (change.cut == 0 && change.summed == 0 && divides)
+        return { 0, true }; // it is only cut further
+    const double seconds = m_floors.seconds(change, (elements + stays - 1) / stays, dtype, group.tensor.density);
+    return { seconds, divides && std::popcount(change.all()) == 1 };
+}
+
+std::int64_t LayoutPrices::productOf(std::uint32_t axes) const
+{
+    std::int64_t product = 1;
+    for (; axes != 0; axes >>= 4)
+        product *= m_sizes[(axes & 15) - 1];
+    return product;
+}
+
 double LayoutPrices::bytes(TensorId tensor, int layout)
 {
-    const GraphTensor& entry = m_graph.entry(tensor);
-    return static_cast<double>(
-        scaledBytes(storedBytes(entry.spec, largestShape(entry.spec.shape, m_layouts[layout], m_mesh)), entry.density));
+    std::vector<double>& known = m_bytes[tensor];
+    const auto at = static_cast<std::size_t>(layout);
+    if (known.size() <= at)
+        known.resize(at + 1, -1);
+    if (known[at] < 0) {
+        const GraphTensor& entry = m_graph.entry(tensor);
+        known[at] = static_cast<double>(
+            scaledBytes(storedBytes(entry.spec, largestShape(entry.spec.shape, m_layouts[layout], m_mesh)), entry.density));
+    }
+    return known[at];
 }
 
 } // namespace shardboard

@@ -5,6 +5,7 @@
 #include "model/ops/graph.h"
 #include "model/ops/workload.h"
 #include "model/plan/reshard/reshard.h"
+#include "model/plan/reshard/reshardfloors.h"
 
 #include <array>
 #include <cstdint>
@@ -29,6 +30,8 @@ public:
         std::array<std::uint32_t, kMaxDims> dims {};
         std::uint32_t partial = 0; ///< bits of mesh axes
         std::uint32_t axes = 0; ///< bits of all that are in it
+        std::uint64_t over = 0; ///< 4 bits for each mesh axis: 0 whole, 1 + dim cut, kSummed
+        static constexpr std::uint64_t kSummed = 15;
         ReduceOp op = ReduceOp::Sum;
         bool fits = false; ///< few whole axes and dims, and all parts are balanced
     };
@@ -55,6 +58,12 @@ public:
 
     /// Seconds of the collectives that bring a tensor, held in `dtype`, from one layout to another; infinite where nothing can.
     double seconds(TensorId tensor, DType dtype, int from, int to);
+    struct Floor {
+        double seconds = 0; ///< no more, but for rounding
+        bool exact = false;
+    };
+    /// The same, or something less that is found much faster.
+    Floor floor(TensorId tensor, DType dtype, int from, int to);
     /// Seconds of sending a part around a ring of devices.
     double ringSeconds(TensorId tensor, int layout, int axis);
     /// Bytes of the largest shard, by the share of it that holds data.
@@ -91,6 +100,7 @@ private:
     };
     double way(TensorId tensor, DType dtype, int from, int to);
     bool isLeftOut(TensorId tensor, int from, int to) const;
+    std::int64_t productOf(std::uint32_t axes) const; ///< of a dim of a code: into how many parts they cut it
     bool isPlain(const Layout& layout) const;
     double wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts);
     Like& like(TensorId tensor, DType dtype);
@@ -103,11 +113,14 @@ private:
     LayoutNumbers& m_layouts;
     ReshardPlanner m_resharding;
     ReshardSearch m_search;
+    ReshardFloors m_floors;
     std::int64_t m_chosen = 0; ///< experts of a token
     int m_axes = 0; ///< of several devices
     std::vector<Like> m_likes;
     std::unordered_map<std::uint64_t, std::size_t> m_likeOf; ///< by tensor and type
+    std::pair<std::uint64_t, std::size_t> m_lastLike { ~std::uint64_t { 0 }, 0 }; ///< one of them
     std::unordered_map<Way, double, WayHash> m_ways; ///< seconds
+    std::vector<std::vector<double>> m_bytes; ///< by tensor and layout; negative: not known yet
     std::uint32_t m_trivial = 0; ///< bits of mesh axes of one device
     std::array<std::int64_t, 32> m_sizes {}; ///< of mesh axes
 };

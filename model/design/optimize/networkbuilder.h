@@ -10,32 +10,12 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace shardboard {
-
-/// Layouts by the strategies of a node, and the different ones among them.
-struct Places {
-    int node = -1;
-    std::vector<int> distinct {};
-    std::vector<int> of {}; ///< by strategy: index into `distinct`
-
-    static Places make(int node, const std::vector<int>& layouts)
-    {
-        Places out { node, {}, {} };
-        std::unordered_map<int, int> known;
-        out.of.reserve(layouts.size());
-        for (const int layout : layouts) {
-            const auto [place, isNew] = known.try_emplace(layout, static_cast<int>(out.distinct.size()));
-            if (isNew)
-                out.distinct.push_back(layout);
-            out.of.push_back(place->second);
-        }
-        return out;
-    }
-};
 
 class NetworkBuilder {
 public:
@@ -137,36 +117,12 @@ private:
     LayoutNetwork::Table& table(int a, int b);
 
     /// `cost(layout of a, layout of b)` by the strategies of both nodes.
-    template <class Cost>
-    void addPair(const Places& a, const Places& b, Cost cost, bool isBytes = false)
-    {
-        std::vector<double> between(a.distinct.size() * b.distinct.size());
-        bool any = false;
-        for (std::size_t i = 0; i < a.distinct.size() && !isStopped(); ++i)
-            for (std::size_t j = 0; j < b.distinct.size(); ++j) {
-                between[i * b.distinct.size() + j] = cost(a.distinct[i], b.distinct[j]);
-                any = any || between[i * b.distinct.size() + j] != 0;
-            }
-        if (!any)
-            return;
-        LayoutNetwork::Table& out = table(a.node, b.node);
-        if (isBytes)
-            out.bytes.resize(out.seconds.size());
-        std::vector<double>& sums = isBytes ? out.bytes : out.seconds;
-        const auto value = [&](std::size_t i, std::size_t j) {
-            return between[static_cast<std::size_t>(a.of[i]) * b.distinct.size() + static_cast<std::size_t>(b.of[j])];
-        };
-        if (a.node == b.node) {
-            for (std::size_t i = 0; i < a.of.size(); ++i)
-                sums[i] += value(i, i);
-            return;
-        }
-        const bool turned = a.node > b.node;
-        for (std::size_t i = 0; i < a.of.size(); ++i)
-            for (std::size_t j = 0; j < b.of.size(); ++j)
-                sums[turned ? j * a.of.size() + i : i * b.of.size() + j] += value(i, j);
-    }
-
+    using Cost = std::function<double(int from, int to)>;
+    void addPair(const Places& a, const Places& b, Cost cost, bool isBytes = false);
+    /// The same by the strategies of one node, which has both layouts.
+    void addAlone(const Places& a, const Places& b, const Cost& cost, bool isBytes);
+    /// Seconds of a collective; where floors are asked for, maybe no more than a floor, which is noted.
+    double price(TensorId tensor, DType dtype, int from, int to);
     bool isStopped();
     double rate(SegmentId segment, OverlapKind kind) const;
     OverlapKind kindOf(TensorId tensor, OpId takenBy) const;
@@ -189,8 +145,11 @@ private:
     /// The gradient from where it is made to where the optimizer takes it, the step, and the weight back
     /// (PlanBuilder::weightUpdate).
     void addUpdate(TensorId tensor, const Places& stored);
+    /// Where the gradient of a weight is after the first of the two ways that it goes to where the optimizer takes it.
+    int reducedFrom(TensorId tensor, int from, int stored, int parts);
 
-    const NetworkRequest& m_request;
+    const NetworkRequest m_request;
+    const StepRates m_rates;
     const Graph& m_graph;
     const LayoutSpace& m_space;
     LayoutPrices& m_prices;
@@ -199,12 +158,16 @@ private:
     const FrameworkFacts& m_framework;
     const KernelSettings m_kernels;
     const double m_microBatches;
+    const OptimizerSharding m_optimizer;
     std::vector<SegmentId> m_segment; ///< by OpId
     std::vector<OpId> m_maker; ///< by TensorId
     std::vector<int> m_optimizerAxes;
     double m_perWeightByte = 1;
     std::map<TensorId, Uses> m_uses;
     std::map<std::vector<int>, LayoutNetwork::Table> m_tables;
+    std::map<std::tuple<TensorId, std::uint32_t, int>, int> m_reduced; ///< layouts of gradients: of which sums, of which weight
+    bool m_floors = false; ///< are enough
+    bool m_isFloor = false; ///< what was priced last
     LayoutNetwork m_out;
 };
 

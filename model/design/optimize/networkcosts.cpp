@@ -10,7 +10,7 @@ namespace shardboard {
 
 double NetworkBuilder::rate(SegmentId segment, OverlapKind kind) const
 {
-    return m_request.rates.of(segment).collectives[static_cast<std::size_t>(kind)];
+    return m_rates.of(segment).collectives[static_cast<std::size_t>(kind)];
 }
 
 OverlapKind NetworkBuilder::kindOf(TensorId tensor, OpId takenBy) const
@@ -49,8 +49,8 @@ void NetworkBuilder::addKernels(int index)
                 std::vector<int> operands;
                 for (const auto& operand : member.operands)
                     operands.push_back(operand[s]);
-                (*out)[s] += times * m_request.rates.of(segment).compute
-                    * kernel(id, operands, member.result[s], m_graph.segment(segment).isLayer);
+                (*out)[s] +=
+                    times * m_rates.of(segment).compute * kernel(id, operands, member.result[s], m_graph.segment(segment).isLayer);
             }
             addRings(of, m, id, segment, *out);
         }
@@ -77,7 +77,7 @@ void NetworkBuilder::addRings(const LayoutDecision& of, std::size_t m, OpId id, 
 double NetworkBuilder::forwardMove(TensorId tensor, const Use& use, double times, int from, int to)
 {
     const DType dtype = m_graph.tensor(tensor).dtype;
-    const double once = m_prices.seconds(tensor, dtype, from, to);
+    const double once = price(tensor, dtype, from, to);
     if (once == 0 || once == kNever)
         return once;
     const OverlapKind kind = kindOf(tensor, use.op);
@@ -117,7 +117,8 @@ void NetworkBuilder::addMoves(TensorId tensor, const Uses& uses)
             use.again = use.again && !isForward;
             const Places taken = Places::make(use.decision, *use.taken);
             const Places given = Places::make(use.decision, std::vector<int>(use.taken->size(), stored));
-            addPair(given, taken, [&](int from, int to) { return forwardMove(tensor, use, timesOf(use.segment), from, to); });
+            addPair(given, taken,
+                    [this, tensor, use](int from, int to) { return forwardMove(tensor, use, timesOf(use.segment), from, to); });
         }
         return;
     }
@@ -140,7 +141,7 @@ void NetworkBuilder::addMoves(TensorId tensor, const Uses& uses)
         for (const Use& use : uses.taken) {
             const double times = timesOf(use.segment);
             addPair(shared, Places::make(use.decision, *use.taken),
-                    [&](int from, int to) { return forwardMove(tensor, use, times, from, to); });
+                    [this, tensor, use, times](int from, int to) { return forwardMove(tensor, use, times, from, to); });
         }
     } else {
         for (const Use& use : uses.taken)
@@ -152,7 +153,8 @@ void NetworkBuilder::addMoves(TensorId tensor, const Uses& uses)
 
 void NetworkBuilder::join(TensorId tensor, const Use& use, const Maker& maker, const Places& made, const Places& taken)
 {
-    addPair(made, taken, [&](int from, int to) { return forwardMove(tensor, use, maker.times, from, to); });
+    addPair(made, taken,
+            [this, tensor, use, times = maker.times](int from, int to) { return forwardMove(tensor, use, times, from, to); });
     if (use.again && !use.repeated)
         addPair(
             made, taken, [&](int from, int to) { return keptBytes(tensor, use, maker.times / m_microBatches, from, to); }, true);
@@ -167,7 +169,7 @@ void NetworkBuilder::addGradients(TensorId tensor, const Uses& uses, const std::
     const SegmentId segment = uses.addends.front().segment;
     const auto move = [&](double times) {
         return [this, tensor, dtype, times, segment](int from, int to) {
-            const double once = m_prices.seconds(tensor, dtype, from, to);
+            const double once = price(tensor, dtype, from, to);
             return once == 0 || once == kNever ? once : times * rate(segment, OverlapKind::Tensor) * once;
         };
     };
@@ -195,7 +197,7 @@ void NetworkBuilder::addGradients(TensorId tensor, const Uses& uses, const std::
         return;
     std::vector<double>& out = table(node, -1).seconds;
     for (std::size_t s = 0; s < value->summed.size(); ++s)
-        out[s] += sums * timesOf(segment) * m_request.rates.of(segment).compute
+        out[s] += sums * timesOf(segment) * m_rates.of(segment).compute
             * kernel(sum, { value->summed[s], value->summed[s] }, value->summed[s], m_graph.segment(segment).isLayer);
 }
 

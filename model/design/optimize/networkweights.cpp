@@ -72,8 +72,8 @@ std::set<SegmentId> NetworkBuilder::addGathers(TensorId tensor, const Places& st
                 times /= m_microBatches;
             const double by = times * rate(SegmentId(s), OverlapKind::WeightGathers);
             addPair(stored, Places::make(m_space.ofOp[id], member(id).operands[static_cast<std::size_t>(at)]),
-                    [&](int from, int to) {
-                        const double once = m_prices.seconds(tensor, dtype, from, to);
+                    [this, tensor, dtype, by](int from, int to) {
+                        const double once = price(tensor, dtype, from, to);
                         return once == 0 || once == kNever ? once : by * once;
                     });
         }
@@ -85,7 +85,6 @@ void NetworkBuilder::addUpdate(TensorId tensor, const Places& stored)
 {
     if (!m_trains)
         return;
-    const OptimizerSharding optimizer = effective(m_request.workload).optimizer;
     const DType dtype = m_kernels.held.reductions;
     OpId step;
     for (std::size_t id = 0; id < m_graph.ops.size(); ++id)
@@ -96,15 +95,15 @@ void NetworkBuilder::addUpdate(TensorId tensor, const Places& stored)
     const SegmentId updated = m_segment[step];
     const auto layers = static_cast<double>(m_graph.segment(updated).count);
     const Shape& shape = m_graph.tensor(tensor).shape;
-    const auto inParts = [&](int layout) {
+    std::unordered_map<int, int> inParts; // by the layout in which it is stored
+    for (const int layout : stored.distinct) {
         Layout out = m_layouts[layout];
         cutForOptimizer(m_optimizerAxes, shape, m_request.mesh, out);
-        return m_layouts.of(out);
-    };
+        inParts[layout] = m_layouts.of(out);
+    }
     addPair(stored, stored, [&](int from, int) {
-        const int parts = inParts(from);
-        double out =
-            layers * m_request.rates.of(updated).compute * kernel(step, { parts, parts }, parts, m_graph.segment(updated).isLayer);
+        const int parts = inParts.at(from);
+        double out = layers * m_rates.of(updated).compute * kernel(step, { parts, parts }, parts, m_graph.segment(updated).isLayer);
         if (parts != from)
             out += layers * rate(updated, OverlapKind::WeightGathers) * m_prices.seconds(tensor, gatheredType(tensor), parts, from);
         return out;
@@ -115,22 +114,37 @@ void NetworkBuilder::addUpdate(TensorId tensor, const Places& stored)
             if (m_space.ofOp[id] < 0 || (result.addendOf != tensor && result.gradientOf != tensor))
                 continue;
             const double times = m_request.plan.wholeGradients ? layers : timesOf(SegmentId(s));
-            addPair(Places::make(m_space.ofOp[id], member(id).result), stored, [&](int from, int to) {
-                const int parts = inParts(to);
-                Layout reduced = m_layouts[optimizer.gradients ? parts : to];
-                for (const AxisRef& ref : m_layouts[from].partial)
-                    if ((m_microBatches > 1 || (!optimizer.gradients && contains(m_optimizerAxes, ref.axis)))
-                        && std::ranges::none_of(reduced.dims, [&](const auto& dim) { return contains(dim, ref); }))
-                        reduced.partial.push_back(ref);
-                const int first = m_layouts.of(reduced);
-                const double each = m_prices.seconds(tensor, dtype, from, first);
-                const double once = m_prices.seconds(tensor, dtype, first, parts);
-                if (each == kNever || once == kNever)
-                    return kNever;
-                return times * rate(SegmentId(s), OverlapKind::GradientScatters) * each
-                    + layers * rate(updated, OverlapKind::GradientScatters) * once;
+            const double each = times * rate(SegmentId(s), OverlapKind::GradientScatters);
+            const double once = layers * rate(updated, OverlapKind::GradientScatters);
+            addPair(Places::make(m_space.ofOp[id], member(id).result), stored, [=, this](int from, int to) {
+                const int parts = inParts.at(to);
+                const int reduced = reducedFrom(tensor, from, to, parts);
+                const double first = price(tensor, dtype, from, reduced);
+                const double second = first == kNever ? 0 : price(tensor, dtype, reduced, parts);
+                return first == kNever || second == kNever ? kNever : each * first + once * second;
             });
         }
+}
+
+int NetworkBuilder::reducedFrom(TensorId tensor, int from, int stored, int parts)
+{
+    // Of the gradient's layout only what it is partial over matters.
+    const LayoutNumbers::Code& code = m_layouts.code(from);
+    const auto find = [&] {
+        const bool cut = m_optimizer.gradients;
+        Layout out = m_layouts[cut ? parts : stored];
+        for (const AxisRef& ref : m_layouts[from].partial)
+            if ((m_microBatches > 1 || (!cut && contains(m_optimizerAxes, ref.axis)))
+                && std::ranges::none_of(out.dims, [&](const auto& dim) { return contains(dim, ref); }))
+                out.partial.push_back(ref);
+        return m_layouts.of(out);
+    };
+    if (!code.fits)
+        return find();
+    const auto [place, isNew] = m_reduced.try_emplace({ tensor, code.partial, stored });
+    if (isNew)
+        place->second = find();
+    return place->second;
 }
 
 } // namespace shardboard

@@ -228,7 +228,8 @@ private:
                  m_layouts,
                  *m_prices,
                  [this](TensorId tensor) { return keeps(m_base->graph.tensor(tensor).name); },
-                 [this] { return stopped(); } };
+                 [this] { return stopped(); },
+                 true };
     }
 
     /// Whether several mesh axes are taken as one.

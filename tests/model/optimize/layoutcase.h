@@ -99,20 +99,35 @@ inline Case randomCase(Random& random, int axes, int ops)
 
 /// Everything that a search knows of a case.
 struct Searched {
+    Plan base;
     LayoutNumbers layouts;
     LayoutSpace space;
+    LayoutPrices prices;
+    StepRates rates;
+    MemorySettings memory;
     LayoutNetwork network;
 
-    explicit Searched(const Case& of)
+    explicit Searched(const Case& of, bool floors = false)
+        : base(sure(of.plan(of.whole, {})))
+        , space(sure(layoutSpace(of.graph, of.design.mesh, {}, layouts)))
+        , prices(of.graph, of.design.mesh, of.hardware, Dispatch::PerExpert, layouts)
+        , rates(ratesAt(of.graph, base, of.hardware.levels.size()))
     {
-        const Plan base = sure(of.plan(of.whole, {}));
-        space = sure(layoutSpace(of.graph, of.design.mesh, {}, layouts));
-        LayoutPrices prices(of.graph, of.design.mesh, of.hardware, Dispatch::PerExpert, layouts);
-        const StepRates rates = ratesAt(of.graph, base, of.hardware.levels.size());
-        const MemorySettings memory;
-        network = layoutNetwork(
-            { of.graph, of.design.mesh, of.hardware, of.design.workload, memory, base, rates, space, layouts, prices, {} });
+        network = layoutNetwork({ of.graph,
+                                  of.design.mesh,
+                                  of.hardware,
+                                  of.design.workload,
+                                  memory,
+                                  base,
+                                  rates,
+                                  space,
+                                  layouts,
+                                  prices,
+                                  {},
+                                  {},
+                                  floors });
     }
+    Searched(const Searched&) = delete; ///< its parts lead to each other
 
     double planned(const Case& of, const std::vector<int>& choice) const
     {

@@ -106,6 +106,7 @@ private Q_SLOTS:
     {
         Random random(53);
         int priced = 0;
+        int exact = 0;
         for (int i = 0; i < 24; ++i) {
             Case of = randomCase(random, 2 + i % 2, 4);
             for (GraphTensor& tensor : of.graph.tensors)
@@ -135,8 +136,19 @@ private Q_SLOTS:
                     const Layout from = layout(spec.shape.size(), nullptr);
                     const Layout to = layout(spec.shape.size(), &from);
                     const double seconds = prices.seconds(TensorId(id), spec.dtype, layouts.of(from), layouts.of(to));
-                    if (!std::isfinite(seconds)) // not looked at
+                    const auto floor = prices.floor(TensorId(id), spec.dtype, layouts.of(from), layouts.of(to));
+                    if (!std::isfinite(seconds)) { // not looked at
+                        QVERIFY(!std::isfinite(floor.seconds));
                         continue;
+                    }
+                    QVERIFY2(floor.seconds <= seconds * (1 + 1e-9) && (!floor.exact || floor.seconds >= seconds * (1 - 1e-9)),
+                             qPrintable(QStringLiteral("%1 %2 to %3: floor %4 of %5")
+                                            .arg(QString::fromStdString(shapeText(spec.shape)),
+                                                 QString::fromStdString(specText(from, of.design.mesh)),
+                                                 QString::fromStdString(specText(to, of.design.mesh)))
+                                            .arg(floor.seconds)
+                                            .arg(seconds)));
+                    exact += floor.exact;
                     double sum = 0;
                     for (const ReshardStep& step : sure(planner.steps(from, to, { spec.shape, spec.dtype, 1 }, "t")))
                         if (step.kind != CollectiveKind::LocalSlice)
@@ -153,6 +165,7 @@ private Q_SLOTS:
             }
         }
         QVERIFY2(priced > 1000, qPrintable(QString::number(priced)));
+        QVERIFY2(exact > 300, qPrintable(QString::number(exact)));
     }
 
     void costsWhatItClaims_data()
@@ -246,6 +259,12 @@ private Q_SLOTS:
             QVERIFY(!free.values.empty());
             QVERIFY2(std::abs(free.cost / best - 1) < 1e-9 && std::abs(free.bound / best - 1) < 1e-9,
                      qPrintable(QStringLiteral("case %1: %2, %3").arg(i).arg(free.cost).arg(best)));
+            // The same when it begins with floors.
+            Searched later(of, true);
+            const minplus::LeastCost least0 = minplus::least(later.network.costs(0));
+            QVERIFY2(std::abs(least0.cost / best - 1) < 1e-9 && std::abs(least0.bound / best - 1) < 1e-9,
+                     qPrintable(QStringLiteral("case %1, floors: %2, %3").arg(i).arg(least0.cost).arg(best)));
+            QVERIFY(std::abs(searched.network.seconds(least0.values) / best - 1) < 1e-9);
             const minplus::LeastCost small = minplus::least(searched.network.costs(1e3));
             const double most = searched.network.bytes(free.values);
             const double least = searched.network.bytes(small.values);

@@ -8,6 +8,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <set>
 
 using namespace shardboard::minplus;
 using shardboard::solver::Random;
@@ -126,6 +127,39 @@ private Q_SLOTS:
             plain.narrowFrom = static_cast<std::size_t>(-1);
             QCOMPARE(few.cost, least(network, plain).cost);
         }
+    }
+
+    /// With floors in place of costs the answer is that of the costs, and few of them are asked for.
+    void pricesWhatMatters()
+    {
+        Random random(31);
+        double asked = 0;
+        double all = 0;
+        for (int i = 0; i < 3000; ++i) {
+            const CostNetwork network = randomNetwork(random);
+            const double wanted = leastByDefinition(network);
+            CostNetwork floors = network;
+            for (CostNetwork::Factor& factor : floors.factors)
+                for (double& cost : factor.costs)
+                    if (factor.nodes.size() == 2)
+                        cost = cost < kNever ? cost * (0.3 + random.below(8) / 10.0) : random.below(3) == 0 ? 500 : kNever;
+            std::set<std::pair<std::size_t, std::size_t>> seen;
+            floors.exact = [&](std::size_t factor, std::size_t place) {
+                seen.emplace(factor, place);
+                return network.factors[factor].costs[place];
+            };
+            const LeastCost found = least(floors);
+            QCOMPARE(found.cost, wanted);
+            QCOMPARE(found.bound, wanted);
+            if (wanted < kNever)
+                QCOMPARE(costOf(network, found.values), wanted);
+            else
+                QVERIFY(found.values.empty());
+            asked += static_cast<double>(seen.size());
+            for (const CostNetwork::Factor& factor : network.factors)
+                all += static_cast<double>(factor.costs.size());
+        }
+        QVERIFY2(asked < all * 0.7, qPrintable(QStringLiteral("%1 of %2").arg(asked).arg(all)));
     }
 
     void nothingIsBelowTheUpperBound()
