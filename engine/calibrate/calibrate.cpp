@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/calibrate/calibrate.h"
 
+#include "engine/calibrate/programruns.h"
 #include "engine/devices/collective.h"
 #include "engine/devices/deviceexecutor.h"
 #include "engine/devices/team.h"
@@ -91,7 +92,9 @@ public:
         }
         graph.ops.push_back(std::move(described));
         planned.result = Layout::replicated(result.size());
-        const KernelWork work = kernelWorkOf(graph, m_mesh, planned, {}); // counted as in a plan
+        KernelSettings settings;
+        settings.held.gathered = dtype; // of weights
+        const KernelWork work = kernelWorkOf(graph, m_mesh, planned, settings); // counted as in a plan
         m_result = Sharded(std::move(result), planned.result, m_mesh);
         m_result.setElement(element);
         point.kind = kind;
@@ -586,6 +589,16 @@ std::variant<Calibration, Failure> attempt(const std::function<Calibration()>& w
     }
 }
 
+std::vector<Program> programsOf(const CalibrationOptions& options, const CalibrateHooks& hooks)
+{
+    if (!hooks.programs)
+        return {};
+    auto made = hooks.programs(options.quick);
+    if (!made.ok())
+        throw Failure { "internal", made.error().text(), "calibration" };
+    return std::move(made).value();
+}
+
 } // namespace
 
 std::variant<Calibration, Failure> calibrate(Executor& executor, const CalibrationOptions& options, const CalibrateHooks& hooks,
@@ -593,7 +606,28 @@ std::variant<Calibration, Failure> calibrate(Executor& executor, const Calibrati
 {
     return attempt([&] {
         const int all = executor.workers(workers);
-        return calibrated(options, hooks, coresOf(executor, all, [&, all] { return trialsOf(options, all); }));
+        const ProgramRuns runs(programsOf(options, hooks), executor, all, options.quick);
+        CalibrateHooks both = hooks;
+        both.announce = [&](std::int64_t bytes, double seconds) {
+            if (hooks.announce)
+                hooks.announce(std::max(bytes, runs.neededBytes()), seconds + runs.seconds());
+        };
+        std::int64_t before = 0; // steps until the programs
+        both.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
+            before = of;
+            if (hooks.progress)
+                hooks.progress(step, of + runs.count(), what);
+        };
+        Calibration out = calibrated(options, both, coresOf(executor, all, [&, all] { return trialsOf(options, all); }));
+        const auto tellRun = [&](std::int64_t run) {
+            if (hooks.progress)
+                hooks.progress(before + run, before + runs.count(),
+                               "program " + std::to_string(run + 1) + " of " + std::to_string(runs.count()));
+        };
+        runs.addTo(out, tellRun, hooks.cancel);
+        if (hooks.progress && runs.count() > 0)
+            hooks.progress(before + runs.count(), before + runs.count(), "measured");
+        return out;
     });
 }
 

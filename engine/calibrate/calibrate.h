@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures this machine for the cost model: the engine's own operations and collectives over sizes that grow by a factor.
-// Nothing is fitted here.
+// Measures this machine for the cost model: the engine's own operations and collectives over sizes that grow by a factor, and those
+// of programs (engine/calibrate/programruns.h). Nothing is fitted here.
 #pragma once
 
 #include "engine/run/backend.h"
@@ -14,7 +14,8 @@ class DeviceExecutor;
 class Executor;
 class Team;
 
-/// The threads of this process. Never throws. Errors: memory, cancelled, internal. `workers` 0: as many as the executor wants.
+/// The threads of this process, then hooks.programs on them. Never throws. Errors: memory, cancelled, internal. `workers` 0: as
+/// many as the executor wants.
 std::variant<Calibration, Failure> calibrate(Executor& executor, const CalibrationOptions& options, const CalibrateHooks& hooks,
                                              int workers = 0);
 

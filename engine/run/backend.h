@@ -24,6 +24,8 @@ struct CalibrateHooks {
     std::function<void(std::int64_t bytes, double seconds)> announce; ///< before anything large is touched
     std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress;
     const std::atomic<bool>* cancel = nullptr;
+    /// What a calibration on the CPU runs beside what it measures alone; empty: nothing.
+    std::function<Result<std::vector<Program>>(bool quick)> programs;
 };
 
 struct Backend {

@@ -2,7 +2,6 @@
 #include "engine/worker/server.h"
 
 #include "engine/backends/backends.h"
-#include "engine/calibrate/programpoints.h"
 #include "engine/machine/clock.h"
 #include "model/io/wire/jsonline.h"
 #include "model/io/wire/planjson.h"
@@ -10,7 +9,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -23,8 +21,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kProgramRounds = 2; ///< of a calibration that is not quick
-
 Failure badMessage(const Error& error) { return { "bad-message", error.what, error.where }; }
 
 /// Id of a request, 0 where it has none.
@@ -34,7 +30,7 @@ std::int64_t idOf(const json& request)
     return it != request.end() && it->is_number_integer() ? it->get<std::int64_t>() : 0;
 }
 
-/// Keeps the number of progress and sample lines within what a window can show.
+/// Keeps the number of progress lines within what a window can show.
 class Pacer {
 public:
     bool progressDue(bool last)
@@ -45,11 +41,9 @@ public:
         m_lastProgress = time;
         return true;
     }
-    bool sampleDue() { return m_samples++ < 20000; }
 
 private:
     double m_lastProgress = 0;
-    std::int64_t m_samples = 0;
 };
 
 } // namespace
@@ -222,80 +216,22 @@ void Server::startCalibration(std::int64_t id, const json& request)
 
 void Server::calibrateFor(std::int64_t id, const CalibrationOptions& options)
 {
-    std::vector<Program> programs;
-    if (options.backend == "cpu" && m_calibrationPrograms) {
-        auto made = m_calibrationPrograms(options.quick);
-        if (!made.ok()) {
-            m_running = false;
-            return fail(id, { "internal", made.error().text(), "calibration" });
-        }
-        programs = std::move(made).value();
-    }
-    constexpr double kSecondsOfProgram = 1.2;
-    const auto count = static_cast<std::int64_t>((options.quick ? 1 : kProgramRounds) * programs.size());
-    std::int64_t before = 0; // steps until the programs
     CalibrateHooks hooks;
     hooks.cancel = &m_cancel;
+    hooks.programs = m_calibrationPrograms;
     hooks.announce = [&](std::int64_t bytes, double seconds) {
-        m_outbox.send({ { "type", "announce" },
-                        { "id", id },
-                        { "bytes", bytes },
-                        { "seconds", seconds + kSecondsOfProgram * static_cast<double>(count) } });
+        m_outbox.send({ { "type", "announce" }, { "id", id }, { "bytes", bytes }, { "seconds", seconds } });
     };
     hooks.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
-        before = of;
-        m_outbox.sendIfIdle({ { "type", "progress" }, { "id", id }, { "step", step }, { "of", of + count }, { "what", what } });
+        m_outbox.sendIfIdle({ { "type", "progress" }, { "id", id }, { "step", step }, { "of", of }, { "what", what } });
     };
     const auto backend = backendNamed(options.backend, "options.backend"); // looked up when the request came
-    auto outcome = std::get<const Backend*>(backend)->calibrate(options, hooks);
-    if (auto* measured = std::get_if<Calibration>(&outcome)) {
-        const auto progress = [&](std::int64_t program) {
-            m_outbox.sendIfIdle({ { "type", "progress" },
-                                  { "id", id },
-                                  { "step", before + program },
-                                  { "of", before + count },
-                                  { "what", "program " + std::to_string(program + 1) + " of " + std::to_string(count) } });
-        };
-        if (auto failure = addProgramPoints(*std::get<const Backend*>(backend), programs, progress, *measured))
-            outcome = *std::move(failure);
-    }
+    const auto outcome = std::get<const Backend*>(backend)->calibrate(options, hooks);
     m_running = false;
     if (const auto* measured = std::get_if<Calibration>(&outcome))
         m_outbox.send({ { "type", "result" }, { "id", id }, { "calibration", toJson(*measured) } });
     else
         fail(id, std::get<Failure>(outcome));
-}
-
-/// Medians over the steps: in the first one memory is touched for the first time. All programs in turn and then again, of which
-/// the shorter time counts: what disturbs one is over by then.
-std::optional<Failure> Server::addProgramPoints(const Backend& backend, const std::vector<Program>& programs,
-                                                const std::function<void(std::int64_t)>& progress, Calibration& out)
-{
-    RunOptions options;
-    options.backend = backend.name;
-    options.steps = out.quick ? 3 : 9;
-    RunHooks hooks;
-    hooks.cancel = &m_cancel;
-    std::vector<std::map<std::string, CalibrationPoint>> least(programs.size()); // by the operation's id
-    const std::size_t rounds = out.quick ? 1 : kProgramRounds;
-    for (std::size_t i = 0; i < rounds * programs.size(); ++i) {
-        const std::size_t program = i % programs.size();
-        progress(static_cast<std::int64_t>(i));
-        const RunOutcome outcome = backend.run({ programs[program], options, hooks });
-        if (const auto* failure = std::get_if<Failure>(&outcome)) {
-            if (failure->code == "memory") // what the others tell counts all the same
-                continue;
-            return *failure;
-        }
-        for (CalibrationPoint& point : pointsOf(programs[program], std::get<RunResult>(outcome)))
-            if (const auto [there, added] = least[program].try_emplace(point.what, point);
-                !added && point.seconds < there->second.seconds)
-                there->second = std::move(point);
-    }
-    for (const auto& points : least)
-        for (const auto& [id, point] : points)
-            out.points.push_back(point);
-    return std::nullopt;
 }
 
 void Server::run(std::int64_t id, const Program& program, const RunOptions& options)
@@ -314,17 +250,6 @@ void Server::run(std::int64_t id, const Program& program, const RunOptions& opti
     hooks.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
         if (pacer.progressDue(step == of))
             m_outbox.sendIfIdle({ { "type", "progress" }, { "id", id }, { "step", step }, { "of", of }, { "what", what } });
-    };
-    hooks.sample = [&](const Sample& sample) {
-        if (pacer.sampleDue())
-            m_outbox.sendIfIdle({ { "type", "sample" },
-                                  { "id", id },
-                                  { "operation", sample.operation },
-                                  { "kind", sample.kind },
-                                  { "device", sample.device },
-                                  { "start", sample.start },
-                                  { "seconds", sample.seconds },
-                                  { "bytes", sample.bytes } });
     };
     json profile;
     hooks.profile = [&](const RunProfile& measured) { profile = profileToJson(measured); };

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,8 +24,7 @@ nlohmann::json helloMessage();
 
 class Server {
 public:
-    /// What a calibration on the CPU runs beside what it measures alone; empty: nothing.
-    using CalibrationPrograms = std::function<Result<std::vector<Program>>(bool quick)>;
+    using CalibrationPrograms = decltype(CalibrateHooks::programs);
 
     explicit Server(Outbox& outbox, CalibrationPrograms calibrationPrograms = {});
     /// Cancels a run that is going on and waits for it.
@@ -51,8 +49,6 @@ private:
     void startWork(std::int64_t id, std::function<void()> work);
     void run(std::int64_t id, const Program& program, const RunOptions& options);
     void calibrateFor(std::int64_t id, const CalibrationOptions& options);
-    std::optional<Failure> addProgramPoints(const Backend& backend, const std::vector<Program>& programs,
-                                            const std::function<void(std::int64_t)>& progress, Calibration& out);
     void cancel(std::int64_t id);
 
     Outbox& m_outbox;

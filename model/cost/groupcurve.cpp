@@ -2,6 +2,7 @@
 #include "model/cost/groupcurve.h"
 
 #include "model/cost/collectivesplits.h"
+#include "model/hardware/collectiverate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,11 +72,10 @@ PricedWay memoryWay(CollectiveKind kind, double n, double groups, const LinkSpec
     else if (kind == CollectiveKind::Broadcast)
         times = n;
     const double pieces = groups * n * (kind == CollectiveKind::AllToAll ? n : 1);
-    const auto own = std::ranges::find(link.rates, collectiveName(kind), &CollectiveRate::kind);
-    const bool measured = own != link.rates.end();
+    const CollectiveRate* own = findRate(link, collectiveName(kind));
     const CollectiveRate rate =
-        measured ? *own : CollectiveRate { "", link.messageSeconds.value_or(0), link.bytesPerSecond, link.cache };
-    const double start = measured ? 0 : link.startSeconds + link.alphaSeconds;
+        own != nullptr ? *own : CollectiveRate { "", link.messageSeconds.value_or(0), link.bytesPerSecond, link.cache };
+    const double start = own != nullptr ? 0 : link.startSeconds + link.alphaSeconds;
     PriceLine line { start + pieces * rate.pieceSeconds, groups * times / rate.bytesPerSecond };
     if (rate.cache) {
         line.secondsPerByte = groups * times / rate.cache->bytesPerSecond;

@@ -40,6 +40,7 @@ struct PlotSeries {
     bool hollow = false; ///< predicted: its marks are outlines
     int hue = -1; ///< of the series that are told apart by hues; -1: as text
     std::vector<PlotPoint> points {};
+    std::string group {}; ///< what all of its hue are called together; empty: it has no other of its hue
     friend bool operator==(const PlotSeries&, const PlotSeries&) = default;
 };
 

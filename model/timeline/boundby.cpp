@@ -3,6 +3,7 @@
 
 #include "model/cost/collectiveprices.h"
 #include "model/cost/kernellimits.h"
+#include "model/hardware/collectiverate.h"
 
 #include <algorithm>
 
@@ -71,7 +72,7 @@ BoundBy boundBy(const Collective& collective, const Mesh& mesh, const Hardware& 
         return { "nothing", "" };
     const Level* level = levelOf(collective, hardware);
     const LinkSpec& link = level != nullptr ? level->link : hardware.innerLink();
-    if (std::ranges::find(link.rates, collectiveName(collective.kind), &CollectiveRate::kind) != link.rates.end())
+    if (findRate(link, collectiveName(collective.kind)) != nullptr)
         return { link.id, link.id + ".rates." + collectiveName(collective.kind) };
     CollectivePrices prices(mesh, hardware);
     const double least = prices.secondsAtOnce(collective.kind, collective.axes, std::max<std::int64_t>(1, collective.groupSize));

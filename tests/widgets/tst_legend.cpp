@@ -18,6 +18,7 @@
 #include <QSet>
 #include <QSignalSpy>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -56,6 +57,7 @@ Design unevenDesign()
 class TestLegend : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void linesKeepNamesWhole();
     void flowNamesItsColours();
     void flowShowsWhatIsChosen();
     void allWeightsNameTheirPatterns();
@@ -350,6 +352,50 @@ void TestLegend::devicesComeBeforeTheLegend()
                     >= 0.9 * shown.view->canvas()->fittedIn(canvas + QSize(0, line)).height);
     }
     QVERIFY(with > 5);
+}
+
+/// A legend that may have some lines takes as many as its names need, and cuts them short only past the last one.
+void TestLegend::linesKeepNamesWhole()
+{
+    QWidget window;
+    auto* column = new QVBoxLayout(&window);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* legend = new Legend(&window);
+    legend->setMostLines(3);
+    std::vector<LegendEntry> entries;
+    for (const char* name : { "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-recv" })
+        entries.push_back(
+            { QString::fromLatin1(name), QString::fromLatin1(name), {}, [](QPainter&, const QRectF&, const QWidget*) {} });
+    legend->setEntries(entries);
+    column->addWidget(legend);
+    column->addStretch();
+    const auto lines = [&](int width) {
+        window.resize(width, 300);
+        column->activate();
+        QSet<int> tops;
+        QRegion taken;
+        for (const LegendEntry& entry : entries) {
+            const QRect at = legend->button(entry.key)->geometry();
+            tops.insert(at.top());
+            if (!legend->rect().contains(at) || taken.intersects(at))
+                return -1;
+            taken += at;
+        }
+        return static_cast<int>(tops.size());
+    };
+    const auto whole = [&] {
+        return std::ranges::all_of(entries, [&](const LegendEntry& entry) {
+            const QWidget* button = legend->button(entry.key);
+            return button->width() == button->sizeHint().width();
+        });
+    };
+    window.show();
+    const int natural = legend->sizeHint().width();
+    QVERIFY(lines(natural) == 1 && whole());
+    QVERIFY(lines(natural - 1) == 2 && whole()); // not a pixel too few
+    QVERIFY(lines(natural / 2 - 30) == 3 && whole());
+    QVERIFY(lines(natural / 3 - 10) == 3 && !whole());
+    QVERIFY(lines(120) == 3);
 }
 
 void TestLegend::keysAndNames()

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace shardboard {
@@ -160,46 +159,79 @@ QWidget* Legend::button(const QString& key) const
     return nullptr;
 }
 
+void Legend::setMostLines(int lines)
+{
+    m_mostLines = lines;
+    QSizePolicy policy = sizePolicy();
+    policy.setHeightForWidth(hasHeightForWidth());
+    policy.setVerticalPolicy(hasHeightForWidth() ? QSizePolicy::Minimum : QSizePolicy::Fixed);
+    setSizePolicy(policy);
+    place();
+}
+
+int Legend::lineHeight() const { return static_cast<int>(kHeight * textScale(this)); }
+
 QSize Legend::sizeHint() const
 {
     int width = 0;
     for (const LegendButton* button : m_buttons)
         width += button->sizeHint().width();
-    return { width, static_cast<int>(kHeight * textScale(this)) };
+    return { width, lineHeight() };
 }
 
 QSize Legend::minimumSizeHint() const
 {
-    return { static_cast<int>(m_buttons.size()) * (2 * kPadding + kSample), sizeHint().height() };
+    const int inLine = (static_cast<int>(m_buttons.size()) + m_mostLines - 1) / m_mostLines;
+    return { inLine * (2 * kPadding + kSample), lineHeight() };
+}
+
+int Legend::heightForWidth(int width) const
+{
+    const std::vector<QRect> places = placesIn(width);
+    return places.empty() ? lineHeight() : places.back().bottom() + 1;
+}
+
+std::vector<QRect> Legend::placesIn(int width, int text) const
+{
+    std::vector<QRect> out;
+    QPoint at;
+    int line = 1;
+    for (const LegendButton* button : m_buttons) {
+        const int own = std::min(button->textWidth(), text);
+        const bool toTip = own < kLeastText && own < button->textWidth();
+        const int wide = 2 * kPadding + kSample + (toTip ? 0 : kSampleGap + own);
+        if (at.x() > 0 && at.x() + wide > width && line < m_mostLines) {
+            at = { 0, line * lineHeight() };
+            ++line;
+        }
+        out.emplace_back(at, QSize(wide, lineHeight()));
+        at.rx() += wide;
+    }
+    return out;
 }
 
 /// Names get the same share of what there is, short ones what they need.
+std::vector<QRect> Legend::placesIn(int width) const
+{
+    const auto fits = [&](int text) {
+        return std::ranges::all_of(placesIn(width, text), [width](const QRect& one) { return one.right() < width; });
+    };
+    int over = 1; // than what fits
+    for (const LegendButton* button : m_buttons)
+        over = std::max(over, button->textWidth() + 1);
+    int text = 0;
+    while (over - text > 1) {
+        const int middle = (text + over) / 2;
+        (fits(middle) ? text : over) = middle;
+    }
+    return placesIn(width, text);
+}
+
 void Legend::place()
 {
-    const int count = static_cast<int>(m_buttons.size());
-    int room = width() - count * (2 * kPadding + kSample + kSampleGap);
-    std::vector<LegendButton*> byWidth = m_buttons;
-    std::sort(byWidth.begin(), byWidth.end(),
-              [](const LegendButton* a, const LegendButton* b) { return a->textWidth() < b->textWidth(); });
-    int most = std::numeric_limits<int>::max();
-    int left = count;
-    for (const LegendButton* button : byWidth) {
-        const int share = std::max(0, room / left);
-        if (button->textWidth() > share) { // and so are all that follow: what the division leaves over is not a share more
-            most = share;
-            break;
-        }
-        room -= button->textWidth();
-        --left;
-    }
-    int x = 0;
-    for (LegendButton* button : m_buttons) {
-        const int text = std::min(button->textWidth(), most);
-        const int wide =
-            text < kLeastText && text < button->textWidth() ? 2 * kPadding + kSample : 2 * kPadding + kSample + kSampleGap + text;
-        button->setGeometry(x, 0, wide, height());
-        x += wide;
-    }
+    const std::vector<QRect> places = placesIn(width());
+    for (std::size_t i = 0; i < places.size(); ++i)
+        m_buttons[i]->setGeometry(places[i]);
 }
 
 void Legend::moveFocus(const LegendButton* from, int by)

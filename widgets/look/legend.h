@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A legend in one line: a sample of each colour or pattern that is in view, with its name. A click on an entry, or Space, shows
-// what is drawn so and quiets the rest; again, or Esc, shows everything. Where there is little room names are cut short, then left
-// to the tool tip; no entry goes.
+// A legend in one line or some: a sample of each colour or pattern that is in view, with its name. A click on an entry, or Space,
+// shows what is drawn so and quiets the rest; again, or Esc, shows everything. Where there is little room names are cut short, then
+// left to the tool tip; no entry goes.
 #pragma once
 
 #include <QString>
@@ -36,9 +36,13 @@ public:
     void choose(const QString& key);
     /// The button of an entry, for tests; null when there is none.
     QWidget* button(const QString& key) const;
+    /// As many lines as whole names need, up to this number (1).
+    void setMostLines(int lines);
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+    bool hasHeightForWidth() const override { return m_mostLines > 1; }
+    int heightForWidth(int width) const override;
 
 Q_SIGNALS:
     void chosenChanged(const QString& key);
@@ -49,12 +53,17 @@ protected:
 
 private:
     friend class LegendButton;
+    /// Places of the buttons with texts of at most that many pixels.
+    std::vector<QRect> placesIn(int width, int text) const;
+    std::vector<QRect> placesIn(int width) const;
+    int lineHeight() const;
     void place();
     void moveFocus(const LegendButton* from, int by);
 
     std::vector<LegendEntry> m_entries;
     std::vector<LegendButton*> m_buttons;
     QString m_chosen;
+    int m_mostLines = 1;
 };
 
 /// Of an entry that stands for many colours: strips of the first of them, painted one after the other by their number.

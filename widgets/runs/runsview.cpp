@@ -47,13 +47,14 @@ RunsView::RunsView(Document* document, RunShelf* shelf, QWidget* parent)
     m_empty->setObjectName(QStringLiteral("runsEmpty"));
     m_empty->setWordWrap(true);
     m_empty->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_empty->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
     m_header->addRight(m_compare);
     m_header->addRight(m_menu);
     auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, this);
     column->addWidget(m_header);
     column->addWidget(m_list, 1);
-    column->addWidget(m_empty, 1);
+    auto* empty = boxLayout<QHBoxLayout>({ kPanelMargin, 0, kPanelMargin, 8 }, 0);
+    empty->addWidget(m_empty);
+    column->addLayout(empty, 1);
     m_list->installEventFilter(this);
     connect(menu, &QMenu::aboutToShow, this, [this, menu] {
         menu->clear();

@@ -149,8 +149,8 @@ QVariant ErrorsModel::data(const QModelIndex& index, int role) const
     const ErrorRow row = rowAt(index.row());
     const int column = index.column();
     switch (role) {
-    case Qt::DisplayRole:
-        return text(row, column);
+    case Qt::DisplayRole: // of which link latency is, the constant and the tip say
+        return column == Bound ? text(row, column).section(QStringLiteral(" of "), 0, 0) : text(row, column);
     case Qt::ToolTipRole:
         return tip(row);
     case kSortRole:
@@ -163,7 +163,7 @@ QVariant ErrorsModel::data(const QModelIndex& index, int role) const
     case Qt::FontRole:
         if (kColumns[static_cast<std::size_t>(column)].isNumber)
             return m_look.mono;
-        return isTotal(index.row()) || row.collective ? QVariant(m_look.bold) : QVariant();
+        return isTotal(index.row()) || (row.collective && column == Operation) ? QVariant(m_look.bold) : QVariant();
     case Qt::ForegroundRole: {
         if (m_look.stale || column == Constant)
             return m_look.quiet;

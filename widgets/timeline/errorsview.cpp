@@ -170,7 +170,7 @@ void ErrorsView::fitColumns()
     }
     ColumnWish& names = wishes[ErrorsModel::Operation];
     names.natural = std::min(names.natural, 30 * em);
-    names.least = std::min(names.natural, 12 * em);
+    names.least = std::min(names.natural, 9 * em);
     names.narrowest = std::min(names.natural, 5 * em);
     int rank = 0;
     for (const int column : { ErrorsModel::Operation, ErrorsModel::Measured, ErrorsModel::Predicted, ErrorsModel::RelativeError,

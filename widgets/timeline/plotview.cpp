@@ -103,6 +103,8 @@ PlotView::PlotView(Kind kind, Document* document, TimelineSource* source, QWidge
     nameWidget(m_chart, "plotChart", tr(texts.title), {});
     m_chart->setAccessibleDescription(tr(texts.tip));
     nameWidget(m_legend, "plotLegend", tr("Series of the plot"));
+    constexpr int kLegendLines = 3; // a plot is as narrow as a seventh of the window
+    m_legend->setMostLines(kLegendLines);
     nameWidget(m_save, "plotSave", tr("Save the plot"), tr("As a picture (PNG, SVG, PDF) or a table (CSV)"));
     m_save->setText(tr("Save …"));
     m_save->setAutoRaise(true);
@@ -273,13 +275,21 @@ void PlotView::makeLegend()
         if (one.hue < 0 && one.mark == PlotMark::None && m_kind != Kind::Memory)
             continue; // the cursor says what these lines are: a roof, what is exact or ideal
         const int key = one.hue >= 0 ? one.hue : other++;
-        QString name = qstr(one.name);
-        if (const qsizetype comma = name.indexOf(QLatin1Char(',')); comma > 0)
-            name.truncate(comma);
+        QString name = qstr(one.group);
+        QString tip = qstr(one.name);
+        if (name.isEmpty()) {
+            name = tip.section(QLatin1Char(','), 0, 0);
+        } else {
+            QStringList all;
+            for (const PlotSeries& same : plot().series)
+                if (same.hue == one.hue && same.mark != PlotMark::None)
+                    all << qstr(same.name);
+            tip = all.join(QLatin1Char('\n'));
+        }
         PlotSeries sample = one;
         sample.points.clear();
         entries.push_back(
-            { QString::number(key), name, qstr(one.name), [sample](QPainter& painter, const QRectF& rect, const QWidget* widget) {
+            { QString::number(key), name, tip, [sample](QPainter& painter, const QRectF& rect, const QWidget* widget) {
                  const Theme& theme = Theme::of(widget);
                  paintSample(painter, rect, sample,
                              sample.hue < 0 ? (sample.dashed ? theme.quiet : theme.text) : partColor(sample.hue % kHueCount).fill);

@@ -178,7 +178,8 @@ void CalibrationPage::refresh()
     const Theme& theme = Theme::of(this);
     m_what->setFullText(
         tr("1  Measure: products, one-row products as decoding has them, attention, kernels bound by memory, and collectives "
-           "from a few KiB to what no cache holds.   2  Look at the fit.   3  Use it for this design, or save it as hardware."));
+           "from a few KiB to what no cache holds; then what all of these take in small models of several layouts and workloads.   "
+           "2  Look at the fit.   3  Use it for this design, or save it as hardware."));
     for (QWidget* label : std::initializer_list<QWidget*> { m_what, m_state, m_price })
         setTextColor(label, theme.quiet);
     showState();

@@ -2,6 +2,7 @@
 #include "model/io/measured/machinefit.h"
 
 #include "model/cost/kerneltime.h"
+#include "model/hardware/collectiverate.h"
 #include "model/io/measured/profiledocument.h"
 
 #include <algorithm>
@@ -129,7 +130,7 @@ double piecesOf(const CalibrationPoint& point)
 /// As a price of the cost model has it, of which S is made from the bytes.
 double transferSeconds(const CalibrationPoint& point, const LinkSpec& link)
 {
-    if (const auto own = std::ranges::find(link.rates, point.kind, &CollectiveRate::kind); own != link.rates.end())
+    if (const CollectiveRate* own = findRate(link, point.kind))
         return own->seconds(piecesOf(point), point.bytes);
     return link.alphaSeconds + piecesOf(point) * link.messageSeconds.value_or(0)
         + (link.cache ? link.cache->seconds(point.bytes, link.bytesPerSecond) : point.bytes / link.bytesPerSecond);

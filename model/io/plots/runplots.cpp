@@ -241,8 +241,10 @@ Plot bandwidthPlot(const Plan& plan, const Hardware& hardware, const RunProfile*
     const bool links = kinds.size() < curves.size();
     constexpr std::array kMarks { PlotMark::Circle, PlotMark::Diamond, PlotMark::Square, PlotMark::Triangle };
     CollectivePrices prices(plan.mesh, hardware);
-    int hue = 0;
+    std::map<CollectiveKind, int> hues; // by kind; the mark says over how many devices
+    std::map<int, std::size_t> marksOf; // by hue, how many it has
     for (auto& [key, points] : curves) {
+        const int hue = hues.try_emplace(key.kind, static_cast<int>(hues.size())).first->second;
         const PriceCurve& curve = prices.curve(key.kind, points.axes);
         PlotSeries line { nameOf(key, links) + ", predicted", PlotMark::None, false, false, false, false, hue, {} };
         constexpr int kSamples = 96;
@@ -259,17 +261,17 @@ Plot bandwidthPlot(const Plan& plan, const Hardware& hardware, const RunProfile*
         const std::string text = "limit " + figures::bytesPerSecond(rate);
         limit.points = { { least, rate, text }, { most, rate, text } };
         PlotSeries marks { nameOf(key, links) + (profile != nullptr ? ", measured" : ", in the plan"),
-                           kMarks[static_cast<std::size_t>(hue) % kMarks.size()],
+                           kMarks[marksOf[hue]++ % kMarks.size()],
                            false,
                            false,
                            false,
                            profile == nullptr,
                            hue,
                            std::move(points.points) };
+        line.group = limit.group = marks.group = collectiveName(key.kind);
         out.series.push_back(std::move(line));
         out.series.push_back(std::move(limit));
         out.series.push_back(std::move(marks));
-        ++hue;
     }
     return out;
 }

@@ -50,7 +50,7 @@ body{background:var(--bg);color:var(--text);font:14px/1.45 system-ui,sans-serif;
 h1{font-size:22px;margin:0}h2{font-size:16px;margin:28px 0 8px;border-top:1px solid var(--line);padding-top:16px}
 p{margin:4px 0}.quiet{color:var(--quiet)}.mono,td.n{font-family:ui-monospace,monospace;font-size:12.5px}
 table{border-collapse:collapse;width:100%}th{color:var(--quiet);font-weight:400;text-align:left;border-bottom:1px solid var(--line)}
-th,td{padding:3px 12px 3px 0;vertical-align:middle}td.n,th.n{text-align:right}tr.sum td{border-top:1px solid var(--line);font-weight:600}
+th,td{padding:3px 12px 3px 0;vertical-align:middle}td.n,th.n{text-align:right;white-space:nowrap}.long{overflow-wrap:anywhere}tr.sum td{border-top:1px solid var(--line);font-weight:600}
 .facts{width:auto;margin:14px 0}.facts td{padding-right:36px;vertical-align:top}.facts b{font-size:17px}.facts span{color:var(--quiet)}
 .error{color:var(--err)}.warning{color:var(--att)}.good{color:var(--good)}
 .b0{fill:#2563eb}
@@ -106,7 +106,18 @@ private:
         }
         m_out += "</tr>\n";
     }
-    static std::string cell(const std::string& text) { return htmlText(text); }
+    /// Names of operations and constants are long words, which may end a line anywhere.
+    static std::string cell(const std::string& text)
+    {
+        constexpr std::size_t kLong = 20;
+        std::size_t longest = 0;
+        for (std::size_t from = 0; from < text.size();) {
+            const std::size_t end = std::min(text.find(' ', from), text.size());
+            longest = std::max(longest, end - from);
+            from = end + 1;
+        }
+        return longest > kLong ? "<span class=\"long\">" + htmlText(text) + "</span>" : htmlText(text);
+    }
     /// Cells are HTML.
     void row(const std::vector<std::string>& cells, const char* style = "")
     {

@@ -12,7 +12,9 @@
 #include <QTest>
 
 #include <csignal>
+#include <cstdio>
 #include <map>
+#include <set>
 
 using namespace shardboard::test;
 using nlohmann::json;
@@ -214,6 +216,24 @@ private Q_SLOTS:
         for (const char* kind : { "matmul", "matmul_grad_w", "rms_norm", "silu", "split_heads", "attention", "attention_grad_k",
                                   "adam_step", "all-gather", "reduce-scatter", "all-reduce" })
             QVERIFY2(ofPrograms[kind] >= 2, kind);
+        // What is measured alone counts its bytes as a plan in float32 does.
+        std::set<std::string> alone;
+        for (const json& point : hardware["calibration"]["points"]) {
+            int rows = 0;
+            int columns = 0;
+            int inner = 0;
+            const std::string what = point["what"].get<std::string>();
+            double elements = 0;
+            if (std::sscanf(what.c_str(), "add [%d, %d]", &rows, &columns) == 2)
+                elements = 3.0 * rows * columns;
+            else if (std::sscanf(what.c_str(), "matmul [%d, %d] [%d,", &rows, &inner, &columns) == 3)
+                elements = 1.0 * rows * inner + 1.0 * inner * columns + 1.0 * rows * columns;
+            if (elements == 0 || point["dtype"] != "F32")
+                continue;
+            alone.insert(what.substr(0, 3));
+            QVERIFY2(point["bytes"].get<double>() == 4 * elements, what.c_str());
+        }
+        QCOMPARE(alone.size(), std::size_t { 2 });
         std::map<std::string, std::size_t> corrected;
         for (const json& op : hardware["device"]["measured"])
             corrected[op["op"].get<std::string>()] = op["sizes"].size();

@@ -108,6 +108,9 @@ private Q_SLOTS:
             for (std::size_t j = 1; j < curve.size(); ++j)
                 QVERIFY(curve[j].y >= curve[j - 1].y * 0.999 && curve[j].y <= limit[0].y * 1.001);
             QVERIFY(!plot.series[i + 2].points.empty());
+            for (std::size_t j = 0; j < i; ++j) // a hue is a kind, which the legend names once
+                QCOMPARE(plot.series[i].hue == plot.series[j].hue, plot.series[i].group == plot.series[j].group);
+            QVERIFY(plot.series[i].name.starts_with(plot.series[i].group + " over "));
         }
         const auto reduce = std::find_if(plan.collectives.begin(), plan.collectives.end(),
                                          [](const Collective& one) { return one.kind != CollectiveKind::LocalSlice; });
