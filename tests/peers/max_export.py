@@ -204,6 +204,29 @@ class Checks:
             raise AssertionError("a was moved")
         self.report.sample("policy", act)
 
+    def strangers(self):
+        """Weights that are not the design's are named: of another name, shape, or layer."""
+        def told(act, *arguments):
+            try:
+                act(*arguments)
+            except (KeyError, ValueError) as problem:
+                return str(problem)
+            raise AssertionError("nothing was found")
+
+        def act(folder):
+            module = self.exported(folder, for_profile(samples.designed(self.ctl, folder, "llama3-8b", "data=2,model=4", "megatron-tp")))
+            weights = {tensor["name"]: np.broadcast_to(np.int8(0), tensor["shape"]) for tensor in samples.shards(folder)["tensors"]}
+            module.verify(weights)
+            weights["model.layers.3.mlp.other.weight"] = weights.pop("model.layers.3.mlp.up_proj.weight")
+            weights["lm_head.weight"] = weights["lm_head.weight"][:7]
+            text = told(module.verify, weights)
+            for part in ("says nothing about 'model.layers.3.mlp.other.weight'", "'lm_head.weight' has shape [7, 4096], in the design [128256, 4096]",
+                         "has 'model.layers.3.mlp.up_proj.weight', and the model does not"):
+                assert part in text, text
+            assert "model.layers.32." in told(module.mapping_of, "model.layers.32.mlp.up_proj.weight", module.mesh())
+            return len(weights)
+        self.report.sample("another model", act)
+
     def broken(self):
         def act(folder):
             path = for_profile(samples.designed(self.ctl, folder, "llama3-8b", "data=2,model=4", "megatron-tp"))
@@ -233,6 +256,7 @@ class Checks:
         self.uneven()
         self.generations()
         self.policy()
+        self.strangers()
         self.refused()
         self.broken()
         self.models()

@@ -267,6 +267,11 @@ class Checks:
             assert str(out) == str(want._to_xla_hlo_sharding(3)), f"{out}"
             residual = module.sharding_of("block/self_attn.residual")
             assert str(residual) == str(named_sharding(["data", "model"], [2, 4], [["data"], ["model"], []])._to_xla_hlo_sharding(3))
+            assert module.entry_of("model.layers.31.mlp.up_proj.weight")
+            try:
+                raise AssertionError(f"there is no layer 32: {module.entry_of('model.layers.32.mlp.up_proj.weight')}")
+            except KeyError as problem:
+                assert "says nothing about" in str(problem), problem
             return sum(module.sharding_of(name) is not None for name in values)
         self.report.sample("activations", act)
 

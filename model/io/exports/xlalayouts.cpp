@@ -99,8 +99,8 @@ std::string xlaLayoutsJson(const Design& design, const Evaluation& evaluation, c
         sizes.push_back(axis.size);
     }
     json ids = mesh.deviceIds();
-    std::string out =
-        "{\n\"model\": " + asciiJson(design.model.name) + ",\n\"tensors\": " + std::to_string(weightCount(evaluation));
+    std::string out = "{\n\"model\": " + asciiJson(design.model.name) + ",\n\"tensors\": " + std::to_string(weightCount(evaluation))
+        + ",\n\"layers\": " + std::to_string(design.model.layers);
     std::vector<std::string> leftOut;
     for (const std::string& line : xlaLeftOut(design, evaluation, text))
         leftOut.push_back(asciiJson(line));

@@ -6,9 +6,26 @@ def entry_of(table, name):
         return table[name]
     for number in re.finditer(r"(?:^|(?<=\.))[0-9]+(?=\.)", name):  # of the layer
         pattern = name[:number.start()] + "*" + name[number.end():]
-        if pattern in table:
+        if pattern in table and int(number.group()) < LAYERS:
             return table[pattern]
     raise KeyError(f"the design says nothing about {name!a} here")
+
+
+def verify(weights):
+    """Raises one error that names all weights of a model that the design does not know, that have another shape, or that are missing.
+    `weights`: arrays, or anything else with a shape, by checkpoint name."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "shards.json"), encoding="utf-8") as file:
+        design = {tensor["name"]: tensor["shape"] for tensor in json.load(file)["tensors"]}
+    wrong = []
+    for name, weight in weights.items():
+        shape = [int(size) for size in weight.shape]
+        if name not in design:
+            wrong.append(f"the design says nothing about {name!a}")
+        elif shape != design[name]:
+            wrong.append(f"{name!a} has shape {shape}, in the design {design[name]}")
+    wrong += [f"the design has {name!a}, and the model does not" for name in design if name not in weights]
+    if wrong:
+        raise ValueError(f"the model is not the one of this design, {MODEL!a}:\n  " + "\n  ".join(wrong))
 
 
 def mesh(devices=None):

@@ -23,7 +23,7 @@ def entry_of(name):
         return weights[name]
     for number in re.finditer(r"(?:^|(?<=\.))[0-9]+(?=\.)", name):  # of the layer
         pattern = name[:number.start()] + "*" + name[number.end():]
-        if pattern in weights:
+        if pattern in weights and int(number.group()) < DESIGN["layers"]:
             return weights[pattern]
     for kind in ("inputs", "activations"):
         if name in DESIGN[kind]:
