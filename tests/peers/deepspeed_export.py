@@ -30,9 +30,9 @@ EMBEDDING = "AutoTP cuts an embedding over the vocabulary together with a tied h
 REASONS = {"megatron-tp": EMBEDDING, "tp-sp": EMBEDDING, "fsdp": None, "tp+fsdp": "ZeRO stage 3 cuts every parameter from its first row on"}
 TIED = {"gemma2-9b"}
 
-SMALL = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
-         "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 8, "vocab_size": 128, "tie_word_embeddings": False,
-         "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "torch_dtype": "float32"}
+SMALL = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 97,  # over two ranks 49 and 48
+         "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 8, "vocab_size": 128,
+         "tie_word_embeddings": False, "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "torch_dtype": "float32"}
 
 # Run by torchrun: initializes the model of the first argument by the export of the second one, compares every local tensor, and writes
 # what it found to a file of its rank. Ranks wait for each other's files and not in a collective: one that is scheduled late would find
@@ -150,8 +150,13 @@ def main():
         report.sample(f"llama3-8b ZeRO stage {stage}", lambda folder: equal(folder, made(
             folder, "llama3-8b", "data=2,model=4", "megatron-tp", 1, "--workload", "train", "--shard-optimizer", "data", *more,
             edits=[whole_embedding]), stage))
+    def balanced(document):
+        for name, spec in (("gate", "P('model')"), ("up", "P('model')"), ("down", "P(None,'model')")):
+            document["strategies"].append({"match": f"*.{name}_proj.weight", "strategy": "spec", "spec": spec, "cut": "balanced"})
+    report.sample("llama3-8b MLP over six ranks", lambda folder: equal(folder, made(
+        folder, "llama3-8b", "model=6", "replicate", 1, edits=[balanced])))
     report.sample("qwen2.5-7b heads that do not divide", lambda folder: refused(
-        folder, made(folder, "qwen2.5-7b", "model=8", "megatron-tp", 1, edits=[whole_embedding]), "in DeepSpeed 0:448"))
+        folder, made(folder, "qwen2.5-7b", "model=8", "megatron-tp", 1, edits=[whole_embedding]), "AutoTP deals the 4 KV heads to 8 ranks"))
     report.sample("llama3-8b tensor axis first", lambda folder: refused(
         folder, made(folder, "llama3-8b", "model=4,data=2", "megatron-tp", 1), "numbers its ranks over data and model"))
     for name, spec in samples.LAYOUTS.items():

@@ -21,7 +21,8 @@ except importlib.metadata.PackageNotFoundError:
     sys.exit(samples.SKIPPED)
 
 IMPORTS = ("from sglang.srt.layers.moe.fused_moe_triton import layer; from sglang.srt.model_loader import loader; "
-           "from sglang.srt.server_args import prepare_server_args; from transformers import AutoConfig, AutoModelForCausalLM")
+           "from sglang.srt.server_args import prepare_server_args; import sglang.srt.models.registry; "
+           "from transformers import AutoConfig, AutoModelForCausalLM")
 
 # Why a sample is refused; None: it is not.
 REASONS = {"megatron-tp": None, "tp-sp": None, "fsdp": "weights are gathered before use", "tp+fsdp": "weights are gathered before use"}

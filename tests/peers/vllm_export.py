@@ -24,7 +24,8 @@ except importlib.metadata.PackageNotFoundError:
 # As the check does it: vLLM looks for a GPU while it is imported, if it is not told of a CPU.
 IMPORTS = ("import os; os.environ.setdefault('VLLM_LOGGING_LEVEL', 'ERROR'); import vllm.platforms; from vllm.platforms.cpu import CpuPlatform; "
            "vllm.platforms._current_platform = CpuPlatform(); import vllm.engine.arg_utils, vllm.model_executor.models.registry; "
-           "from vllm.model_executor.layers.fused_moe import expert_map_manager; from transformers import AutoConfig, AutoModelForCausalLM")
+           "from vllm.model_executor.layers.fused_moe import expert_map_manager; from transformers import AutoConfig, AutoModelForCausalLM; "
+           "from vllm.model_executor.models import deepseek_v2, gemma2, llama, mixtral, qwen2")
 
 # Why a sample is refused; None: it is not.
 REASONS = {"megatron-tp": None, "tp-sp": None, "fsdp": "weights are gathered before use", "tp+fsdp": "weights are gathered before use"}

@@ -85,13 +85,14 @@ class Wanted:
         if any(name.endswith(("qweight", "weight_packed", "weight_scale", "weight_scale_inv")) for name in there):
             print(f"names and shapes in {path!a} are not compared: it is packed")
             return
-        seen, told = set(), []
+        seen, told, experts = set(), [], {}
         for name, shape in there.items():
             known, want, number = name, self.tensors.get(name, {}).get("shape"), re.search(r"\.experts\.([0-9]+)\.", name)
             if want is None and number:  # experts of a layer are one tensor in the plan
                 known = f"{name[:number.start()]}.experts.*.{name[number.end():]}"
                 stacked = self.tensors.get(known, {}).get("shape", [0])
                 want = stacked[1:] if int(number[1]) < stacked[0] else None
+                experts[known] = experts.get(known, 0) + (want is not None)
             if want is None:
                 if not name.endswith("rotary_emb.inv_freq") and name != "lm_head.weight":  # a constant, and the head that is the embedding
                     told.append(f"the design says nothing about {name!a}")
@@ -99,6 +100,8 @@ class Wanted:
                 told.append(f"{name!a} has shape {shape}, in the design {want}")
             seen.add(known)
         told += [f"the design has {name!a}, and the checkpoint does not" for name in self.tensors if name not in seen]
+        told += [f"the checkpoint has {count} of {name!a}, and the design {self.tensors[name]['shape'][0]}" for name, count in experts.items()
+                 if name in self.tensors and count != self.tensors[name]["shape"][0]]
         if told:
             sys.exit(f"the checkpoint in {path!a} is not of this design's model, {MODEL!a}:\n  " + "\n  ".join(told[:20])
                      + (f"\n  and {len(told) - 20} more" if len(told) > 20 else ""))

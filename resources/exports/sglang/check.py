@@ -15,6 +15,7 @@ try:
     from sglang.srt.layers.moe.fused_moe_triton import layer as experts
     from sglang.srt.layers.rotary_embedding import base as rotary
     from sglang.srt.model_loader.loader import DefaultModelLoader
+    from sglang.srt.models import registry  # noqa: F401  all models are imported here, and not by every rank
     from sglang.srt.server_args import prepare_server_args
     from transformers import AutoConfig, AutoModelForCausalLM
 except ImportError as problem:
