@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans and runs a small model of every built-in family on the CPU, every operation compared with the unsharded computation: three
 presets, and prefill, decode, and training. Needs no framework. With --record FILE the results are written there. With --one each family
-runs under one of these nine only, another one from family to family. Arguments that are no options name families. Ends with 0 when all ran, 1 when one did not, 77 without shardboard-engine beside shardctl.
+runs under one of these nine only, another one from family to family (the next that is not refused). Arguments that are no options name
+families. Ends with 0 when all ran, 1 when one did not, 77 without shardboard-engine beside shardctl.
 """
 import argparse
 import json
@@ -73,7 +74,7 @@ def small(name, file):
     return {**config, **MORE.get(name, {})}
 
 
-def tried(shardctl, engine, folder, cases):
+def tried(shardctl, engine, folder, cases, one):
     wrong, refused = [], set()
     for workload, preset in cases:
         design = os.path.join(folder, "d.shardboard")
@@ -83,6 +84,8 @@ def tried(shardctl, engine, folder, cases):
         if made.returncode <= 1:
             run = subprocess.run([shardctl, "run", design, "--verify", "--engine", engine], capture_output=True, text=True)
         if run.returncode == 0:
+            if one:
+                break
             continue
         said = (run.stdout + run.stderr).strip()
         known = [REFUSED[why] for why in REFUSED if why in said]
@@ -104,6 +107,7 @@ def main():
         print("skipped: there is no shardboard-engine beside shardctl")
         return samples.SKIPPED
     results, failed = {}, 0
+    at = 0
     cases = [(workload, preset) for workload in WORKLOADS for preset in PRESETS]
     for name in given.families or sorted(each[:-5] for each in os.listdir(FOLDER)):
         file = family(name)
@@ -112,7 +116,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "config.json"), "w") as out:
                 json.dump(small(name, file), out)
-            wrong, refused = tried(given.shardctl, engine, folder, [cases[len(results) % len(cases)]] if given.one else cases)
+            wrong, refused = tried(given.shardctl, engine, folder, cases[at:] + cases[:at], given.one)
+        at = (at + 1) % len(cases) if given.one else 0
         failed += 1 if wrong else 0
         results[name] = "failed" if wrong else "planned only" if "planned only" in refused else ", ".join(["verified", *refused])
         print(f"{name:20} {results[name]}", *wrong, sep="\n    ", flush=True)

@@ -223,7 +223,7 @@ class Checks:
             for part in ("says nothing about 'model.layers.3.mlp.other.weight'", "'lm_head.weight' has shape [7, 4096], in the design [128256, 4096]",
                          "has 'model.layers.3.mlp.up_proj.weight', and the model does not"):
                 assert part in text, text
-            assert "model.layers.32." in told(module.mapping_of, "model.layers.32.mlp.up_proj.weight", module.mesh())
+            assert "says nothing about 'model.layers.32." in told(module.mapping_of, "model.layers.32.mlp.up_proj.weight", module.mesh())
             return len(weights)
         self.report.sample("another model", act)
 

@@ -7,6 +7,7 @@ right reason, 1 when something is not, and 77 (skipped, with a sentence) where t
 import argparse
 import contextlib
 import datetime
+import hashlib
 import importlib.util
 import json
 import os
@@ -254,9 +255,10 @@ class Ready:
         """As `run` of the Python with that script alone."""
         folder = os.path.dirname(script)
         files = []
-        for name in sorted(name for name in os.listdir(folder) if name.endswith((".py", ".json", ".yaml"))):
-            with open(os.path.join(folder, name), "rb") as file:
-                files.append((name, file.read()))
+        for path, _, names in sorted(os.walk(folder)):
+            for name in sorted(name for name in names if not name.endswith((".pyc", ".shardboard"))):
+                with open(os.path.join(path, name), "rb") as file:
+                    files.append((os.path.relpath(file.name, folder), hashlib.sha256(file.read()).digest()))
         if tuple(files) not in self.known:
             self.known[tuple(files)] = self.ran(script)
         return self.known[tuple(files)]

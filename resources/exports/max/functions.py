@@ -4,7 +4,7 @@ def entry_of(table, name):
     """The entry of a weight by its checkpoint name, of an input, or of an activation."""
     if name in table:
         return table[name]
-    for number in re.finditer(r"(?:^|(?<=\.))[0-9]+(?=\.)", name):  # of the layer
+    for number in re.finditer(r"(?:^|(?<=\.)(?<!\.experts\.))[0-9]+(?=\.)", name):  # of the layer
         pattern = name[:number.start()] + "*" + name[number.end():]
         if pattern in table and int(number.group()) < LAYERS:
             return table[pattern]
@@ -13,17 +13,27 @@ def entry_of(table, name):
 
 def verify(weights):
     """Raises one error that names all weights of a model that the design does not know, that have another shape, or that are missing.
-    `weights`: arrays, or anything else with a shape, by checkpoint name."""
+    `weights`: arrays, or anything else with a shape, by checkpoint name; the experts of a layer may be one by one or stacked, with `*`
+    for their number."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "shards.json"), encoding="utf-8") as file:
         design = {tensor["name"]: tensor["shape"] for tensor in json.load(file)["tensors"]}
-    wrong = []
+    wrong, there = [], {}
     for name, weight in weights.items():
+        known, want = name, design.get(name)
+        expert = re.search(r"(?<=\.experts\.)[0-9]+(?=\.)", name)
+        if want is None and expert:
+            known = name[:expert.start()] + "*" + name[expert.end():]
+            stacked = design.get(known, [0])
+            want = stacked[1:] if int(expert[0]) < stacked[0] else None
         shape = [int(size) for size in weight.shape]
-        if name not in design:
+        if want is None:
             wrong.append(f"the design says nothing about {name!a}")
-        elif shape != design[name]:
-            wrong.append(f"{name!a} has shape {shape}, in the design {design[name]}")
-    wrong += [f"the design has {name!a}, and the model does not" for name in design if name not in weights]
+        elif shape != want:
+            wrong.append(f"{name!a} has shape {shape}, in the design {want}")
+        there[known] = there.get(known, 0) + (0 if want is None else want[0] if "*" in name else 1)
+    wrong += [f"the design has {name!a}, and the model does not" for name in design if name not in there]
+    wrong += [f"the model has {there[name]} of {name!a}, and the design {shape[0]}" for name, shape in design.items()
+              if "*" in name and name in there and there[name] != shape[0]]
     if wrong:
         raise ValueError(f"the model is not the one of this design, {MODEL!a}:\n  " + "\n  ".join(wrong))
 
@@ -41,7 +51,7 @@ def mapping_of(name, m):
             return Mapping(m, entry_of(table, name))
         except KeyError:
             continue
-    if any(name == key or re.fullmatch(re.escape(key).replace(r"\*", "[0-9]+"), name) for key in STRATEGIES):
+    if said(STRATEGIES, name) is not None:
         raise KeyError(f"{name!a} is cut in segments or whole heads, which no DeviceMapping says: use strategy_of()")
     raise KeyError(f"the design says nothing about {name!a}")
 

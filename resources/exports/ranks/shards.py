@@ -48,7 +48,14 @@ def tensors_of(path):
     """Shapes of the tensors in the safetensors files of a folder, by name: their headers are read alone."""
     out = {}
     try:
-        files = sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(".safetensors"))
+        names = [name for name in os.listdir(path) if name.endswith(".safetensors")]
+        index = os.path.join(path, "model.safetensors.index.json")
+        if os.path.exists(index):  # other files may hold the same weights under other names
+            with open(index, encoding="utf-8") as file:
+                names = set(json.load(file)["weight_map"].values())
+        elif "model.safetensors" in names:
+            names = ["model.safetensors"]
+        files = sorted(os.path.join(path, name) for name in names)
         for file_name in files:
             with open(file_name, "rb") as file:
                 length = int.from_bytes(file.read(8), "little")
@@ -82,7 +89,7 @@ class Wanted:
     def verify(self, path):
         """Ends with the names of a checkpoint's tensors that the design does not know, that have another shape, or that are missing."""
         there = tensors_of(path)
-        if any(name.endswith(("qweight", "weight_packed", "weight_scale", "weight_scale_inv")) for name in there):
+        if any(name.endswith(("qweight", "_packed", "_blocks", "_scales", "weight_scale", "weight_scale_inv")) for name in there):
             print(f"names and shapes in {path!a} are not compared: it is packed")
             return
         seen, told, experts = set(), [], {}

@@ -99,8 +99,8 @@ def verify_whole(model, m):
     stage = None if STAGE_AXIS is None else m.get_coordinate()[[axis for axis, _ in AXES].index(STAGE_AXIS)]
     missing = []
     for pattern in LAYOUT:
-        if pattern in STACKED or MODULES:  # modules may have them in other parameters
-            continue
+        if pattern in STACKED or {pattern, re.sub(r"(?<=\.)[0-9]+(?=\.)", "*", pattern, count=1)} & set(IN_MODULES):
+            continue  # modules may have them in other parameters
         names = [pattern.replace("*", str(layer)) for layer in range(LAYERS)] if "*" in pattern else [pattern]
         missing += [name for name in names if name not in own and (stage is None or stage in stages_of(name))]
     if missing:

@@ -21,7 +21,7 @@ def entry_of(name):
     weights = DESIGN["weights"]
     if name in weights:
         return weights[name]
-    for number in re.finditer(r"(?:^|(?<=\.))[0-9]+(?=\.)", name):  # of the layer
+    for number in re.finditer(r"(?:^|(?<=\.)(?<!\.experts\.))[0-9]+(?=\.)", name):  # of the layer
         pattern = name[:number.start()] + "*" + name[number.end():]
         if pattern in weights and int(number.group()) < DESIGN["layers"]:
             return weights[pattern]

@@ -162,6 +162,7 @@ std::string fusedCode(const Design& design, const Evaluation& evaluation, int st
 {
     std::string known;
     std::string unknown;
+    std::string sources;
     const auto names = namesOf(design.model, NameScheme::HuggingFace);
     const std::vector<LaidOutParameter> parameters =
         names.ok() ? laidOutParameters(names.value(), evaluation, design.mesh) : std::vector<LaidOutParameter> {};
@@ -169,6 +170,8 @@ std::string fusedCode(const Design& design, const Evaluation& evaluation, int st
         const NamedParameter& parameter = *entry.parameter;
         if (parameter.view.empty() && parameter.sources.size() == 1 && parameter.sources.front() == parameter.name)
             continue;
+        for (const std::string& source : parameter.sources)
+            sources += "    " + pythonLiteral(source) + ",\n";
         const Shape shape = parameter.shape();
         const auto cuts = entry.carried.ok() ? fusedCuts(entry.carried.value(), shape, design.mesh)
                                              : Result<std::vector<DimCut>>(entry.carried.error());
@@ -184,7 +187,8 @@ std::string fusedCode(const Design& design, const Evaluation& evaluation, int st
     return "# The same for parameters that transformers 5 has in memory in place of some of those: fused, or under another "
            "name.\nMODULES = {"
         + (known.empty() ? "" : "\n" + known) + "}\nNOT_LAID_OUT = {" + (unknown.empty() ? "" : "\n" + unknown)
-        + "}  # of them, with the reason\n\n";
+        + "}  # of them, with the reason\nIN_MODULES = {" + (sources.empty() ? "" : "\n" + sources)
+        + "}  # weights of the design that those may stand for\n\n";
 }
 
 std::string moduleText(const Design& design, const Evaluation& evaluation)
