@@ -21,6 +21,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::size_t kMostSamples = 20000; ///< that a run tells
+
 Failure badMessage(const Error& error) { return { "bad-message", error.what, error.where }; }
 
 /// Id of a request, 0 where it has none.
@@ -251,10 +253,24 @@ void Server::run(std::int64_t id, const Program& program, const RunOptions& opti
         if (pacer.progressDue(step == of))
             m_outbox.sendIfIdle({ { "type", "progress" }, { "id", id }, { "step", step }, { "of", of }, { "what", what } });
     };
+    std::vector<Sample> samples; // told at the end: a reader that wakes for each of them takes a core from what is measured
+    hooks.sample = [&](const Sample& sample) {
+        if (samples.size() < kMostSamples)
+            samples.push_back(sample);
+    };
     json profile;
     hooks.profile = [&](const RunProfile& measured) { profile = profileToJson(measured); };
     const RunOutcome outcome = runOnBackend({ program, options, hooks });
     const bool silent = m_silent;
+    for (std::size_t i = 0; i < samples.size() && !silent; ++i)
+        m_outbox.send({ { "type", "sample" },
+                        { "id", id },
+                        { "operation", samples[i].operation },
+                        { "kind", samples[i].kind },
+                        { "device", samples[i].device },
+                        { "start", samples[i].start },
+                        { "seconds", samples[i].seconds },
+                        { "bytes", samples[i].bytes } });
     m_running = false; // before the answer, so that the next run can follow it at once
     if (silent)
         return;

@@ -6,8 +6,8 @@
 //   client -> worker  {"type":"run","id":n,"plan":{…plan --json…},"options":{…}} · {"type":"cancel","id":n} ·
 //   {"type":"quit","id":n} worker -> client  {"type":"announce","id":n,"bytes":n,"seconds":x}        before anything large is
 //   touched
-//                     {"type":"progress","id":n,"step":n,"of":n,"what":"…"} and nothing for each operation: a reader that wakes for
-//                     it takes a core from what is measured
+//                     {"type":"progress","id":n,"step":n,"of":n,"what":"…"}
+//                     {"type":"sample","id":n,"operation":"…","kind":"…","device":n,"start":x,"seconds":x,"bytes":n} after the run
 //                     {"type":"result","id":n,"run":{…run --json…},"profile":{…profile.h, when options.profile asks for it…}}
 //                     {"type":"error","id":n,"code":"…","message":"…","where":"…"}
 //   and the request `calibrate`: model/io/wire/calibration.h
