@@ -411,7 +411,9 @@ const std::vector<Command>& commands()
         { "sweep",
           "plans a design for many batches, sequences, micro-batches, and numbers of devices",
           { "DESIGN" },
-          { { "--batch", "VALUES", "sequences in a step: a list such as 8,16,32, or 8..512 for powers of two" },
+          { { "--over", "SETTINGS",
+              "all in one, such as batch=1..256,sequence=2048,8192: settings are called as the options below" },
+            { "--batch", "VALUES", "sequences in a step: a list such as 8,16,32, or 8..512 for powers of two" },
             { "--sequence", "VALUES", "tokens in a sequence" },
             { "--micro-batches", "VALUES", "parts of the batch, for training" },
             { "--devices", "VALUES", "all devices: the first data or fsdp axis grows or shrinks" },
@@ -469,7 +471,8 @@ const std::vector<Command>& commands()
           "  price     an existing plan again, on the same hardware and after an edit of a link\n"
           "  pick      the row of a menu for an operation, on each mesh axis\n"
           "  reshard   the cheapest steps between layouts on four mesh axes\n"
-          "  resolve   layouts and shards of every weight of a 126-layer model on 131,072 devices\n" },
+          "  resolve   layouts and shards of every weight of a 126-layer model on 131,072 devices\n"
+          "  sweep     a point of a sweep, on one core, beside planning a design\n" },
     };
     return kCommands;
 }

@@ -29,6 +29,8 @@ struct EngineStart;
 Result<BenchmarkReport> benchMpi(const EngineStart& start);
 /// Layouts, shard maps and bytes of every weight of a 126-layer model, each layer on its own, on 131,072 devices.
 Result<BenchmarkReport> benchResolve();
+/// What a point of a sweep takes on one core, beside planning a design.
+Result<BenchmarkReport> benchSweep();
 /// One row per mesh axis picked for an operation, its menu being there.
 Result<BenchmarkReport> benchPick();
 /// A plan that is there on changed hardware: time, utilization and whether it fits.

@@ -29,7 +29,8 @@ int benchCommand(const Arguments& arguments)
                                                       { "evaluate", benchEvaluate },
                                                       { "pick", benchPick },
                                                       { "price", benchPrice },
-                                                      { "reshard", benchReshard } };
+                                                      { "reshard", benchReshard },
+                                                      { "sweep", benchSweep } };
     nlohmann::json list = nlohmann::json::array();
     std::string text;
     for (const auto& [name, run] : all) {
@@ -43,7 +44,7 @@ int benchCommand(const Arguments& arguments)
     }
     if (text.empty())
         return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'",
-                                 "benchmarks are engine, evaluate, mpi, pick, price, reshard and resolve"));
+                                 "benchmarks are engine, evaluate, mpi, pick, price, reshard, resolve and sweep"));
     std::cout << (arguments.has("--json") ? jsonText(nlohmann::json { { "benchmarks", list } }, 1) + "\n" : text);
     return kDone;
 }

@@ -44,16 +44,19 @@ ordered_json pointJson(const SweepPoint& point)
 int sweepCommand(const Arguments& arguments)
 {
     SweepRequest request;
-    for (const auto& [option, values] : { std::pair { "--batch", &request.batches },
-                                          { "--sequence", &request.sequences },
-                                          { "--micro-batches", &request.microBatches },
-                                          { "--devices", &request.devices } }) {
+    if (arguments.has("--over"))
+        if (const auto status = readSweep(arguments.text("--over"), "--over", request); !status.ok())
+            return report(status.error());
+    for (const SweepSetting& setting : kSweepSettings) {
+        const std::string option = "--" + std::string(setting.name);
         if (!arguments.has(option))
             continue;
+        if (!(request.*setting.values).empty())
+            return report(usageError(option, "--over says which values it takes, too", "say it once"));
         auto read = sweepValuesFrom(arguments.text(option), option);
         if (!read.ok())
             return report(read.error());
-        *values = std::move(read).value();
+        request.*setting.values = std::move(read).value();
     }
     const std::string& path = arguments.positional().front();
     const auto design = readDesign(path);

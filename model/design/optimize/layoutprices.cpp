@@ -125,11 +125,10 @@ LayoutPrices::LayoutPrices(const Graph& graph, const Mesh& mesh, const Hardware&
     }
 }
 
-bool LayoutPrices::isLeftOut(TensorId tensor, int from, int to) const
+bool LayoutPrices::isLeftOut(TensorRole role, int from, int to) const
 {
     const LayoutNumbers::Code& a = m_layouts.code(from);
     const LayoutNumbers::Code& b = m_layouts.code(to);
-    const TensorRole role = m_graph.entry(tensor).spec.role;
     const bool weight = role == TensorRole::Weight;
     int moved = 0;
     const auto moves = [&](int before, int after, int partial) {
@@ -168,11 +167,12 @@ LayoutPrices::Like& LayoutPrices::like(TensorId tensor, DType dtype)
         const ReshardedTensor moved { entry.spec.shape, dtype, entry.density * movedShare(entry.spec, dtype) };
         const bool toExperts =
             m_dispatch == Dispatch::PerNode && !entry.spec.dimLabels.empty() && entry.spec.dimLabels.front() == "experts";
-        const auto known =
-            std::ranges::find_if(m_likes, [&](const Like& l) { return l.tensor == moved && l.toExperts == toExperts; });
+        const TensorRole role = entry.spec.role;
+        const auto known = std::ranges::find_if(
+            m_likes, [&](const Like& l) { return l.tensor == moved && l.role == role && l.toExperts == toExperts; });
         place->second = static_cast<std::size_t>(known - m_likes.begin());
         if (known == m_likes.end())
-            m_likes.push_back({ moved, toExperts, {} });
+            m_likes.push_back({ moved, role, toExperts, {}, {} });
     }
     m_lastLike = { key, place->second };
     return m_likes[place->second];
@@ -289,7 +289,7 @@ bool LayoutPrices::isPlain(const Layout& layout) const
 
 double LayoutPrices::seconds(TensorId tensor, DType dtype, int from, int to)
 {
-    return from == to ? 0 : isLeftOut(tensor, from, to) ? kNothingDoes : way(tensor, dtype, from, to);
+    return from == to ? 0 : isLeftOut(m_graph.entry(tensor).spec.role, from, to) ? kNothingDoes : way(tensor, dtype, from, to);
 }
 
 double LayoutPrices::ringSeconds(TensorId tensor, int layout, int axis)
@@ -303,9 +303,22 @@ LayoutPrices::Floor LayoutPrices::floor(TensorId tensor, DType dtype, int from, 
 {
     if (from == to)
         return { 0, true };
-    if (isLeftOut(tensor, from, to))
+    Like& group = like(tensor, dtype);
+    const auto a = static_cast<std::size_t>(from);
+    const auto b = static_cast<std::size_t>(to);
+    if (group.floors.size() <= a)
+        group.floors.resize(m_layouts.count());
+    if (group.floors[a].size() <= b)
+        group.floors[a].resize(m_layouts.count(), { -1, false });
+    if (group.floors[a][b].seconds < 0)
+        group.floors[a][b] = floor(group, tensor, dtype, from, to);
+    return group.floors[a][b];
+}
+
+LayoutPrices::Floor LayoutPrices::floor(Like& group, TensorId tensor, DType dtype, int from, int to)
+{
+    if (isLeftOut(group.role, from, to))
         return { kNothingDoes, true };
-    const Like& group = like(tensor, dtype);
     if (group.toExperts)
         return {};
     const LayoutNumbers::Code& before = m_layouts.code(from);

@@ -19,6 +19,7 @@ namespace shardboard {
 class LayoutNumbers {
 public:
     int of(const Layout& layout);
+    std::size_t count() const { return m_layouts.size(); }
     const Layout& operator[](int number) const { return m_layouts[static_cast<std::size_t>(number)]; }
     /// What it is over each mesh axis: 0 whole, 1 + dim cut, kPartial.
     const std::vector<std::int8_t>& over(int number) const { return m_over[static_cast<std::size_t>(number)]; }
@@ -70,10 +71,12 @@ public:
     double bytes(TensorId tensor, int layout);
 
 private:
-    /// Tensors of one shape, type and density are priced alike.
+    /// Tensors of one shape, type, density and role are priced alike.
     struct Like {
         ReshardedTensor tensor;
+        TensorRole role = TensorRole::Activation;
         bool toExperts = false;
+        std::vector<std::vector<Floor>> floors {}; ///< by number of both layouts; negative: not known yet
         std::unordered_map<std::uint64_t, double> ways; ///< seconds, by number of both layouts
     };
     /// What the price of a way depends on: not on which dim is which, nor on what is cut alike on both sides, because the parts are
@@ -99,7 +102,8 @@ private:
         std::size_t operator()(const Way& way) const;
     };
     double way(TensorId tensor, DType dtype, int from, int to);
-    bool isLeftOut(TensorId tensor, int from, int to) const;
+    bool isLeftOut(TensorRole role, int from, int to) const;
+    Floor floor(Like& group, TensorId tensor, DType dtype, int from, int to);
     std::int64_t productOf(std::uint32_t axes) const; ///< of a dim of a code: into how many parts they cut it
     bool isPlain(const Layout& layout) const;
     double wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts);

@@ -131,7 +131,7 @@ private:
     /// Operands that travel, but for those that come past already for the operation before.
     void addRings(const LayoutDecision& of, std::size_t m, OpId id, SegmentId segment, std::vector<double>& out);
     /// Seconds of moving a value forward, and again for the gradients where what was kept is not what they take.
-    double forwardMove(TensorId tensor, const Use& use, double times, int from, int to);
+    Cost forwardMove(TensorId tensor, const Use& use, double times);
     SegmentId backwardOf(SegmentId forward) const;
     double keptBytes(TensorId tensor, const Use& use, double layers, int from, int to);
     void addMoves(TensorId tensor, const Uses& uses);

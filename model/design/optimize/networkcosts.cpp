@@ -74,20 +74,21 @@ void NetworkBuilder::addRings(const LayoutDecision& of, std::size_t m, OpId id, 
             }
 }
 
-double NetworkBuilder::forwardMove(TensorId tensor, const Use& use, double times, int from, int to)
+NetworkBuilder::Cost NetworkBuilder::forwardMove(TensorId tensor, const Use& use, double times)
 {
-    const DType dtype = m_graph.tensor(tensor).dtype;
-    const double once = price(tensor, dtype, from, to);
-    if (once == 0 || once == kNever)
-        return once;
     const OverlapKind kind = kindOf(tensor, use.op);
-    const Segment& segment = m_graph.segment(use.segment);
-    const bool isForward = segment.phase == Phase::Forward;
-    double out = isForward ? times * rate(use.segment, kind) * once : 0;
-    const bool grown = m_prices.bytes(tensor, to) > m_prices.bytes(tensor, from) && !m_framework.keepsGatheredInputs;
-    if (use.again && (use.repeated || grown || !isForward))
-        out += times * rate(backwardOf(use.segment), kind) * once;
-    return out;
+    const bool isForward = m_graph.segment(use.segment).phase == Phase::Forward;
+    const double first = isForward ? times * rate(use.segment, kind) : 0;
+    const double again = use.again ? times * rate(backwardOf(use.segment), kind) : 0;
+    const bool always = use.repeated || !isForward;
+    const bool whereGrown = !m_framework.keepsGatheredInputs;
+    return [=, this, dtype = m_graph.tensor(tensor).dtype](int from, int to) {
+        const double once = price(tensor, dtype, from, to);
+        if (once == 0 || once == kNever)
+            return once;
+        const bool twice = again != 0 && (always || (whereGrown && m_prices.bytes(tensor, to) > m_prices.bytes(tensor, from)));
+        return twice ? first * once + again * once : first * once;
+    };
 }
 
 SegmentId NetworkBuilder::backwardOf(SegmentId forward) const
@@ -117,8 +118,7 @@ void NetworkBuilder::addMoves(TensorId tensor, const Uses& uses)
             use.again = use.again && !isForward;
             const Places taken = Places::make(use.decision, *use.taken);
             const Places given = Places::make(use.decision, std::vector<int>(use.taken->size(), stored));
-            addPair(given, taken,
-                    [this, tensor, use](int from, int to) { return forwardMove(tensor, use, timesOf(use.segment), from, to); });
+            addPair(given, taken, forwardMove(tensor, use, timesOf(use.segment)));
         }
         return;
     }
@@ -138,11 +138,8 @@ void NetworkBuilder::addMoves(TensorId tensor, const Uses& uses)
         }
         for (const Maker& maker : makers)
             join(tensor, all, maker, Places::make(maker.decision, *maker.made), shared);
-        for (const Use& use : uses.taken) {
-            const double times = timesOf(use.segment);
-            addPair(shared, Places::make(use.decision, *use.taken),
-                    [this, tensor, use, times](int from, int to) { return forwardMove(tensor, use, times, from, to); });
-        }
+        for (const Use& use : uses.taken)
+            addPair(shared, Places::make(use.decision, *use.taken), forwardMove(tensor, use, timesOf(use.segment)));
     } else {
         for (const Use& use : uses.taken)
             for (const Maker& maker : makers)
@@ -153,8 +150,7 @@ void NetworkBuilder::addMoves(TensorId tensor, const Uses& uses)
 
 void NetworkBuilder::join(TensorId tensor, const Use& use, const Maker& maker, const Places& made, const Places& taken)
 {
-    addPair(made, taken,
-            [this, tensor, use, times = maker.times](int from, int to) { return forwardMove(tensor, use, times, from, to); });
+    addPair(made, taken, forwardMove(tensor, use, maker.times));
     if (use.again && !use.repeated)
         addPair(
             made, taken, [&](int from, int to) { return keptBytes(tensor, use, maker.times / m_microBatches, from, to); }, true);

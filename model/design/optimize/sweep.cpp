@@ -89,6 +89,32 @@ Result<std::vector<std::int64_t>> sweepValuesFrom(std::string_view text, const s
     return out;
 }
 
+Status readSweep(std::string_view text, const std::string& where, SweepRequest& request)
+{
+    const std::string wanted =
+        "write a list such as batch=1..256,sequence=2048,8192; settings are batch, sequence, micro-batches and devices";
+    std::vector<std::int64_t>* values = nullptr;
+    for (std::string_view word : split(text, ',')) {
+        if (const auto sign = word.find('='); sign != std::string_view::npos) {
+            const std::string_view name = word.substr(0, sign);
+            const auto setting = std::ranges::find(kSweepSettings, name, &SweepSetting::name);
+            if (setting == kSweepSettings.end())
+                return usageError(where, "'" + std::string(name) + "' is nothing that can be swept", wanted);
+            values = &(request.*setting->values);
+            if (!values->empty())
+                return usageError(where, "'" + std::string(name) + "' stands there twice", "put all its values into one list");
+            word.remove_prefix(sign + 1);
+        }
+        if (values == nullptr)
+            return usageError(where, "'" + std::string(word) + "' does not say what takes it", wanted);
+        auto read = sweepValuesFrom(word, where);
+        if (!read.ok())
+            return read.error();
+        values->insert(values->end(), read.value().begin(), read.value().end());
+    }
+    return done();
+}
+
 Result<std::vector<SweepPoint>> sweep(const Design& design, const SweepRequest& request)
 {
     const auto hardware = hardwareOf(design);

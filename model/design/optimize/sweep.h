@@ -6,6 +6,7 @@
 #include "model/design/design.h"
 #include "model/plan/memorybytes.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,19 @@ struct SweepPoint {
 
 /// Reads `1,2,4`, or `1..64` for the powers of two between them. Errors (usage, at `where`): a word that is no number of 1 to 2^31.
 Result<std::vector<std::int64_t>> sweepValuesFrom(std::string_view text, const std::string& where);
+
+/// What can be swept.
+struct SweepSetting {
+    std::string_view name;
+    std::vector<std::int64_t> SweepRequest::*values;
+};
+inline constexpr std::array<SweepSetting, 4> kSweepSettings { { { "batch", &SweepRequest::batches },
+                                                                { "sequence", &SweepRequest::sequences },
+                                                                { "micro-batches", &SweepRequest::microBatches },
+                                                                { "devices", &SweepRequest::devices } } };
+/// Reads `batch=1..256,sequence=2048,8192`. Errors (usage, at `where`): no setting, an unknown one, one that is said twice, its
+/// values.
+Status readSweep(std::string_view text, const std::string& where, SweepRequest& request);
 
 inline constexpr std::size_t kMostSweepPoints = 1'000'000;
 

@@ -120,6 +120,9 @@ private Q_SLOTS:
         QCOMPARE(points[0].toObject()["seconds"].toDouble(), seconds(shardctl({ "plan", m_design, "--json" }).json()));
         QCOMPARE(points[1].toObject()["devices"].toInteger(), 16);
         QVERIFY(shardctl({ "sweep", m_design, "--batch", "8..64" }).out.contains("tok/s/device"));
+        const Outcome over = shardctl({ "sweep", m_design, "--over", "batch=8,16,micro-batches=1..4,devices=8,16,20", "--json" });
+        QVERIFY2(over.code == 0, qPrintable(over.err));
+        QCOMPARE(over.json()["points"].toArray(), points);
     }
 
     void wrongUseIsSaid()
@@ -147,6 +150,9 @@ private Q_SLOTS:
             QCOMPARE(shardctl({ "optimize", m_design, "--time", time }).code, 3);
         for (const char* values : { "0", "x", "4..2", "1,", "..", "99999999999999999999" })
             QCOMPARE(shardctl({ "sweep", m_design, "--batch", values }).code, 2);
+        for (const char* over : { "", "batch", "batch=", "8", "batch=8,batch=16", "layers=2", "=1", "batch=8,", "batch==8" })
+            QCOMPARE(shardctl({ "sweep", m_design, "--over", over }).code, 2);
+        QCOMPARE(shardctl({ "sweep", m_design, "--over", "batch=8", "--batch", "16" }).code, 2);
         QCOMPARE(shardctl({ "optimize", path("none.shardboard") }).code, 3);
         QCOMPARE(shardctl({ "optimize" }).code, 2);
         QVERIFY(shardctl({ "optimize", "--help" }).out.contains("--memory"));
