@@ -79,6 +79,7 @@ QString signedText(const std::string& text)
 
 constexpr int kPlainRole = Qt::UserRole + 1; ///< a difference without a mark, a value without the one after it
 constexpr int kJoinedBelow = 420;
+constexpr int kRow = 24;
 constexpr std::size_t kMostCounted = 200; ///< steps; of more, which are planned one by one, no worth is told
 
 QString differenceText(const CostLine& line)
@@ -389,7 +390,6 @@ void CompareView::showOthers()
 
 void CompareView::showComparison()
 {
-    m_costs->clear();
     m_changes->clear();
     m_changed.clear();
     m_comparison = {};
@@ -397,8 +397,10 @@ void CompareView::showComparison()
     m_steps.clear();
     m_accepted.clear();
     m_worth.clear();
-    if (!document()->hasDesign() || std::max(m_chosen, m_shown) >= otherCount())
+    if (!document()->hasDesign() || std::max(m_chosen, m_shown) >= otherCount()) {
+        m_costs->clear();
         return;
+    }
     const Side before = side(m_chosen);
     const Side after = side(m_shown);
     m_comparison = compareDesigns(before.design, before.evaluation, after.design, after.evaluation);
@@ -432,14 +434,18 @@ void CompareView::showCosts(const QString& before, const QString& after)
     m_costs->setHeaderLabels({ tr("what it costs"), before, after, tr("difference"), QString(), QString() });
     for (const int column : { CostBefore, CostAfter, CostDifference, CostChange })
         m_costs->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-    for (const CostLine& line : m_comparison.costs) {
-        auto* item = new QTreeWidgetItem(m_costs);
+    while (m_costs->topLevelItemCount() > static_cast<int>(m_comparison.costs.size()))
+        delete m_costs->topLevelItem(m_costs->topLevelItemCount() - 1);
+    for (std::size_t row = 0; row < m_comparison.costs.size(); ++row) { // rows stay: after an edit few of their texts are others
+        const CostLine& line = m_comparison.costs[row];
+        QTreeWidgetItem* item = m_costs->topLevelItem(static_cast<int>(row));
+        if (item == nullptr)
+            item = new QTreeWidgetItem(m_costs);
         const CostLine::Verdict verdict = line.verdict();
         item->setText(CostName, (line.part ? QStringLiteral("    ") : QString()) + qstr(line.name));
         item->setText(CostBefore, valueText(line.unit, line.before));
         item->setText(CostAfter, valueText(line.unit, line.after));
-        item->setText(CostDifference, differenceText(line));
-        item->setData(CostDifference, kPlainRole, differenceText(line));
+        item->setData(CostDifference, kPlainRole, differenceText(line)); // which fitCosts() shows
         item->setText(CostChange,
                       verdict == CostLine::Verdict::Same || line.unit == CostLine::Unit::Share
                           ? QString()
@@ -454,18 +460,15 @@ void CompareView::showCosts(const QString& before, const QString& after)
             item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
             item->setFont(column, monoFont(this, -0.5));
         }
-        if (line.part || verdict == CostLine::Verdict::Same)
-            item->setForeground(verdict == CostLine::Verdict::Same ? CostDifference : CostName, theme.quiet);
-        if (line.part)
-            item->setForeground(CostName, theme.quiet);
-        else
-            item->setFont(CostName, uiFont(this, 0, true));
-        if (verdict == CostLine::Verdict::Worse)
-            for (const int column : { CostDifference, CostChange, CostVerdict })
-                item->setForeground(column, theme.attention);
-        if (verdict == CostLine::Verdict::Better)
-            for (const int column : { CostDifference, CostChange, CostVerdict })
-                item->setForeground(column, theme.accent);
+        item->setFont(CostName, uiFont(this, 0, !line.part));
+        const QVariant marked = verdict == CostLine::Verdict::Worse ? QVariant(QBrush(theme.attention))
+            : verdict == CostLine::Verdict::Better                  ? QVariant(QBrush(theme.accent))
+                                                                    : QVariant();
+        for (const int column : { CostDifference, CostChange, CostVerdict })
+            item->setData(column, Qt::ForegroundRole, marked);
+        if (verdict == CostLine::Verdict::Same)
+            item->setForeground(CostDifference, theme.quiet);
+        item->setData(CostName, Qt::ForegroundRole, line.part ? QVariant(QBrush(theme.quiet)) : QVariant());
     }
 }
 
@@ -537,7 +540,7 @@ void CompareView::countWorth()
             return LatestJob::Answer([this, worth = std::move(worth)]() mutable {
                 m_worth = std::move(worth);
                 showWorth();
-                fitColumns();
+                fitChanges();
             });
         });
 }
@@ -611,13 +614,18 @@ void CompareView::acceptSteps()
         Q_EMIT refused(errorText(status.error()));
 }
 
-/// Numbers as wide as they are, the rest for names.
 void CompareView::fitColumns()
 {
     if (m_costs->topLevelItemCount() == 0)
         return;
+    fitCosts();
+    fitChanges();
+}
+
+/// Numbers as wide as they are, the rest for names.
+void CompareView::fitCosts()
+{
     const int leastName = std::max(static_cast<int>(130 * textScale(this)), m_costs->header()->sectionSizeHint(CostName));
-    constexpr int kRow = 24;
     m_costs->header()->setStretchLastSection(false);
     for (int row = 0; row < m_costs->topLevelItemCount(); ++row) {
         QTreeWidgetItem* item = m_costs->topLevelItem(row);
@@ -657,6 +665,10 @@ void CompareView::fitColumns()
     }
     m_costs->setColumnWidth(CostName, std::max(60, left));
     wrapRows(m_costs, kRow);
+}
+
+void CompareView::fitChanges()
+{
     const bool filling = std::exchange(m_filling, true);
     m_changes->header()->setStretchLastSection(false);
     m_changes->resizeColumnToContents(ChangeName);
