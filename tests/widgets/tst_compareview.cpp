@@ -218,6 +218,16 @@ void TestCompareView::fitsItsPanel()
                 }
         }
     }
+    // A long name of a design leaves those of what it costs their room, and so does the memory in the least.
+    shown.view->rename(0, QStringLiteral("ep+tp-sp+fsdp on more devices"));
+    shown.view->resize(740, 300);
+    QTest::qWait(1);
+    QVERIFY2(shown.costs()->columnWidth(0) >= 110, qPrintable(QString::number(shown.costs()->columnWidth(0))));
+    QVERIFY(shown.changes()->isColumnHidden(4));
+    QTRY_VERIFY(shown.changes()->topLevelItem(0)->toolTip(3).contains(QStringLiteral("a device")));
+    shown.view->resize(1400, 300);
+    QTest::qWait(1);
+    QVERIFY(!shown.changes()->isColumnHidden(4));
 }
 
 /// One line is as high as another, whatever it says and in which font.

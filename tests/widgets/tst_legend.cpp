@@ -65,6 +65,7 @@ private Q_SLOTS:
     void meshShowsWhatIsChosen();
     void manyShardsAreOneEntry();
     void devicesComeBeforeTheLegend();
+    void narrowFlowNamesAxesAlone();
     void keysAndNames();
     void noEntryGoesInLittleRoom();
     void manyEntriesStayInside();
@@ -350,6 +351,22 @@ void TestLegend::devicesComeBeforeTheLegend()
                     >= 0.9 * shown.view->canvas()->fittedIn(canvas + QSize(0, line)).height);
     }
     QVERIFY(with > 5);
+}
+
+/// Rather than `cut over mo…`.
+void TestLegend::narrowFlowNamesAxesAlone()
+{
+    ShownView<FlowView> shown(knownDesign(), { 1200, 400 });
+    QVERIFY(shown.ready);
+    const QString whole = QStringLiteral("cut over model");
+    QVERIFY(textsOf(shown.view->legend()).contains(whole));
+    shown.view->resize(460, 400);
+    QCoreApplication::processEvents();
+    QVERIFY(textsOf(shown.view->legend()).contains(QStringLiteral("model")));
+    QCOMPARE(shown.view->legend()->button(QStringLiteral("cut/model"))->accessibleName(), whole);
+    shown.view->resize(1200, 400);
+    QCoreApplication::processEvents();
+    QVERIFY(textsOf(shown.view->legend()).contains(whole));
 }
 
 void TestLegend::keysAndNames()

@@ -80,6 +80,8 @@ QString signedText(const std::string& text)
 constexpr int kPlainRole = Qt::UserRole + 1; ///< a difference without a mark, a value without the one after it
 constexpr int kJoinedBelow = 420;
 constexpr int kRow = 24;
+constexpr int kLeastHeading = 60; ///< pixels of a design's name above its numbers
+constexpr int kNarrow = 420; ///< the changes have no column for their memory below this width
 constexpr std::size_t kMostCounted = 200; ///< steps; of more, which are planned one by one, no worth is told
 
 QString differenceText(const CostLine& line)
@@ -571,7 +573,10 @@ void CompareView::showWorth()
         };
         item->setText(ChangeStep, text(counted ? m_worth[i].seconds : 0, CostLine::Unit::Seconds));
         item->setText(ChangeMemory, text(counted ? m_worth[i].bytes : 0, CostLine::Unit::Bytes));
-        item->setToolTip(ChangeStep, refused ? toldText(m_worth[i].refused) : QString());
+        item->setToolTip(ChangeStep,
+                         refused       ? toldText(m_worth[i].refused)
+                             : counted ? tr("%1, %2 a device").arg(item->text(ChangeStep), item->text(ChangeMemory))
+                                       : QString());
         for (int column = 0; column < ChangeColumns; ++column)
             item->setForeground(column, taken[i] ? theme.text : theme.quiet);
     }
@@ -637,9 +642,17 @@ void CompareView::fitCosts()
         m_costs->resizeColumnToContents(column);
         left -= m_costs->columnWidth(column);
     }
+    // A long name of a design is no reason to cut those of what it costs.
+    const QAbstractItemView* cells = m_costs;
+    for (const int column : { CostAfter, CostBefore }) {
+        const int values = std::max(cells->sizeHintForColumn(column), static_cast<int>(kLeastHeading * textScale(this)));
+        if (left < leastName && values < m_costs->columnWidth(column)) {
+            left += m_costs->columnWidth(column) - values;
+            m_costs->setColumnWidth(column, values);
+        }
+    }
     // Where there is no room for all, the share of the change goes first, then the word for it, of which a mark stays; names wrap
     // before a number goes.
-    const QAbstractItemView* cells = m_costs;
     const int wholeNames = cells->sizeHintForColumn(CostName) + 8;
     for (const auto& [column, needed] :
          { std::pair(CostChange, wholeNames), std::pair(CostVerdict, leastName), std::pair(CostBefore, leastName) }) {
@@ -673,7 +686,12 @@ void CompareView::fitChanges()
     m_changes->header()->setStretchLastSection(false);
     m_changes->resizeColumnToContents(ChangeName);
     int room = m_changes->viewport()->width();
+    // In the least room names and values go before the memory, which the tool tip of the step has, too.
+    const bool narrow = room < static_cast<int>(kNarrow * textScale(this));
+    m_changes->setColumnHidden(ChangeMemory, narrow);
     for (const int column : { ChangeStep, ChangeMemory }) {
+        if (m_changes->isColumnHidden(column))
+            continue;
         m_changes->resizeColumnToContents(column);
         m_changes->setColumnWidth(column, m_changes->columnWidth(column) + 4);
         room -= m_changes->columnWidth(column);
