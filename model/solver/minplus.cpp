@@ -131,12 +131,7 @@ public:
     }
 
 private:
-    bool stopped() const
-    {
-        return (m_options.cancelled != nullptr && *m_options.cancelled)
-            || (m_options.deadline != std::chrono::steady_clock::time_point::max()
-                && std::chrono::steady_clock::now() >= m_options.deadline);
-    }
+    bool stopped() const { return m_options.stopped(); }
 
     /// The nodes that the factors of a node have beside it.
     std::vector<int> neighbours(const std::vector<Factor>& factors, int node) const
@@ -371,6 +366,10 @@ LeastCost least(const CostNetwork& network, const LeastOptions& options)
         LeastCost out;
         out.bound = few.bound;
         return out;
+    }
+    if (network.exact && options.stopped()) { // pricing what is left takes longer than the rounds did
+        const double cost = few.values.empty() ? kNever : few.cost;
+        return { few.values, cost, std::min(few.bound, cost) };
     }
     LeastOptions inner = options;
     inner.upper = std::min(options.upper, few.cost); // elimination has to be better than what is known

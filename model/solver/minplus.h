@@ -24,8 +24,8 @@ struct CostNetwork {
     };
     std::vector<int> sizes; ///< by node: how many values it has
     std::vector<Factor> factors;
-    /// Set: the costs of the factors are floors, and this is the cost of an entry itself, which is no less but for rounding, finite
-    /// where the floor is or not. It is asked for few entries, so that it may take long.
+    /// Set: the costs of the factors are floors, and this is the cost of an entry itself, which is no less but for rounding. It may be
+    /// infinite where the floor is finite. It is asked for few entries, so that it may take long.
     std::function<double(std::size_t factor, std::size_t place)> exact {};
 };
 
@@ -35,6 +35,13 @@ struct LeastOptions {
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     const std::atomic<bool>* cancelled = nullptr;
     double upper = kNever; ///< what is not below this is of no interest
+
+    /// Whether it was cancelled, or the time is over.
+    bool stopped() const
+    {
+        return (cancelled != nullptr && *cancelled)
+            || (deadline != std::chrono::steady_clock::time_point::max() && std::chrono::steady_clock::now() >= deadline);
+    }
 };
 
 struct LeastCost {

@@ -151,9 +151,7 @@ private:
 
     bool stopped() const
     {
-        return (m_options.cancelled != nullptr && *m_options.cancelled)
-            || (m_options.deadline != std::chrono::steady_clock::time_point::max()
-                && std::chrono::steady_clock::now() >= m_options.deadline);
+        return m_options.stopped();
     }
 
     std::size_t size() const

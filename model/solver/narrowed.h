@@ -22,8 +22,8 @@ struct Narrowed {
     std::vector<int> original(const std::vector<int>& chosen) const;
 };
 
-/// Tables of three and more nodes are bounded by their least entry alone. What costs more than `options.upper` may go. Of costs
-/// that are floors those are made exact that a least is taken from: the rounds are as if all were exact.
+/// Tables of three and more nodes are bounded by their least entry alone. What costs more than `options.upper` may go. Where
+/// costs are floors, rounds go over the floors alone first; when these lead nowhere, costs that a least is taken from are made exact.
 Narrowed narrowed(const CostNetwork& network, const LeastOptions& options = {});
 
 } // namespace shardboard::minplus

@@ -67,6 +67,7 @@ private Q_SLOTS:
     void meshShowsWhatIsChosen();
     void manyShardsAreOneEntry();
     void devicesComeBeforeTheLegend();
+    void narrowFlowNamesAxesAlone();
     void keysAndNames();
     void noEntryGoesInLittleRoom();
     void manyEntriesStayInside();
@@ -396,6 +397,22 @@ void TestLegend::linesKeepNamesWhole()
     QVERIFY(lines(natural / 2 - 30) == 3 && whole());
     QVERIFY(lines(natural / 3 - 10) == 3 && !whole());
     QVERIFY(lines(120) == 3);
+}
+
+/// Rather than `cut over mo…`.
+void TestLegend::narrowFlowNamesAxesAlone()
+{
+    ShownView<FlowView> shown(knownDesign(), { 1200, 400 });
+    QVERIFY(shown.ready);
+    const QString whole = QStringLiteral("cut over model");
+    QVERIFY(textsOf(shown.view->legend()).contains(whole));
+    shown.view->resize(460, 400);
+    QCoreApplication::processEvents();
+    QVERIFY(textsOf(shown.view->legend()).contains(QStringLiteral("model")));
+    QCOMPARE(shown.view->legend()->button(QStringLiteral("cut/model"))->accessibleName(), whole);
+    shown.view->resize(1200, 400);
+    QCoreApplication::processEvents();
+    QVERIFY(textsOf(shown.view->legend()).contains(whole));
 }
 
 void TestLegend::keysAndNames()

@@ -79,6 +79,9 @@ QString signedText(const std::string& text)
 
 constexpr int kPlainRole = Qt::UserRole + 1; ///< a difference without a mark, a value without the one after it
 constexpr int kJoinedBelow = 420;
+constexpr int kRow = 24;
+constexpr int kLeastHeading = 60; ///< pixels of a design's name above its numbers
+constexpr int kNarrow = 420; ///< the changes have no column for their memory below this width
 constexpr std::size_t kMostCounted = 200; ///< steps; of more, which are planned one by one, no worth is told
 
 QString differenceText(const CostLine& line)
@@ -389,7 +392,6 @@ void CompareView::showOthers()
 
 void CompareView::showComparison()
 {
-    m_costs->clear();
     m_changes->clear();
     m_changed.clear();
     m_comparison = {};
@@ -397,8 +399,10 @@ void CompareView::showComparison()
     m_steps.clear();
     m_accepted.clear();
     m_worth.clear();
-    if (!document()->hasDesign() || std::max(m_chosen, m_shown) >= otherCount())
+    if (!document()->hasDesign() || std::max(m_chosen, m_shown) >= otherCount()) {
+        m_costs->clear();
         return;
+    }
     const Side before = side(m_chosen);
     const Side after = side(m_shown);
     m_comparison = compareDesigns(before.design, before.evaluation, after.design, after.evaluation);
@@ -432,14 +436,18 @@ void CompareView::showCosts(const QString& before, const QString& after)
     m_costs->setHeaderLabels({ tr("what it costs"), before, after, tr("difference"), QString(), QString() });
     for (const int column : { CostBefore, CostAfter, CostDifference, CostChange })
         m_costs->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-    for (const CostLine& line : m_comparison.costs) {
-        auto* item = new QTreeWidgetItem(m_costs);
+    while (m_costs->topLevelItemCount() > static_cast<int>(m_comparison.costs.size()))
+        delete m_costs->topLevelItem(m_costs->topLevelItemCount() - 1);
+    for (std::size_t row = 0; row < m_comparison.costs.size(); ++row) { // rows stay: after an edit few of their texts are others
+        const CostLine& line = m_comparison.costs[row];
+        QTreeWidgetItem* item = m_costs->topLevelItem(static_cast<int>(row));
+        if (item == nullptr)
+            item = new QTreeWidgetItem(m_costs);
         const CostLine::Verdict verdict = line.verdict();
         item->setText(CostName, (line.part ? QStringLiteral("    ") : QString()) + qstr(line.name));
         item->setText(CostBefore, valueText(line.unit, line.before));
         item->setText(CostAfter, valueText(line.unit, line.after));
-        item->setText(CostDifference, differenceText(line));
-        item->setData(CostDifference, kPlainRole, differenceText(line));
+        item->setData(CostDifference, kPlainRole, differenceText(line)); // which fitCosts() shows
         item->setText(CostChange,
                       verdict == CostLine::Verdict::Same || line.unit == CostLine::Unit::Share
                           ? QString()
@@ -454,18 +462,15 @@ void CompareView::showCosts(const QString& before, const QString& after)
             item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
             item->setFont(column, monoFont(this, -0.5));
         }
-        if (line.part || verdict == CostLine::Verdict::Same)
-            item->setForeground(verdict == CostLine::Verdict::Same ? CostDifference : CostName, theme.quiet);
-        if (line.part)
-            item->setForeground(CostName, theme.quiet);
-        else
-            item->setFont(CostName, uiFont(this, 0, true));
-        if (verdict == CostLine::Verdict::Worse)
-            for (const int column : { CostDifference, CostChange, CostVerdict })
-                item->setForeground(column, theme.attention);
-        if (verdict == CostLine::Verdict::Better)
-            for (const int column : { CostDifference, CostChange, CostVerdict })
-                item->setForeground(column, theme.accent);
+        item->setFont(CostName, uiFont(this, 0, !line.part));
+        const QVariant marked = verdict == CostLine::Verdict::Worse ? QVariant(QBrush(theme.attention))
+            : verdict == CostLine::Verdict::Better                  ? QVariant(QBrush(theme.accent))
+                                                                    : QVariant();
+        for (const int column : { CostDifference, CostChange, CostVerdict })
+            item->setData(column, Qt::ForegroundRole, marked);
+        if (verdict == CostLine::Verdict::Same)
+            item->setForeground(CostDifference, theme.quiet);
+        item->setData(CostName, Qt::ForegroundRole, line.part ? QVariant(QBrush(theme.quiet)) : QVariant());
     }
 }
 
@@ -537,7 +542,7 @@ void CompareView::countWorth()
             return LatestJob::Answer([this, worth = std::move(worth)]() mutable {
                 m_worth = std::move(worth);
                 showWorth();
-                fitColumns();
+                fitChanges();
             });
         });
 }
@@ -568,7 +573,10 @@ void CompareView::showWorth()
         };
         item->setText(ChangeStep, text(counted ? m_worth[i].seconds : 0, CostLine::Unit::Seconds));
         item->setText(ChangeMemory, text(counted ? m_worth[i].bytes : 0, CostLine::Unit::Bytes));
-        item->setToolTip(ChangeStep, refused ? toldText(m_worth[i].refused) : QString());
+        item->setToolTip(ChangeStep,
+                         refused       ? toldText(m_worth[i].refused)
+                             : counted ? tr("%1, %2 a device").arg(item->text(ChangeStep), item->text(ChangeMemory))
+                                       : QString());
         for (int column = 0; column < ChangeColumns; ++column)
             item->setForeground(column, taken[i] ? theme.text : theme.quiet);
     }
@@ -611,13 +619,18 @@ void CompareView::acceptSteps()
         Q_EMIT refused(errorText(status.error()));
 }
 
-/// Numbers as wide as they are, the rest for names.
 void CompareView::fitColumns()
 {
     if (m_costs->topLevelItemCount() == 0)
         return;
+    fitCosts();
+    fitChanges();
+}
+
+/// Numbers as wide as they are, the rest for names.
+void CompareView::fitCosts()
+{
     const int leastName = std::max(static_cast<int>(130 * textScale(this)), m_costs->header()->sectionSizeHint(CostName));
-    constexpr int kRow = 24;
     m_costs->header()->setStretchLastSection(false);
     for (int row = 0; row < m_costs->topLevelItemCount(); ++row) {
         QTreeWidgetItem* item = m_costs->topLevelItem(row);
@@ -629,9 +642,17 @@ void CompareView::fitColumns()
         m_costs->resizeColumnToContents(column);
         left -= m_costs->columnWidth(column);
     }
+    // A long name of a design is no reason to cut those of what it costs.
+    const QAbstractItemView* cells = m_costs;
+    for (const int column : { CostAfter, CostBefore }) {
+        const int values = std::max(cells->sizeHintForColumn(column), static_cast<int>(kLeastHeading * textScale(this)));
+        if (left < leastName && values < m_costs->columnWidth(column)) {
+            left += m_costs->columnWidth(column) - values;
+            m_costs->setColumnWidth(column, values);
+        }
+    }
     // Where there is no room for all, the share of the change goes first, then the word for it, of which a mark stays; names wrap
     // before a number goes.
-    const QAbstractItemView* cells = m_costs;
     const int wholeNames = cells->sizeHintForColumn(CostName) + 8;
     for (const auto& [column, needed] :
          { std::pair(CostChange, wholeNames), std::pair(CostVerdict, leastName), std::pair(CostBefore, leastName) }) {
@@ -657,11 +678,20 @@ void CompareView::fitColumns()
     }
     m_costs->setColumnWidth(CostName, std::max(60, left));
     wrapRows(m_costs, kRow);
+}
+
+void CompareView::fitChanges()
+{
     const bool filling = std::exchange(m_filling, true);
     m_changes->header()->setStretchLastSection(false);
     m_changes->resizeColumnToContents(ChangeName);
     int room = m_changes->viewport()->width();
+    // In the least room names and values go before the memory, which the tool tip of the step has, too.
+    const bool narrow = room < static_cast<int>(kNarrow * textScale(this));
+    m_changes->setColumnHidden(ChangeMemory, narrow);
     for (const int column : { ChangeStep, ChangeMemory }) {
+        if (m_changes->isColumnHidden(column))
+            continue;
         m_changes->resizeColumnToContents(column);
         m_changes->setColumnWidth(column, m_changes->columnWidth(column) + 4);
         room -= m_changes->columnWidth(column);

@@ -102,6 +102,8 @@ private:
     void acceptSteps();
     void checkStep(QTreeWidgetItem* item, int column);
     void fitColumns();
+    void fitCosts();
+    void fitChanges();
 
     std::vector<std::vector<int>> m_changed; ///< weights that each row of m_changes is about
     std::vector<Other> m_others;

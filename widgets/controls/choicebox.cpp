@@ -145,7 +145,7 @@ void ChoiceBox::paintEvent(QPaintEvent*)
     painter.setPen(QPen(hasFocus() ? theme.accent : theme.line, 1));
     painter.setBrush(underMouse() && isEnabled() ? theme.selection : blended(theme.panel, theme.window, theme.isDark ? 0.6 : 1));
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCornerRadius, kCornerRadius);
-    paintEntry(painter, rect().adjusted(kMargin, 0, -kMargin - kArrow, 0), currentText(),
+    paintEntry(painter, rect().adjusted(kMargin, 0, -kMargin - kArrow, 0), currentIndex() < 0 ? placeholderText() : currentText(),
                m_twoLines && currentIndex() >= 0 ? detail(currentIndex()) : QString(), this, isEnabled());
     const QPointF tip(width() - kMargin - 5, height() / 2.0 + 2);
     painter.setPen(QPen(theme.quiet, 1.5));

@@ -52,7 +52,7 @@ void paintFlowLine(QPainter& painter, const QPointF& from, const QPointF& to, co
     }
 }
 
-std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh)
+std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh, bool brief)
 {
     std::set<int> cut(scene.residualInk.cut.begin(), scene.residualInk.cut.end());
     std::set<int> partial(scene.residualInk.partial.begin(), scene.residualInk.partial.end());
@@ -73,13 +73,18 @@ std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh)
         out.push_back(lineEntry(QStringLiteral("cut/") + name, QObject::tr("cut over %1").arg(name),
                                 QObject::tr("Lines and lower edges of boxes in the color of %1").arg(name), { { axis }, {} },
                                 mesh));
+        if (brief)
+            out.back().name = std::exchange(out.back().text, name);
     }
-    if (!partial.empty())
+    if (!partial.empty()) {
         out.push_back(lineEntry(QStringLiteral("partial"),
                                 partial.size() == 1 ? QObject::tr("partial over %1").arg(qstr(mesh.axis(*partial.begin()).name))
                                                     : QObject::tr("partial sums"),
                                 QObject::tr("Partial sums: dashed lines, hatched lower edges of boxes"),
                                 { {}, { partial.begin(), partial.end() } }, mesh));
+        if (brief)
+            out.back().name = std::exchange(out.back().text, QObject::tr("partial"));
+    }
     if (collective)
         out.push_back({ QStringLiteral("collective"), QObject::tr("collective"),
                         QObject::tr("Moves data between devices; one that moves none is gray"),

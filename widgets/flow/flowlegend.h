@@ -19,8 +19,8 @@ namespace shardboard {
 /// whole.
 void paintFlowLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width,
                    const AxisHues& hues, const QWidget* widget);
-/// Entries for what the scene has: `whole`, `cut/AXIS`, `partial`, `collective`.
-std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh);
+/// Entries for what the scene has: `whole`, `cut/AXIS`, `partial`, `collective`. Brief ones name mesh axes alone.
+std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh, bool brief = false);
 /// Whether an item is drawn as the entry says; of an empty key all are.
 bool isOfLegend(const FlowItem& item, const Mesh& mesh, const QString& key);
 

@@ -34,6 +34,12 @@
 
 namespace shardboard {
 
+namespace {
+
+constexpr int kLeastResidual = 60; ///< pixels of what the residual stream is, beside the legend
+
+} // namespace
+
 FlowView::FlowView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(tr("Flow"), this))
@@ -170,6 +176,19 @@ void FlowView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
     giveWay();
+    fitLegend();
+}
+
+/// In words where they have room beside the first of what the residual stream is; else the names of the axes alone.
+void FlowView::fitLegend()
+{
+    const auto evaluation = document()->evaluation();
+    if (!evaluation)
+        return;
+    const int room = width() - 2 * kPanelMargin - static_cast<int>(kLeastResidual * textScale(this));
+    m_legend->setEntries(flowLegend(m_canvas->scene(), evaluation->plan.mesh));
+    if (m_legend->sizeHint().width() > room)
+        m_legend->setEntries(flowLegend(m_canvas->scene(), evaluation->plan.mesh, true));
 }
 
 void FlowView::showSegment(PlannedSegmentId plannedSegment)
@@ -182,8 +201,8 @@ void FlowView::showSegment(PlannedSegmentId plannedSegment)
     FlowScene scene = makeFoldedScene(*evaluation, plannedSegment, document()->notation());
     m_name = tr("%1 · %2").arg(scene.name, qstr(phaseName(evaluation->plan.segment(plannedSegment).phase)));
     m_residual->setText(scene.residual);
-    m_legend->setEntries(flowLegend(scene, evaluation->plan.mesh));
     m_canvas->setScene(std::move(scene));
+    fitLegend();
     if (m_player->isShown())
         m_canvas->setStep(itemOf(m_player->current()));
     showHeader();

@@ -50,6 +50,7 @@ protected:
 
 private:
     void giveWay();
+    void fitLegend();
     PlannedSegmentId segmentOfSelection() const;
     void revealSelection();
     void fillSegments();

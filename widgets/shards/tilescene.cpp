@@ -72,6 +72,29 @@ bool isCutOverStages(const WeightLayout& weight, const PlannedPipeline& pipeline
     });
 }
 
+/// Of every device, which pair of parts it has: `row * columns + column`. Each mesh axis adds what it adds on its own, for parts
+/// count in the coordinates of their axes.
+std::vector<std::int64_t> pairsOf(const ShardMap& shards, int rowDim, int columnDim)
+{
+    const std::int64_t columns = partCount(shards, columnDim);
+    const Mesh& mesh = shards.mesh();
+    std::vector<std::int64_t> out { 0 };
+    for (int axis = 0; axis < mesh.axisCount(); ++axis) { // the last one is the innermost
+        const std::int64_t size = mesh.axis(axis).size;
+        const std::int64_t stride = mesh.stride(axis);
+        std::vector<std::int64_t> longer;
+        longer.reserve(out.size() * static_cast<std::size_t>(size));
+        std::vector<std::int64_t> own;
+        for (std::int64_t coordinate = 0; coordinate < size; ++coordinate)
+            own.push_back(partAt(shards, rowDim, coordinate * stride) * columns + partAt(shards, columnDim, coordinate * stride));
+        for (const std::int64_t pair : out)
+            for (const std::int64_t added : own)
+                longer.push_back(pair + added);
+        out = std::move(longer);
+    }
+    return out;
+}
+
 /// Of each pair of parts.
 struct Owners {
     std::int64_t first = -1;
@@ -83,11 +106,11 @@ std::vector<Owners> ownersOf(const ShardMap& shards, int rowDim, int columnDim, 
 {
     const std::int64_t columns = partCount(shards, columnDim);
     std::vector<Owners> out(static_cast<std::size_t>(partCount(shards, rowDim) * columns));
+    const std::vector<std::int64_t> pairs = pairsOf(shards, rowDim, columnDim);
     for (std::int64_t position = 0; position < shards.mesh().deviceCount(); ++position) {
         if (!holds.empty() && !holds[static_cast<std::size_t>(position)])
             continue;
-        auto& owners =
-            out[static_cast<std::size_t>(partAt(shards, rowDim, position) * columns + partAt(shards, columnDim, position))];
+        auto& owners = out[static_cast<std::size_t>(pairs[static_cast<std::size_t>(position)])];
         if (owners.first < 0)
             owners.first = position;
         if (owners.count < static_cast<std::int64_t>(owners.ids.size()))

@@ -489,16 +489,19 @@ void TestLook::patternsAreLiveAndKept()
     m_it.open({ 1600, 1000 });
     auto* mesh = m_it.child<MeshCanvas>("meshCanvas");
     auto* weights = m_it.child<QWidget>("weightTree");
-    const QImage before = mesh->grab().toImage();
-    const QImage thumbnails = weights->grab().toImage();
+    QImage before;
+    QImage thumbnails;
+    QTRY_VERIFY(std::exchange(before, mesh->grab().toImage()) == mesh->grab().toImage() && !before.isNull()
+                && std::exchange(thumbnails, weights->grab().toImage()) == weights->grab().toImage()
+                && !thumbnails.isNull()); // all has its place
     m_it.action("view.patterns")->trigger();
     settle();
     QVERIFY(mesh->grab().toImage() != before);
     QVERIFY(weights->grab().toImage() != thumbnails);
     m_it.action("view.patterns")->trigger();
     settle();
-    QCOMPARE(mesh->grab().toImage(), before);
-    QCOMPARE(weights->grab().toImage(), thumbnails);
+    QTRY_COMPARE(mesh->grab().toImage(), before);
+    QTRY_COMPARE(weights->grab().toImage(), thumbnails);
     m_it.action("view.patterns")->trigger();
     m_it.open();
     QVERIFY(m_it.theme->isPatternsOnly());

@@ -162,6 +162,29 @@ private Q_SLOTS:
         QVERIFY2(asked < all * 0.7, qPrintable(QStringLiteral("%1 of %2").arg(asked).arg(all)));
     }
 
+    /// Prices may take long: once the time is over none is asked for but those of what was found.
+    void pricesNothingMoreWhenItIsStopped()
+    {
+        Random random(37);
+        const std::atomic<bool> cancelled = true;
+        LeastOptions options;
+        options.cancelled = &cancelled;
+        for (int i = 0; i < 200; ++i) {
+            const CostNetwork network = randomNetwork(random);
+            CostNetwork floors = network;
+            std::set<std::pair<std::size_t, std::size_t>> seen;
+            floors.exact = [&](std::size_t factor, std::size_t place) {
+                seen.emplace(factor, place);
+                return network.factors[factor].costs[place];
+            };
+            const LeastCost found = least(floors, options);
+            QVERIFY(found.bound <= leastByDefinition(network) * (1 + 1e-12));
+            if (!found.values.empty())
+                QCOMPARE(found.cost, costOf(network, found.values));
+            QVERIFY2(seen.size() <= network.factors.size(), qPrintable(QString::number(seen.size())));
+        }
+    }
+
     void nothingIsBelowTheUpperBound()
     {
         Random random(3);
