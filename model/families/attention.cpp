@@ -27,15 +27,19 @@ Projected apart(GraphBuilder& builder, TensorId x)
 {
     const ModelSpec& model = builder.model();
     const std::int64_t d = model.headDim;
-    const bool bias = model.attentionBias != AttentionBias::None;
     const bool parts = model.block.joinedQkv; // of one weight
+    const auto biased = [&](std::string_view letter) {
+        return model.attentionBias != AttentionBias::None && (letter != "k" || model.block.keyBias || parts);
+    };
+    const bool bias = biased("q");
     const GraphBuilder::Side queries { model.heads * d, "heads x head dim", "q_heads", d };
     const GraphBuilder::Side keys { model.kvHeads * d, "KV heads x head dim", "kv_heads", d };
     const std::int64_t e = model.valueHeadDim();
     const GraphBuilder::Side values { model.kvHeads * e, "KV heads x head dim", "kv_heads", e };
     const auto project = [&](const char* letter, const GraphBuilder::Side& side, std::int64_t first) {
-        return parts ? builder.linear("self_attn.qkv_proj", x, side, builder.hiddenSide(), bias, letter, { letter, first })
-                     : builder.linear(std::string("self_attn.") + letter + "_proj", x, side, builder.hiddenSide(), bias, letter);
+        return parts
+            ? builder.linear("self_attn.qkv_proj", x, side, builder.hiddenSide(), biased(letter), letter, { letter, first })
+            : builder.linear(std::string("self_attn.") + letter + "_proj", x, side, builder.hiddenSide(), biased(letter), letter);
     };
     if (model.block.attentionGate && !parts) {
         const GraphBuilder::Side both { 2 * model.heads * d, "heads x (head dim, gates)", "q_heads", 2 * d };
@@ -57,6 +61,52 @@ Projected apart(GraphBuilder& builder, TensorId x)
                     kNoTensor };
     out.v = keysAreValues ? out.k : splitHeads(builder, "v", v, model.kvHeads, "KV heads");
     return out;
+}
+
+/// The norm of one letter's heads. Where each head has weights of its own these are flat, as the norm's heads are for them.
+TensorId normedHeads(GraphBuilder& builder, const std::string& letter, TensorId x)
+{
+    const ModelSpec& model = builder.model();
+    const std::string name = "self_attn." + letter + "_norm";
+    if (model.qkNormBias)
+        return builder.layerNorm(name, x, "head dim", letter + " normed");
+    if (!model.headNorms)
+        return builder.rmsNorm(name, x, "head dim", letter + " normed");
+    const Shape shape = builder.tensor(x).shape;
+    const std::string label = letter == "q" ? "heads" : "KV heads";
+    OpAttributes norm;
+    norm.epsilon = model.norm.epsilon;
+    norm.centred = model.norm.kind == NormKind::LayerNorm;
+    const TensorId units = builder.op("self_attn." + letter + "_unit", OpKind::UnitNorm, { x }, { letter + " of length 1" }, norm);
+    const auto merged = [&](const std::string& what, TensorId from, std::int64_t heads) {
+        OpAttributes merge;
+        merge.heads = heads;
+        const TensorId id = builder.op("self_attn." + letter + "_" + what, OpKind::MergeHeads, { from },
+                                       { letter + " " + what, { label + " x head dim" } }, merge);
+        builder.inUnits(id, 2, shape[3]);
+        return id;
+    };
+    const TensorId gamma =
+        builder.weight(name + ".weight", { shape[2] * shape[3] }, { label + " x head dim" }, { 1.0, 0.1 }, { "" });
+    builder.inUnits(gamma, 0, shape[3]);
+    const TensorId each =
+        splitHeads(builder, letter + "_each", merged("flat", units, shape[2]), shape[2] * shape[3], label + " x head dim");
+    const TensorId scaled = builder.op(name, OpKind::HeadScale, { each, gamma }, { letter + " scaled" });
+    return splitHeads(builder, letter + "_normed", merged("again", scaled, shape[2] * shape[3]), shape[2], label);
+}
+
+/// Queries alone: keys and values are those of an earlier layer. In their place stands a part of the layer's own input, which is
+/// as large and lies like them.
+Projected ofQueries(GraphBuilder& builder, TensorId x)
+{
+    const ModelSpec& model = builder.model();
+    const std::int64_t d = model.headDim;
+    const TensorId q = builder.linear("self_attn.q_proj", x, { model.heads * d, "heads x head dim", "q_heads", d },
+                                      builder.hiddenSide(), model.attentionBias != AttentionBias::None, "q");
+    const TensorId shared = builder.slice("self_attn.shared_slice", x, 0, model.kvHeads * d, "KV heads x head dim", "keys shared");
+    builder.inUnits(shared, 2, d);
+    const TensorId k = splitHeads(builder, "k", shared, model.kvHeads, "KV heads");
+    return { splitHeads(builder, "q", q, model.heads, "heads"), k, k };
 }
 
 /// A gate for each head of a token.
@@ -218,19 +268,29 @@ TensorId attentionPart(GraphBuilder& builder, TensorId x)
     if (model.mla.present())
         return latentAttentionPart(builder, x);
     const bool whole = model.block.joinedQkv && !model.block.partsApart;
-    Projected heads = model.block.fusedQkv ? fused(builder, x) : whole ? joined(builder, x) : apart(builder, x);
+    const bool shared = model.block.keysShared;
+    Projected heads = shared   ? ofQueries(builder, x)
+        : model.block.fusedQkv ? fused(builder, x)
+        : whole                ? joined(builder, x)
+                               : apart(builder, x);
     if (model.qkNorm && !model.wideQkNorm) {
-        heads.q = builder.rmsNorm("self_attn.q_norm", heads.q, "head dim", "q normed");
-        heads.k = builder.rmsNorm("self_attn.k_norm", heads.k, "head dim", "k normed");
+        heads.q = normedHeads(builder, "q", heads.q);
+        heads.k = shared ? heads.k : normedHeads(builder, "k", heads.k);
     }
     heads.q = rotated(builder, "q", heads.q, 0, model.rotaryDim);
-    heads.k = cached(builder, "k", rotated(builder, "k", heads.k, 0, model.rotaryDim));
-    if (model.block.valueNorm) {
-        OpAttributes norm;
-        norm.epsilon = model.norm.epsilon;
-        heads.v = builder.op("self_attn.v_norm", OpKind::UnitNorm, { heads.v }, { "v normed" }, norm);
+    if (shared) { // they are in the cache once, with the layer that made them
+        heads.k = cached(builder, "k", heads.k);
+        builder.entry(heads.k).cachedShare = 0;
+        heads.v = heads.k;
+    } else {
+        heads.k = cached(builder, "k", rotated(builder, "k", heads.k, 0, model.rotaryDim));
+        if (model.block.valueNorm) {
+            OpAttributes norm;
+            norm.epsilon = model.norm.epsilon;
+            heads.v = builder.op("self_attn.v_norm", OpKind::UnitNorm, { heads.v }, { "v normed" }, norm);
+        }
+        heads.v = cached(builder, "v", heads.v);
     }
-    heads.v = cached(builder, "v", heads.v);
     const TensorId apartGates = gatesApart(builder, x);
     TensorId merged = mergedHeads(builder, gatedHeads(builder, attended(builder, heads.q, heads.k, heads.v), apartGates));
     if (model.block.gateApart) {
@@ -246,6 +306,8 @@ TensorId attentionPart(GraphBuilder& builder, TensorId x)
         merged = builder.op("self_attn.gate_mul", OpKind::Mul, { merged, gate }, { "attention values gated" });
         builder.inUnits(merged, 2, model.headDim);
     }
+    if (model.block.innerNorms)
+        merged = builder.rmsNorm("self_attn.attn_sub_norm", merged, "heads x head dim", "attention values normed");
     return builder.linear("self_attn.o_proj", merged, builder.hiddenSide(),
                           { model.heads * model.valueHeadDim(), "heads x head dim", "heads", model.valueHeadDim() },
                           model.attentionBias == AttentionBias::Qkvo, "attention out");

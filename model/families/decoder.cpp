@@ -20,6 +20,9 @@ public:
     DecoderBuilder(const ModelSpec& model, const Workload& workload)
         : m_model(model)
         , m_other(model.withOther())
+        , m_shared(model.withSharedKeys())
+        , m_otherShared(m_other.withSharedKeys())
+        , m_encoder(model.withEncoder())
         , m_builder(model, workload)
         , m_train(workload.kind == WorkloadKind::Train)
         , m_lastLogits(workload.lastLogits())
@@ -29,7 +32,7 @@ public:
 
     Result<Graph> build(const std::vector<std::int64_t>& splitBefore)
     {
-        TensorId hidden = embed();
+        TensorId hidden = m_model.encoder.present() ? encoded() : embed();
         std::vector<std::int64_t> bounds { 0, m_model.layers };
         bounds.insert(bounds.end(), splitBefore.begin(), splitBefore.end());
         for (std::int64_t layer = 1; layer < m_model.layers; ++layer)
@@ -47,13 +50,47 @@ private:
     TensorId embed()
     {
         m_builder.begin("embed", m_model.weightPrefix, kNoTensor);
-        const TensorId tokens = m_builder.add("tokens", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() },
-                                              { "batch", "sequence" }, DType::I32);
-        m_builder.entry(tokens).spec.logicalNames = { "activation_embed_and_logits_batch", "activation_norm_length" };
-        const std::string name = "embed_tokens";
-        m_table = m_builder.weight(name + ".weight", { m_model.vocabSize, m_model.hiddenSize }, { "vocabulary", "hidden" },
-                                   { 0.0, 1.0 }, { "vocab", "embed_vocab" });
-        TensorId x = m_builder.op(name, OpKind::Embedding, { tokens, m_table }, { "embedding", { "hidden" } });
+        m_tokens = m_builder.add("tokens", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() }, { "batch", "sequence" },
+                                 DType::I32);
+        m_builder.entry(m_tokens).spec.logicalNames = { "activation_embed_and_logits_batch", "activation_norm_length" };
+        m_table = m_builder.weight("embed_tokens.weight",
+                                   { m_model.tableRows > 0 ? m_model.tableRows : m_model.vocabSize, m_model.hiddenSize },
+                                   { "vocabulary", "hidden" }, { 0.0, 1.0 }, { "vocab", "embed_vocab" });
+        return handedOn(embedded(), "residual stream");
+    }
+
+    TensorId handedOn(TensorId x, const std::string& name)
+    {
+        const TensorId stream = m_builder.op("residual_stream", OpKind::Output, { x }, { name });
+        m_builder.segment().carryOut = stream;
+        return stream;
+    }
+
+    /// The encoder, and where the decoder begins. What its layers attend to would have to reach all of them; it goes into the
+    /// decoder's stream in its place, so that everything depends on everything that it depends on.
+    TensorId encoded()
+    {
+        m_builder.use(m_encoder);
+        TensorId x = embed();
+        m_parts = { .attention = true, .feedForward = true };
+        m_builder.begin("encoder block", m_model.weightPrefix + m_encoder.nameOf("layers") + ".*.", x);
+        m_builder.segment().count = m_encoder.layers;
+        m_builder.segment().isLayer = true;
+        x = serialBlock(x);
+        m_builder.segment().carryOut = x;
+        m_builder.begin("decoder embed", m_model.weightPrefix, x);
+        if (m_model.norm.last)
+            x = m_builder.norm("norm", x, "encoder out");
+        m_builder.use(m_model);
+        return handedOn(m_builder.op("decoder_in", OpKind::Add, { embedded(), x }, { "decoder in" }), "decoder stream");
+    }
+
+    /// Of the tokens, with what the model at hand adds to it.
+    TensorId embedded()
+    {
+        const ModelSpec& model = m_builder.model();
+        const TensorId tokens = m_tokens;
+        TensorId x = m_builder.op("embed_tokens", OpKind::Embedding, { tokens, m_table }, { "embedding", { "hidden" } });
         if (m_model.scaling.embedding != 1) {
             OpAttributes scale;
             scale.scale = m_model.scaling.embedding;
@@ -69,8 +106,8 @@ private:
                 m_builder.op("token_type_embeddings", OpKind::Embedding, { types, rows }, { "kinds", { "hidden" } });
             x = m_builder.op("add_token_types", OpKind::Add, { x, kinds }, { "embedding with kinds" });
         }
-        if (m_model.positions > 0) {
-            const TensorId rows = m_builder.weight("embed_positions.weight", { m_model.positions, m_model.hiddenSize },
+        if (model.positions > 0) {
+            const TensorId rows = m_builder.weight("embed_positions.weight", { model.positions, m_model.hiddenSize },
                                                    { "positions", "hidden" }, { 0.0, 1.0 }, { "", "embed_vocab" });
             OpAttributes attributes;
             attributes.first = m_model.firstPosition + m_builder.position();
@@ -78,9 +115,7 @@ private:
         }
         if (m_model.embeddingNorm)
             x = m_builder.norm("embedding_norm", x, "embedding normed");
-        const TensorId stream = m_builder.op("residual_stream", OpKind::Output, { x }, { "residual stream" });
-        m_builder.segment().carryOut = stream;
-        return stream;
+        return x;
     }
 
     /// `block`, or where layers differ `dense block`, `moe block`; with the layers where several segments are of one kind.
@@ -89,6 +124,9 @@ private:
         if (const std::string& pattern = m_model.block.pattern; !pattern.empty()) {
             const LayerParts parts = m_model.partsOf(first);
             const std::string mixer = parts.attention && parts.recurrent ? "attention and recurrent "
+                : parts.cross                                            ? "cross attention "
+                : parts.sharedKeys && parts.other                        ? "other attention of shared keys "
+                : parts.sharedKeys                                       ? "attention of shared keys "
                 : parts.other                                            ? "other attention "
                 : parts.attention                                        ? "attention "
                 : parts.recurrent                                        ? "recurrent "
@@ -110,7 +148,7 @@ private:
     TensorId block(TensorId x, std::int64_t first, std::int64_t end)
     {
         m_parts = m_model.partsOf(first);
-        m_builder.use(m_parts.other ? m_other : m_model);
+        m_builder.use(m_parts.sharedKeys ? (m_parts.other ? m_otherShared : m_shared) : m_parts.other ? m_other : m_model);
         m_builder.begin(blockName(first, end), m_model.weightPrefix + m_model.nameOf("layers") + ".*.", x);
         m_builder.segment().firstLayer = first;
         m_builder.segment().count = end - first;
@@ -139,12 +177,20 @@ private:
     TensorId layer(TensorId x)
     {
         const bool mixes = m_parts.attention || m_parts.recurrent;
-        return !mixes || !m_parts.feedForward ? single(x, mixes) : m_model.block.parallel ? parallelBlock(x) : serialBlock(x);
+        const TensorId y = !mixes || !m_parts.feedForward ? single(x, mixes)
+            : m_model.block.parallel                      ? parallelBlock(x)
+                                                          : serialBlock(x);
+        return m_model.layerInput.present()
+            ? m_builder.op("layer_input.residual", OpKind::Add, { y, layerInputPart(m_builder, m_tokens, y, x) },
+                           { "layer out with its input" })
+            : y;
     }
 
     /// Attention, the recurrent part, or both side by side.
     TensorId mixer(TensorId x)
     {
+        if (m_parts.cross)
+            return crossAttentionPart(m_builder, x, x);
         if (!m_parts.recurrent)
             return attentionPart(m_builder, x);
         const TensorId recurrent = recurrentPart(m_builder, x);
@@ -166,7 +212,12 @@ private:
     TensorId normedSums(TensorId x)
     {
         const TensorId sum = m_builder.op("self_attn.residual", OpKind::Add, { x, mixer(x) }, { "residual" });
-        const TensorId middle = m_builder.norm("post_attention_layernorm", sum, "residual normed");
+        TensorId middle = m_builder.norm("post_attention_layernorm", sum, "residual normed");
+        if (m_builder.model().encoder.present()) {
+            const TensorId crossed = m_builder.op("cross_attn.residual", OpKind::Add,
+                                                  { middle, crossAttentionPart(m_builder, middle, middle) }, { "cross residual" });
+            middle = m_builder.norm("post_cross_layernorm", crossed, "cross residual normed");
+        }
         const TensorId all = m_builder.op("mlp.residual", OpKind::Add, { middle, feedForward(middle) }, { "layer sum" });
         return m_builder.norm("post_feedforward_layernorm", all, "layer out");
     }
@@ -177,19 +228,47 @@ private:
             return normedSums(x);
         const bool four = m_model.norm.perLayer == 4;
         const bool after = m_model.norm.after;
-        TensorId attention = mixer(after || !m_parts.normed ? x : m_builder.norm("input_layernorm", x, "attention in"));
+        const TensorId in = after || !m_parts.normed ? x : m_builder.norm("input_layernorm", x, "attention in");
+        TensorId attention = mixer(in);
         if (four || after)
             attention = m_builder.norm("post_attention_layernorm", attention, "attention out normed");
         attention = m_builder.scaled("self_attn.residual_scale", attention, m_model.scaling.residual, "attention out scaled");
-        const TensorId middle = m_builder.op("self_attn.residual", OpKind::Add, { x, attention }, { "residual" });
+        TensorId middle =
+            m_builder.op("self_attn.residual", OpKind::Add, { around("self_attn.", x, in), attention }, { "residual" });
+        if (m_model.besideRank > 0)
+            middle = withThinProducts(middle, in);
+        if (m_builder.model().encoder.present()) {
+            const TensorId cross = m_builder.norm("post_cross_layernorm", middle, "cross attention in");
+            middle = m_builder.op("cross_attn.residual", OpKind::Add, { middle, crossAttentionPart(m_builder, cross, cross) },
+                                  { "cross residual" });
+        }
         const std::string before = four ? "pre_feedforward_layernorm" : "post_attention_layernorm";
-        TensorId mlp = m_parts.experts && m_model.moe.besideMlp
-            ? bothFeedForwards(middle)
-            : feedForward(after ? middle : m_builder.norm(before, middle, "mlp in"));
+        const bool both = m_parts.experts && m_model.moe.besideMlp;
+        const TensorId mlpIn = both || after ? middle : m_builder.norm(before, middle, "mlp in");
+        TensorId mlp = both ? bothFeedForwards(middle) : feedForward(mlpIn);
         if (four || after)
             mlp = m_builder.norm("post_feedforward_layernorm", mlp, "mlp out normed");
         mlp = m_builder.scaled("mlp.residual_scale", mlp, m_model.scaling.residual, "mlp out scaled");
-        return m_builder.op("mlp.residual", OpKind::Add, { middle, mlp }, { "layer out" });
+        return m_builder.op("mlp.residual", OpKind::Add, { around("mlp.", middle, mlpIn), mlp }, { "layer out" });
+    }
+
+    /// What goes around a part that reads `in`, the norm of the stream `x`.
+    TensorId around(const std::string& prefix, TensorId x, TensorId in)
+    {
+        return m_model.norm.around ? m_builder.scaled(prefix + "around_scale", in, m_model.scaling.around, prefix + "around scaled")
+                                   : x;
+    }
+
+    /// LAuReL (arXiv 2411.07501) of Gemma 3n: what attention read goes through two thin products, and is averaged with the stream.
+    TensorId withThinProducts(TensorId middle, TensorId in)
+    {
+        const GraphBuilder::Side rank { m_model.besideRank, "laurel rank", "" };
+        const TensorId low = m_builder.linear("laurel.linear_left", in, rank, m_builder.hiddenSide(), false, "laurel low");
+        const TensorId wide = m_builder.linear("laurel.linear_right", low, m_builder.hiddenSide(), rank, false, "laurel wide");
+        const TensorId beside = m_builder.op(
+            "laurel.add", OpKind::Add, { in, m_builder.norm("laurel.post_laurel_norm", wide, "laurel normed") }, { "laurel out" });
+        const TensorId sum = m_builder.op("laurel.residual", OpKind::Add, { middle, beside }, { "residual and laurel" });
+        return m_builder.scaled("laurel.scale", sum, std::sqrt(0.5), "residual with laurel");
     }
 
     /// Both parts read the layer's input; their results are added before they meet the residual stream.
@@ -300,11 +379,14 @@ private:
 
     const ModelSpec& m_model;
     ModelSpec m_other; ///< of layers whose attention has other sizes
+    ModelSpec m_shared, m_otherShared; ///< of layers that attend to keys of earlier ones
+    ModelSpec m_encoder;
     GraphBuilder m_builder;
     LayerParts m_parts; ///< of the block that is being built
     bool m_train;
     bool m_lastLogits;
     std::int64_t m_predicted;
+    TensorId m_tokens = kNoTensor;
     TensorId m_table = kNoTensor;
     TensorId m_logitsTable = kNoTensor;
     TensorId m_headBias = kNoTensor;
@@ -337,6 +419,8 @@ Status checkSizes(const ModelSpec& model, const Workload& workload)
     std::int64_t widest = std::max(model.vocabSize, model.intermediateSize);
     widest = std::max({ widest, model.recurrent.innerSize() + model.recurrent.channels() + 2 * model.recurrent.heads,
                         model.indexer.heads * model.indexer.headDim, model.positions, model.tokenTypes });
+    widest = std::max({ widest, model.tableRows, model.layerInput.rows, model.layerInput.width, model.besideRank,
+                        model.sharedKeysSize, model.encoder.positions, model.encoder.intermediateSize });
     widest =
         std::max({ widest, model.hiddenSize, 2 * model.heads * model.headDim, (model.heads + 2 * model.kvHeads) * model.headDim,
                    model.heads * (mla.nopeHeadDim + mla.valueHeadDim), mla.latentRank + mla.ropeHeadDim, mla.queryRank });
@@ -355,7 +439,7 @@ Status checkSizes(const ModelSpec& model, const Workload& workload)
                           "batch " + std::to_string(workload.batch) + " times sequence " + std::to_string(workload.sequence)
                               + " makes tensors too large to count",
                           "use a smaller batch or sequence");
-    if (!layer || !checkedMultiply(*layer, model.layers * 16) || !modelSize(model))
+    if (!layer || !checkedMultiply(*layer, (model.layers + model.encoder.layers) * 16) || !modelSize(model))
         return inputError(kModelPlace + largestSize(model),
                           "the weights of " + std::to_string(model.layers) + " layers of this size are too large to count",
                           "use a smaller size, or fewer layers");
@@ -378,6 +462,14 @@ Result<Graph> buildDecoder(const ModelSpec& model, const Workload& workload, con
     if (model.block.bothWays && workload.kind == WorkloadKind::Decode)
         return inputError("workload", "tokens of an encoder see those after them, so that it cannot decode one by one",
                           "use prefill or training");
+    if (model.encoder.present() && workload.kind == WorkloadKind::Decode)
+        return inputError("workload", "decoding behind an encoder, whose layers do not run then, is not understood yet",
+                          "use prefill or training");
+    if (model.encoder.positions > 0 && model.firstPosition + workload.sequence > model.encoder.positions)
+        return inputError("workload",
+                          "sequence " + std::to_string(workload.sequence) + " goes beyond the encoder's table of "
+                              + std::to_string(model.encoder.positions - model.firstPosition) + " positions",
+                          "use a shorter sequence");
     if (model.positions > 0 && model.firstPosition + workload.sequence > model.positions)
         return inputError("workload",
                           "sequence " + std::to_string(workload.sequence) + " goes beyond the model's table of "

@@ -54,6 +54,18 @@ TensorId GraphBuilder::add(const std::string& name, TensorRole role, Shape shape
     return lastId(m_graph.tensors);
 }
 
+TensorId GraphBuilder::input(const std::string& name, Shape shape, Labels labels, Fill fill)
+{
+    if (const auto known = m_inputs.find(name); known != m_inputs.end())
+        return known->second;
+    const TensorId id = add(name, TensorRole::Input, std::move(shape), std::move(labels), m_activationType, fill);
+    TensorSpec& spec = entry(id).spec;
+    spec.logicalNames.assign(spec.shape.size(), "");
+    spec.logicalNames[0] = "activation_embed_and_logits_batch";
+    spec.logicalNames[1] = "activation_norm_length";
+    return m_inputs[name] = id;
+}
+
 TensorId GraphBuilder::weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical)
 {
     return weightAt(m_prefix + ownName(name), std::move(shape), std::move(labels), fill, std::move(logical));
@@ -194,11 +206,16 @@ TensorId GraphBuilder::norm(const std::string& name, TensorId x, const std::stri
     }
     if (m_model->norm.kind == NormKind::RmsNorm || !m_model->norm.bias)
         return rmsNorm(name, x, "hidden", result);
+    return layerNorm(name, x, "hidden", result);
+}
+
+TensorId GraphBuilder::layerNorm(const std::string& name, TensorId x, const std::string& label, const std::string& result)
+{
     OpAttributes attributes;
     attributes.epsilon = m_model->norm.epsilon;
     const std::int64_t size = tensor(x).shape.back();
-    const TensorId gamma = weight(name + ".weight", { size }, { "hidden" }, { 1.0, 0.1 }, { "norm" });
-    const TensorId beta = weight(name + ".bias", { size }, { "hidden" }, { 0.0, 0.1 }, { "norm" });
+    const TensorId gamma = weight(name + ".weight", { size }, { label }, { 1.0, 0.1 }, { "norm" });
+    const TensorId beta = weight(name + ".bias", { size }, { label }, { 0.0, 0.1 }, { "norm" });
     return op(name, OpKind::LayerNorm, { x, gamma, beta }, { result }, attributes);
 }
 

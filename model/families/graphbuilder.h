@@ -7,6 +7,7 @@
 #include "model/ops/opdefinition.h"
 #include "model/ops/workload.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ public:
     const TensorSpec& tensor(TensorId id) const { return m_graph.tensor(id); }
 
     TensorId add(const std::string& name, TensorRole role, Shape shape, Labels labels, DType dtype, Fill fill = {});
+    /// An input that all layers share, of [B,S,…]; made when it is first asked for.
+    TensorId input(const std::string& name, Shape shape, Labels labels, Fill fill);
     /// `logical` are the names that MaxText's rules have for these dims. The name is completed by the segment's prefix.
     TensorId weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical);
     TensorId weightAt(const std::string& wholeName, Shape shape, Labels labels, Fill fill, Labels logical);
@@ -88,6 +91,8 @@ public:
 
     /// The norm that the model has over the hidden dim; `name` is both the operation and the weight.
     TensorId norm(const std::string& name, TensorId x, const std::string& result);
+    /// A layer norm with a bias over the last dim, which means `label`.
+    TensorId layerNorm(const std::string& name, TensorId x, const std::string& label, const std::string& result);
     /// An RMS norm (where the model has layer norms, one without a bias) over the last dim, which means `label`.
     TensorId rmsNorm(const std::string& name, TensorId x, const std::string& label, const std::string& result);
 
@@ -113,6 +118,7 @@ private:
     std::string m_prefix;
     std::string m_opPrefix;
     int m_block = 0;
+    std::map<std::string, TensorId> m_inputs;
     Status m_status = done();
     Graph m_graph;
 };
@@ -120,6 +126,10 @@ private:
 // The parts of a block, from the normed residual stream to what is added to it.
 TensorId attentionPart(GraphBuilder& builder, TensorId x);
 TensorId latentAttentionPart(GraphBuilder& builder, TensorId x);
+/// Attention to what another part of the model gives, `others`, of as many tokens.
+TensorId crossAttentionPart(GraphBuilder& builder, TensorId x, TensorId others);
+/// The vector that a layer looks up for each of `tokens`, through its gate; what it is added to, and what came into the layer.
+TensorId layerInputPart(GraphBuilder& builder, TensorId tokens, TensorId y, TensorId x);
 TensorId recurrentPart(GraphBuilder& builder, TensorId x);
 TensorId mlpPart(GraphBuilder& builder, TensorId x);
 /// The router may read something else.

@@ -26,9 +26,13 @@ TensorId mlpWith(GraphBuilder& builder, TensorId x, const std::string& prefix, c
     } else if (model.block.gatedMlp) {
         gate = builder.linear(prefix + "gate_proj", x, inner, builder.hiddenSide(), bias, what + " gate");
     }
+    // One family may have MLPs with and without a gate, and other names in each (T5).
+    const bool single = !model.block.gatedMlp && model.names.contains(prefix + "single_proj");
     if (up == kNoTensor)
-        up = builder.linear(prefix + "up_proj", x, inner, builder.hiddenSide(), bias, what + " up");
-    const TensorId inside = builder.activation(prefix, what, gate, up);
+        up = builder.linear(prefix + (single ? "single_proj" : "up_proj"), x, inner, builder.hiddenSide(), bias, what + " up");
+    TensorId inside = builder.activation(prefix, what, gate, up);
+    if (model.block.innerNorms)
+        inside = builder.rmsNorm(prefix + "ffn_sub_norm", inside, "intermediate", what + " hidden normed");
     return builder.linear(prefix + "down_proj", inside, builder.hiddenSide(), inner, bias, what + " out");
 }
 

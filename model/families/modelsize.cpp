@@ -54,6 +54,7 @@ Count attention(const ModelSpec& model)
     if (model.mla.present())
         return latentAttention(model);
     const bool qkvBias = model.attentionBias != AttentionBias::None;
+    const bool keyBias = qkvBias && (model.block.keyBias || model.block.joinedQkv);
     const Count hidden = model.hiddenSize;
     const Count queries = Count(model.heads) * Count(model.headDim);
     const Count keys = Count(model.kvHeads) * Count(model.headDim);
@@ -62,8 +63,13 @@ Count attention(const ModelSpec& model)
     const Count gates = model.block.gateApart ? linear(hidden, merged)
         : model.block.gateByHead              ? linear(hidden, model.heads)
                                               : Count(0);
-    const Count norms = model.wideQkNorm ? queries + keys : model.qkNorm ? Count(2) * Count(model.headDim) : Count(0);
-    return linear(hidden, Count(model.block.attentionGate ? 2 : 1) * queries, qkvBias) + linear(hidden, keys, qkvBias)
+    const Count norms = model.wideQkNorm || model.headNorms ? queries + keys
+        : model.qkNorm                                      ? Count(model.qkNormBias ? 4 : 2) * Count(model.headDim)
+                                                            : Count(0);
+    if (model.block.keysShared)
+        return linear(hidden, queries, qkvBias) + linear(merged, hidden, model.attentionBias == AttentionBias::Qkvo)
+            + (model.qkNorm ? Count(model.headDim) : Count(0));
+    return linear(hidden, Count(model.block.attentionGate ? 2 : 1) * queries, qkvBias) + linear(hidden, keys, keyBias)
         + (model.block.keysAreValues ? Count(0) : linear(hidden, values, qkvBias)) + gates
         + linear(merged, hidden, model.attentionBias == AttentionBias::Qkvo) + norms
         + (model.attentionSinks ? Count(model.heads) : Count(0));
@@ -97,6 +103,8 @@ Count recurrent(const ModelSpec& model)
     if (spec.kind == RecurrentKind::Convolution)
         return linear(hidden, Count(3) * inner, spec.bias) + inner * Count(spec.taps + (spec.convolutionBias ? 1 : 0))
             + linear(inner, hidden, spec.bias);
+    if (spec.kind == RecurrentKind::Lightning)
+        return linear(hidden, channels, spec.bias) + linear(hidden, inner, spec.bias) + inner + linear(inner, hidden, spec.bias);
     if (spec.kind == RecurrentKind::Selective) {
         const Count n = spec.keyDim, rank = spec.stepRank, parts = rank + Count(2) * n;
         return linear(hidden, Count(2) * inner, spec.bias) + inner * Count(spec.taps + (spec.convolutionBias ? 1 : 0))
@@ -125,35 +133,66 @@ Count norm(const ModelSpec& model)
     return Count(model.norm.kind == NormKind::LayerNorm && model.norm.bias ? 2 : 1) * Count(model.hiddenSize);
 }
 
+/// What a layer has beside attention and an MLP.
+Count besideParts(const ModelSpec& model)
+{
+    const Count hidden = model.hiddenSize;
+    const Count width = model.layerInput.width, rank = model.besideRank;
+    const Count inner =
+        model.block.innerNorms ? Count(model.heads) * Count(model.valueHeadDim()) + Count(model.intermediateSize) : Count(0);
+    return inner
+        + (model.layerInput.present() ? width * (Count(model.layerInput.rows) + Count(3) * hidden) + norm(model) : Count(0))
+        + (model.besideRank > 0 ? Count(2) * rank * hidden + norm(model) : Count(0));
+}
+
+/// The encoder, and what the decoder's layers have for it.
+Count encoder(const ModelSpec& model)
+{
+    const ModelSpec own = model.withEncoder();
+    const Count hidden = model.hiddenSize;
+    return Count(own.layers)
+        * (attention(own) + Count(2) * norm(model) + mlp(hidden, own.intermediateSize, model.block.gatedMlp, model.mlpBias))
+        + (model.norm.last ? norm(model) : Count(0)) + Count(own.positions) * hidden
+        + (model.embeddingNorm ? norm(model) : Count(0)) + Count(model.layers) * (attention(model) + norm(model));
+}
+
 Count parameters(const ModelSpec& model, std::int64_t experts)
 {
     const Count hidden = model.hiddenSize;
-    const Count tables =
-        (Count(model.tiedEmbeddings ? 1 : 2) * Count(model.vocabSize) + Count(model.positions) + Count(model.tokenTypes)) * hidden
+    const Count tables = (Count(model.tableRows > 0 ? model.tableRows : model.vocabSize)
+                          + Count(model.tiedEmbeddings ? 0 : model.vocabSize) + Count(model.positions) + Count(model.tokenTypes))
+            * hidden
         + (model.embeddingNorm ? norm(model) : Count(0))
         + (model.headTransform ? linear(hidden, hidden, model.norm.bias) + norm(model) : Count(0));
     const Count last = model.norm.last ? norm(model) : Count(0);
+    const Count inLayers = Count(model.layers) * besideParts(model) + (model.encoder.present() ? encoder(model) : Count(0));
     const Count beside = model.moe.besideMlp ? mlp(hidden, model.intermediateSize, model.block.gatedMlp, model.mlpBias)
             + Count(4) * norm(model) + Count(model.moe.experts)
                                              : Count(0);
     const Count dense = mlp(hidden, model.intermediateSize, model.block.gatedMlp, model.mlpBias);
     const std::int64_t sparse = model.layers - model.denseLayers();
-    const Count ends = tables + (model.headBias ? Count(model.vocabSize) : Count(0)) + last;
+    const Count ends = inLayers + tables + (model.headBias ? Count(model.vocabSize) : Count(0)) + last;
     if (const std::string& pattern = model.block.pattern; !pattern.empty()) {
         Count sum = ends;
         const Count ofAttention = attention(model);
         const Count ofOther = attention(model.withOther());
+        const ModelSpec shared = model.withSharedKeys();
+        const Count ofShared = attention(shared);
+        const Count ofOtherShared = attention(model.withOther().withSharedKeys());
+        const Count sharedDense = mlp(hidden, shared.intermediateSize, model.block.gatedMlp, model.mlpBias);
         const Count ofState = model.recurrent.present() ? recurrent(model) : Count(0);
         const Count ofExperts = model.moe.present() ? moe(model, experts) + beside : Count(0);
         for (std::int64_t layer = 0; layer < model.layers; ++layer) {
             const LayerParts parts = model.partsOf(layer);
             const bool mixes = parts.attention || parts.recurrent;
-            sum = sum
-                + (parts.other           ? ofOther
+            sum = sum + (parts.cross && !model.qkNorm ? Count(2) * Count(model.headDim) : Count(0))
+                + (parts.sharedKeys      ? (parts.other ? ofOtherShared : ofShared)
+                       : parts.other     ? ofOther
                        : parts.attention ? ofAttention
                                          : Count(0))
                 + (parts.recurrent ? ofState : Count(0))
                 + (parts.experts           ? ofExperts
+                       : parts.sharedKeys  ? sharedDense
                        : parts.feedForward ? dense
                                            : Count(0))
                 + Count((mixes && parts.feedForward ? model.norm.perLayer : 1) - (parts.normed ? 0 : 1)) * norm(model);

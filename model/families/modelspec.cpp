@@ -164,13 +164,15 @@ Status verifyBlock(const ModelSpec& model, const std::string& where)
     if (model.block.fusedQkv && (model.block.joinedQkv || model.wideQkNorm))
         return inputError(where + ":fused_qkv", "queries, keys and values cannot be joined by KV group and as a whole",
                           "leave one of them out");
-    if (model.wideQkNorm && !model.qkNorm)
+    if ((model.wideQkNorm || model.headNorms || model.qkNormBias) && !model.qkNorm)
         return inputError(where + ":wide_qk_norm", "there are no norms of queries and keys", "set qk_norm, too");
+    if ((model.wideQkNorm ? 1 : 0) + (model.headNorms ? 1 : 0) + (model.qkNormBias ? 1 : 0) > 1)
+        return inputError(where + ":wide_qk_norm", "norms of queries and keys are of one kind", "leave one of them out");
     if (model.block.joinedGateUp && !model.block.gatedMlp)
         return inputError(where + ":joined_gate_up", "the MLP has no gate", "leave one of them out");
     if (model.block.partsApart && !model.hasParts())
         return inputError(where + ":parts_apart", "no projections of this model are one weight", "leave it out");
-    for (const double factor : { model.scaling.residual, model.scaling.logits })
+    for (const double factor : { model.scaling.residual, model.scaling.logits, model.scaling.around })
         if (!(std::isfinite(factor) && factor > 0))
             return inputError(where + ":residual_multiplier", "a factor cannot be used", "use a positive number");
     if (model.block.parallel && norms == 4)
@@ -188,10 +190,11 @@ Status verifyRecurrent(const ModelSpec& model, const std::string& where)
     const RecurrentSpec& spec = model.recurrent;
     const std::string& pattern = model.block.pattern;
     if (!pattern.empty()) {
-        if (pattern.size() != static_cast<std::size_t>(model.layers) || pattern.find_first_not_of("awrbARFE") != std::string::npos)
+        if (pattern.size() != static_cast<std::size_t>(model.layers)
+            || pattern.find_first_not_of("awrbstcARFE") != std::string::npos)
             return inputError(where + ":layer_pattern",
-                              "it is not one of the letters a, w, r, b, A, R, F, E for each of " + std::to_string(model.layers)
-                                  + " layers",
+                              "it is not one of the letters a, w, r, b, s, t, c, A, R, F, E for each of "
+                                  + std::to_string(model.layers) + " layers",
                               "write as many letters as there are layers");
         if (pattern.find_first_of("rbR") != std::string::npos && !spec.present())
             return inputError(where + ":layer_pattern", "there is no recurrent part",
@@ -203,6 +206,9 @@ Status verifyRecurrent(const ModelSpec& model, const std::string& where)
             return inputError(where + ":layer_pattern", "layers of several kinds have one norm before each part",
                               "leave one of them out");
     }
+    if (model.norm.around && (model.block.parallel || model.norm.perLayer != 2 || model.norm.after || model.norm.ofSum))
+        return inputError(where + ":norms_around", "the norms before attention and MLP of a serial block are two",
+                          "leave one of them out");
     if (model.norm.ofSum && (model.block.parallel || model.norm.perLayer != 2))
         return inputError(where + ":norms_of_sums", "norms of sums are two in a serial block", "leave one of them out");
     if (!spec.present())
@@ -225,6 +231,8 @@ Status verifyRecurrent(const ModelSpec& model, const std::string& where)
     const auto small = [](std::int64_t size) { return size >= 0 && size <= kLargest; };
     if (!small(spec.gateRank) || !small(spec.stepRank) || (spec.kind == RecurrentKind::Selective && spec.stepRank == 0))
         return inputError(where + ":recurrent_step_rank", "steps or gates cannot come through so many numbers", "use 1 to 2^31");
+    if (spec.kind == RecurrentKind::Lightning && spec.heads != spec.keyHeads)
+        return inputError(where + ":recurrent_key_heads", "lightning attention has a key for each head", "use recurrent_heads");
     if (spec.kind == RecurrentKind::Selective && (spec.valueDim != 1 || spec.keyHeads != 1))
         return inputError(where + ":recurrent_value_dim", "every channel of a selective scan is a head, and all share one key",
                           "use 1 for recurrent_value_dim and recurrent_key_heads");
@@ -253,10 +261,17 @@ Status verifyOther(const ModelSpec& model, const std::string& where)
     if (!model.norm.first && (model.norm.perLayer != 2 || model.norm.after || model.norm.ofSum || model.block.parallel))
         return inputError(where + ":first_norm", "only a serial block with two norms before its parts can lack its first norm",
                           "leave first_norm out");
-    if (model.block.pattern.find('w') == std::string::npos)
+    if (model.mla.present() && model.block.pattern.find_first_of("wstc") != std::string::npos)
+        return inputError(where + ":layer_pattern", "latent attention is the same in all layers", "use the letter a");
+    if (const auto shared = model.block.pattern.find_first_of("st"); shared != std::string::npos) {
+        for (const ModelSpec& kind : { model, model.withOther() })
+            if (kind.kvHeads * kind.headDim > model.hiddenSize || kind.valueDim > 0 || kind.block.attentionGate)
+                return inputError(where + ":layer_pattern", "keys of these sizes cannot be shared", "use the letter a");
+        if (model.block.pattern.find_first_of("aw") > shared)
+            return inputError(where + ":layer_pattern", "there is no earlier layer whose keys are shared", "begin with a or w");
+    }
+    if (model.block.pattern.find_first_of("wt") == std::string::npos)
         return done();
-    if (model.mla.present())
-        return inputError(where + ":layer_pattern", "latent attention has the same sizes in all layers", "use the letter a");
     const OtherAttention& other = model.other;
     if (const auto status = verifySizes({ { "other_heads", other.heads },
                                           { "other_kv_heads", other.kvHeads },
@@ -295,6 +310,34 @@ Status verifyTables(const ModelSpec& model, const std::string& where)
                                      { "first_position", model.firstPosition } })
         if (size < 0 || size > kLargest)
             return inputError(where + ":" + key, "a table of " + std::to_string(size) + " rows cannot be used", "use 0 for none");
+    for (const auto& [key, size] : { std::pair { "embedding_rows", model.tableRows },
+                                     { "encoder_layers", model.encoder.layers },
+                                     { "encoder_attention_heads", model.encoder.heads },
+                                     { "encoder_intermediate_size", model.encoder.intermediateSize },
+                                     { "encoder_positions", model.encoder.positions },
+                                     { "layer_input_size", model.layerInput.width },
+                                     { "layer_input_rows", model.layerInput.rows },
+                                     { "beside_rank", model.besideRank },
+                                     { "shared_keys_intermediate_size", model.sharedKeysSize } })
+        if (size < 0 || size > kLargest)
+            return inputError(where + ":" + key, "size " + std::to_string(size) + " cannot be used", "use 0 for none");
+    if (model.tableRows > 0 && (model.tableRows < model.vocabSize || model.tiedEmbeddings))
+        return inputError(where + ":embedding_rows", "an embedding that is no head has as many rows as the head, or more",
+                          "leave embedding_rows out");
+    if (model.layerInput.present() && (model.layerInput.rows < 1 || model.block.parallel || model.norm.ofSum))
+        return inputError(where + ":layer_input_size", "inputs of layers have a table and are added in a serial block",
+                          "say layer_input_rows, or leave layer_input_size out");
+    if (model.besideRank > 0 && (model.norm.perLayer != 4 || model.block.parallel))
+        return inputError(where + ":beside_rank", "products beside attention stand between four norms of a layer",
+                          "leave beside_rank out");
+    if (model.encoder.present()) {
+        if (model.encoder.layers > 100000 || model.block.parallel || model.mla.present() || model.moe.present() || model.norm.after
+            || model.norm.perLayer != 2 || !model.block.pattern.empty() || model.norm.around || model.layerInput.present())
+            return inputError(where + ":encoder_layers", "layers of a decoder with an encoder are serial, dense, and all alike",
+                              "leave encoder_layers out");
+        if (const auto status = verifyHeads(model.withEncoder(), where); !status.ok())
+            return status;
+    }
     const IndexerSpec& indexer = model.indexer;
     if (!indexer.present())
         return done();
@@ -310,7 +353,7 @@ Status verifyTables(const ModelSpec& model, const std::string& where)
     return done();
 }
 
-constexpr std::array kRecurrents { "none", "delta-rule", "state-space", "selective", "convolution" };
+constexpr std::array kRecurrents { "none", "delta-rule", "state-space", "selective", "convolution", "lightning" };
 constexpr std::array kNorms { "rmsnorm", "layernorm" };
 constexpr std::array kScores { "softmax", "sigmoid" };
 constexpr std::array kStorages { "separate", "mixtral", "packed", "joined", "joined-transposed", "stacked", "flat" };
@@ -379,6 +422,35 @@ ModelSpec ModelSpec::withOther() const
     return out;
 }
 
+ModelSpec ModelSpec::withSharedKeys() const
+{
+    ModelSpec out = *this;
+    out.block.keysShared = true;
+    if (sharedKeysSize > 0)
+        out.intermediateSize = sharedKeysSize;
+    return out;
+}
+
+ModelSpec ModelSpec::withEncoder() const
+{
+    ModelSpec out = *this;
+    out.layers = encoder.layers;
+    if (encoder.heads > 0) {
+        out.heads = out.kvHeads = encoder.heads;
+        out.headDim = heads * headDim / encoder.heads; // as wide as the decoder's together
+    }
+    if (encoder.intermediateSize > 0)
+        out.intermediateSize = encoder.intermediateSize;
+    out.positions = encoder.positions;
+    out.encoder = {};
+    out.block.bothWays = true;
+    constexpr std::string_view kOwn = "encoder.";
+    for (const auto& [part, called] : names)
+        if (part.starts_with(kOwn))
+            out.names[part.substr(kOwn.size())] = called;
+    return out;
+}
+
 LayerParts ModelSpec::partsOf(std::int64_t layer) const
 {
     const bool sparse =
@@ -387,9 +459,11 @@ LayerParts ModelSpec::partsOf(std::int64_t layer) const
     const char letter =
         layer < static_cast<std::int64_t>(block.pattern.size()) ? block.pattern[static_cast<std::size_t>(layer)] : 'a';
     LayerParts parts;
-    parts.other = letter == 'w';
+    parts.other = letter == 'w' || letter == 't';
+    parts.sharedKeys = letter == 's' || letter == 't';
+    parts.cross = letter == 'c';
     parts.normed = norm.first || layer > 0;
-    parts.attention = letter == 'a' || letter == 'b' || letter == 'A' || parts.other;
+    parts.attention = letter == 'a' || letter == 'b' || letter == 'A' || parts.other || parts.sharedKeys || parts.cross;
     parts.recurrent = letter == 'r' || letter == 'b' || letter == 'R';
     parts.experts = letter == 'E' || (letter >= 'a' && sparse);
     parts.feedForward = letter >= 'a' || letter == 'F' || letter == 'E';

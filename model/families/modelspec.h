@@ -48,6 +48,7 @@ struct NormSpec {
     bool ofSum = false; ///< they stand behind the residual sums, so that the stream itself is normed (BERT)
     bool last = true; ///< there is one behind the last layer
     bool first = true; ///< there is one before attention in the first layer (not in ModernBERT)
+    bool around = false; ///< what goes around attention and MLP has been normed as well (MiniMax)
     friend bool operator==(const NormSpec&, const NormSpec&) = default;
 };
 
@@ -121,9 +122,10 @@ enum class RecurrentKind {
     DeltaRule,
     StateSpace, ///< of Mamba-2
     Selective, ///< the state space of the first Mamba: every channel is a head, and has a decay for each number of its state
-    Convolution ///< a short convolution between two gates, and no state beside the last tokens (LFM2)
+    Convolution, ///< a short convolution between two gates, and no state beside the last tokens (LFM2)
+    Lightning ///< linear attention whose state decays by a constant of each head (MiniMax-01, arXiv 2501.08313)
 };
-std::string recurrentKindName(RecurrentKind kind); ///< none, delta-rule, state-space, selective, convolution
+std::string recurrentKindName(RecurrentKind kind); ///< none, delta-rule, state-space, selective, convolution, lightning
 std::optional<RecurrentKind> recurrentKindFromName(std::string_view name);
 
 struct RecurrentSpec {
@@ -174,6 +176,8 @@ struct LayerParts {
     bool feedForward = false; ///< a dense MLP, or experts
     bool experts = false;
     bool other = false; ///< attention has the sizes of OtherAttention
+    bool sharedKeys = false; ///< attention reads keys and values that an earlier layer made
+    bool cross = false; ///< attention reads what another part of the model gives, and not the layer's own tokens
     bool normed = true; ///< there is a norm before the first part
     friend bool operator==(const LayerParts&, const LayerParts&) = default;
 };
@@ -194,6 +198,25 @@ struct OtherAttention {
     friend bool operator==(const OtherAttention&, const OtherAttention&) = default;
 };
 
+/// Layers before those of the decoder, whose tokens see each other, and what each layer of the decoder attends to (T5). A size of
+/// 0 is that of the decoder.
+struct EncoderSpec {
+    std::int64_t layers = 0; ///< 0: the model has none
+    std::int64_t heads = 0;
+    std::int64_t intermediateSize = 0;
+    std::int64_t positions = 0; ///< rows of its own table of learned positions; 0: none
+    bool present() const { return layers > 0; }
+    friend bool operator==(const EncoderSpec&, const EncoderSpec&) = default;
+};
+
+/// A vector that every layer looks up for each token in a table of its own, and adds through a gate (Gemma 3n, Gemma 4).
+struct LayerInputSpec {
+    std::int64_t width = 0; ///< 0: layers have none
+    std::int64_t rows = 0; ///< of the tables
+    bool present() const { return width > 0; }
+    friend bool operator==(const LayerInputSpec&, const LayerInputSpec&) = default;
+};
+
 /// How one layer is wired, and what its weights are called.
 struct BlockSpec {
     bool parallel = false; ///< attention and MLP both read the layer's input, and both are added to it (Falcon)
@@ -212,10 +235,14 @@ struct BlockSpec {
     bool gateByHead = false; ///< the same with one gate for each head
     bool keysAreValues = false; ///< values are the keys before their norm and rotation (Gemma 4)
     bool valueNorm = false; ///< values are normed, without a weight
+    bool innerNorms = false; ///< RMS norms before the products that leave attention and the MLP (BitNet)
+    bool keyBias = true; ///< where projections have a bias, that of keys has one, too (not in Whisper)
+    bool keysShared = false; ///< keys and values are those of an earlier layer; set for layers `s` and `t` alone
     bool bothWays = false; ///< a token sees those after it as well: an encoder
     /// A letter for each layer; empty: all are `a`. What follows on small letters is an MLP, or experts where MoeSpec says so:
     /// a attention, w attention of other sizes, r the recurrent part, b both side by side. Alone in their layer: A attention,
-    /// R recurrent, F an MLP, E experts.
+    /// R recurrent, F an MLP, E experts. s and t are a and w with the keys and values of an earlier layer, c attention to what
+    /// another part of the model gives.
     std::string pattern;
     friend bool operator==(const BlockSpec&, const BlockSpec&) = default;
 };
@@ -227,6 +254,7 @@ struct ScalingSpec {
     double attentionSoftCap = 0; ///< c tanh(x / c) on attention scores; 0: none
     double logitSoftCap = 0; ///< the same on the logits
     double residual = 1; ///< what attention and MLP give is multiplied by it (Granite)
+    double around = 1; ///< what goes around them is (MiniMax)
     double logits = 1; ///< the logits are (Cohere, Granite)
     double swigluLimit = 0; ///< gpt-oss: min(gate, limit) sigmoid(1.702 gate) (clamped up + 1); 0: the plain gate
     friend bool operator==(const ScalingSpec&, const ScalingSpec&) = default;
@@ -257,6 +285,8 @@ struct ModelSpec {
     bool tiedEmbeddings = false; ///< the head is the embedding table; no lm_head tensor
     bool qkNorm = false; ///< RMS norms of headDim on queries and keys (Qwen3, Gemma 3)
     bool wideQkNorm = false; ///< with qkNorm: over all heads together, before they are split (OLMo 2)
+    bool headNorms = false; ///< with qkNorm: each head has weights of its own (Command R+)
+    bool qkNormBias = false; ///< with qkNorm: they are layer norms with a bias (Persimmon)
     AttentionBias attentionBias = AttentionBias::None;
     bool attentionSinks = false; ///< one learned logit for each query head, beside those of the keys (gpt-oss)
     std::int64_t slidingWindow = 0; ///< some layers attend to so many tokens only; 0: none does
@@ -273,6 +303,11 @@ struct ModelSpec {
     RecurrentSpec recurrent;
     OtherAttention other; ///< of layers with a `w`
     IndexerSpec indexer; ///< of latent attention
+    EncoderSpec encoder;
+    LayerInputSpec layerInput;
+    std::int64_t besideRank = 0; ///< two thin products beside attention (LAuReL, arXiv 2411.07501) of this rank; 0: none
+    std::int64_t sharedKeysSize = 0; ///< width of the MLP in layers `s` and `t`; 0: that of the others
+    std::int64_t tableRows = 0; ///< of an embedding with more rows than the head; 0: vocabSize
     std::int64_t positions = 0; ///< rows of a table of learned positions; 0: none
     std::int64_t firstPosition = 0; ///< row of the first token (OPT: 2)
     std::int64_t tokenTypes = 0; ///< rows of a table of kinds of tokens (BERT); 0: none
@@ -323,6 +358,10 @@ struct ModelSpec {
     const PackedWeights* packedAs(const std::string& name) const;
     /// The model with the attention of its layers `w`.
     ModelSpec withOther() const;
+    /// With the sizes of its layers `s`; of `t` those of withOther().
+    ModelSpec withSharedKeys() const;
+    /// The encoder as a model of its own.
+    ModelSpec withEncoder() const;
     friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 

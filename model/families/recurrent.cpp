@@ -28,6 +28,7 @@ public:
         , m_spec(m_model.recurrent)
         , m_delta(m_spec.kind == RecurrentKind::DeltaRule)
         , m_name(m_delta                                         ? "linear_attn."
+                     : m_spec.kind == RecurrentKind::Lightning   ? "self_attn."
                      : m_spec.kind == RecurrentKind::Convolution ? "conv."
                                                                  : "mamba.")
     {
@@ -39,6 +40,8 @@ public:
             return selective(x);
         if (m_spec.kind == RecurrentKind::Convolution)
             return convolution(x);
+        if (m_spec.kind == RecurrentKind::Lightning)
+            return lightning(x);
         const Parts parts = !m_delta ? ofStateSpace(x) : m_spec.grouped ? grouped(x) : m_spec.keyDecay ? eachApart(x) : apart(x);
         TensorId q = heads("q", convolved("q", parts.q, 0, m_spec.keyDim), m_spec.keyHeads, "key heads");
         TensorId k = heads("k", convolved("k", parts.k, m_spec.keySize(), m_spec.keyDim), m_spec.keyHeads, "key heads");
@@ -98,6 +101,28 @@ private:
         const TensorId passed = m_builder.op(m_name + "skip", OpKind::HeadScale, { channels, skip }, { "x passed on" });
         y = m_builder.op(m_name + "add_skip", OpKind::Add, { y, passed }, { "values with x" });
         return projected(times(merged("y", y), active(both("z", inner, { inner, "channels", "kv_heads" }))));
+    }
+
+    /// One weight for queries, keys, and values, head by head; the state decays by a constant of each head, which is no weight.
+    TensorId lightning(TensorId x)
+    {
+        const std::int64_t heads = m_spec.heads, n = m_spec.keyDim, p = m_spec.valueDim, width = 2 * n + p;
+        const TensorId all = m_builder.linear(m_name + "qkv_proj", x, { heads * width, "heads x their parts", "kv_heads", width },
+                                              m_builder.hiddenSide(), m_spec.bias, "qkv");
+        const TensorId active = m_builder.op(m_name + "qkv_act", OpKind::Silu, { all }, { "qkv active" });
+        m_builder.inUnits(active, 2, width);
+        const TensorId each = this->heads("qkv", active, heads, "heads");
+        const std::int64_t batch = m_builder.batch(), tokens = m_builder.newTokens();
+        const TensorId decays =
+            m_builder.input("decays", { batch, tokens, heads, 1 }, { "batch", "sequence", "heads", "one" }, { -0.1, 0 });
+        const TensorId rates = m_builder.input("rates", { batch, tokens, heads }, { "batch", "sequence", "heads" }, { 1, 0 });
+        const TensorId y = merged("y",
+                                  scan(slice("q", each, 0, n, "head dim"), slice("k", each, n, n, "head dim"),
+                                       slice("v", each, 2 * n, p, "head dim"), decays, rates));
+        const TensorId gate =
+            m_builder.linear(m_name + "output_gate", x, { m_spec.innerSize(), "heads x value dim", "kv_heads", p },
+                             m_builder.hiddenSide(), m_spec.bias, "gates raw");
+        return projected(times(normed(y), m_builder.op(m_name + "gate_act", OpKind::Sigmoid, { gate }, { "gates open" })));
     }
 
     /// One weight for two gates and values: the values times the first, convolved, times the second.

@@ -49,6 +49,17 @@ std::int64_t Graph::parameterCount() const
     return count;
 }
 
+bool ofAllLayers(const GraphTensor& weight)
+{
+    return weight.part.present() && weight.part.whole.find('*') == std::string::npos
+        && weight.spec.name.find('*') != std::string::npos;
+}
+
+std::int64_t firstOfPart(const GraphTensor& weight, std::int64_t layer)
+{
+    return weight.part.first + (ofAllLayers(weight) ? layer * weight.spec.shape[weight.part.dim] : 0);
+}
+
 std::vector<GraphTensor> Graph::storedWeights() const
 {
     std::vector<GraphTensor> out;
@@ -58,7 +69,12 @@ std::vector<GraphTensor> Graph::storedWeights() const
             continue;
         const WeightPart& part = tensor.part;
         if (part.present()) {
-            const auto [known, isNew] = wholes.try_emplace({ part.whole, tensor.segment }, out.size());
+            const bool all = ofAllLayers(tensor);
+            const auto [known, isNew] = wholes.try_emplace({ part.whole, all ? SegmentId() : tensor.segment }, out.size());
+            if (!isNew && all) {
+                out[known->second].spec.shape[part.dim] += tensor.copies * tensor.spec.shape[part.dim];
+                continue;
+            }
             if (!isNew) {
                 std::int64_t& size = out[known->second].spec.shape[part.dim];
                 size = std::max(size, part.first + tensor.spec.shape[part.dim]);
@@ -70,6 +86,10 @@ std::vector<GraphTensor> Graph::storedWeights() const
             continue;
         stored.spec.name = part.whole;
         stored.spec.shape[part.dim] += part.first;
+        if (ofAllLayers(tensor)) {
+            stored.spec.shape[part.dim] *= tensor.copies;
+            stored.copies = 1;
+        }
         stored.spec.grains.clear();
         stored.part = {};
     }

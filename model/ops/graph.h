@@ -230,7 +230,8 @@ struct Fill {
     friend bool operator==(const Fill&, const Fill&) = default;
 };
 
-/// Where a weight lies that the checkpoint has as a part of another one: behind the first `first` elements of dim `dim` of it.
+/// Where a weight lies that the checkpoint has as a part of another one: behind the first `first` elements of dim `dim` of it. Of a
+/// whole that all layers share (ofAllLayers), behind those of the layers before.
 struct WeightPart {
     std::string whole; ///< name of that weight; empty: it is one by itself
     std::size_t dim = 0;
@@ -282,6 +283,11 @@ struct Graph {
     /// Number of weight tensors in a checkpoint of this model.
     std::int64_t weightCount() const;
 };
+
+/// Whether a weight of a layer is a part of one that the checkpoint has once for all layers.
+bool ofAllLayers(const GraphTensor& weight);
+/// Elements of the whole before a part, in that layer.
+std::int64_t firstOfPart(const GraphTensor& weight, std::int64_t layer);
 
 /// The bytes of a tensor of which that share holds data, rounded up; more than one where more is stored than its elements.
 std::int64_t scaledBytes(std::int64_t bytes, double density);

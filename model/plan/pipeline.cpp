@@ -458,8 +458,12 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
     pipeline.chunks = spec.chunks;
     pipeline.schedule = spec.schedule;
     for (const Segment& segment : graph.segments)
-        if (segment.isLayer && segment.phase == Phase::Forward)
+        if (segment.isLayer && segment.phase == Phase::Forward) {
+            if (segment.firstLayer < pipeline.layers) // they begin anew behind an encoder
+                return inputError("pipeline", "layers of an encoder and of a decoder cannot be cut into stages together yet",
+                                  "leave the pipeline out");
             pipeline.layers += segment.count;
+        }
     const std::int64_t spare = spec.even() ? 0 : pipeline.stages * (pipeline.chunks - 1); // runs without a layer, at most
     if (pipeline.chunks < 1 || pipeline.chunks > kMostRuns || pipeline.layers < pipeline.stages * pipeline.chunks - spare)
         return inputError("pipeline",

@@ -28,8 +28,11 @@ SIZES = {
     "mamba_d_state": 8, "ssm_state_size": 8, "state_size": 8, "mamba_head_dim": 8, "mamba_d_ssm": 32,
     "index_n_heads": 2, "index_head_dim": 8, "index_topk": 8, "rotary_dim": 4,
     "dim": 32, "hidden_dim": 24, "linear_head_dim": 8, "linear_num_heads": 4, "num_dense_layers": 1, "multi_query_group_num": 2,
-    "padded_vocab_size": 96, "ffn_hidden_size": 24, "num_attention_groups": 2, "moe_top_k": 2, "share_expert_dims": 12, "global_head_dim": 16,
-    "hidden_size_per_layer_input": 0, "attn_layer_period": 2, "attn_layer_offset": 1, "block_multiple_of": 8,
+    "dense_intermediate_size": 24, "padded_vocab_size": 96, "ffn_hidden_size": 24, "num_attention_groups": 2, "moe_top_k": 2, "share_expert_dims": 12, "global_head_dim": 16,
+    "hidden_size_per_layer_input": 4, "vocab_size_per_layer_input": 96, "num_kv_shared_layers": 1, "laurel_rank": 4, "altup_num_inputs": 2,
+    "d_kv": 8, "d_ff": 24, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_source_positions": 64, "max_target_positions": 64, "attention_heads": 4, "n_inner": 24,
+    "attn_layer_period": 2, "attn_layer_offset": 1, "block_multiple_of": 8,
     "global_attn_every_n_layers": 2, "local_attention": 6, "dim_model_base": 16,
 }
 MORE = {
@@ -42,6 +45,13 @@ MORE = {
     "kimi_linear": {"layer_types": ["linear_attention", "full_attention"]},
     "gemma4": {"layer_types": ["sliding_attention", "full_attention"], "enable_moe_block": True, "num_experts": 4, "top_k_experts": 2,
                "moe_intermediate_size": 12, "attention_k_eq_v": True},
+    "gemma3n": {"layer_types": ["sliding_attention", "full_attention"]},
+    "cohere": {"use_qk_norm": True},
+    "esm": {"position_embedding_type": "rotary"},
+    "minimax_m3_vl_text": {"mlp_layer_types": ["dense", "sparse"]},
+    "minimax": {"layer_types": ["linear_attention", "full_attention"], "shared_intermediate_size": 0},
+    "t5": {"feed_forward_proj": "gated-gelu"},
+    "mllama_text_model": {"cross_attention_layers": [1]},
     "gemma4_unified": {"layer_types": ["sliding_attention", "full_attention"]},
     "step3p5": {"layer_types": ["full_attention", "sliding_attention"], "mlp_layer_types": ["dense", "sparse"], "sliding_window": 6},
     "dbrx": {"attn_config": {"kv_n_heads": 2}, "ffn_config": {"ffn_hidden_size": 12, "moe_num_experts": 4, "moe_top_k": 2}},
@@ -54,8 +64,8 @@ WORKLOADS = ("prefill", "decode", "train")
 PRESETS = {"megatron-tp": "data=2,tp=2", "fsdp": "fsdp=4", "tp+fsdp": "fsdp=2,tp=2"}
 # Why not, and what is said then: an encoder has no tokens to decode, and the engine has no operations for an indexer. Softmax is
 # blind to a bias of keys that are not rotated: its gradient is 0 but for rounding, which differs.
-REFUSED = {"an encoder": "no decoding", "priced only": "planned only", "k_proj.bias.grad_b": "but for a gradient that is 0",
-           "k_lin.bias.grad_b": "but for a gradient that is 0",
+REFUSED = {"an encoder": "no decoding", "behind an encoder": "no decoding", "priced only": "planned only", "k_proj.bias.grad_b": "but for a gradient that is 0",
+           "key_proj.bias.grad_b": "but for a gradient that is 0", "k_lin.bias.grad_b": "but for a gradient that is 0",
            "key.bias.grad_b": "but for a gradient that is 0", ".k.bias.grad_b": "but for a gradient that is 0"}
 
 

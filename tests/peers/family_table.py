@@ -34,7 +34,7 @@ def table():
         size = sizes.get(name)
         counted = f"{size['parameters']:,}, {size['model']} ({size['by']})" if size and file["planned"] else ""
         rows.append(f"| `{name}`{''.join(f', `{each}`' for each in also)} | {state}{why} | {of if file['planned'] else ''} | {runs.get(name, '')} | {counted} |")
-    return (HEADING + "\n" + f"{counts['planned']} are planned, {counts['laid out']} have their weights laid out without a plan. A planned one may "
+    return (HEADING + "\n" + f"{counts['planned']} are planned, {counts['laid out']} {'has its' if counts['laid out'] == 1 else 'have their'} weights laid out without a plan. A planned one may "
             "stop at a config that asks for more than its file knows, and says then what is missing.\n"
             f"`transformers`: whether transformers {version} makes the same names and shapes of weights on its meta device; \"not asked\" are types that it\n"
             "does not have, or that its model cannot be made from. `CPU`: a small model, planned by three presets for prefill, decode, and training, and run with\n"

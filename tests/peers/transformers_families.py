@@ -31,9 +31,12 @@ except (ImportError, importlib.metadata.PackageNotFoundError) as problem:
     print(f"skipped: this Python has no transformers with torch ({problem}); SHARDBOARD_HF_PYTHON may name one that has")
     sys.exit(samples.SKIPPED)
 
-MAPPINGS = ("MODEL_FOR_CAUSAL_LM_MAPPING", "MODEL_FOR_MASKED_LM_MAPPING", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING")
+MAPPINGS = ("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING", "MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING", "MODEL_FOR_CAUSAL_LM_MAPPING",
+            "MODEL_FOR_MASKED_LM_MAPPING", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING")
 # Encoders, whose causal form is another use of the same weights.
-MASKED = ("bert", "roberta", "modernbert", "eurobert", "distilbert")
+MASKED = ("bert", "roberta", "modernbert", "eurobert", "distilbert", "mpnet", "nomic_bert", "deberta-v2",
+          "esm", "ernie", "xlm-roberta-xl", "roberta-prelayernorm", "megatron-bert", "data2vec-text")
+CLASSES = {"mllama_text_model": "MllamaForCausalLM"}  # that no mapping has
 # What the class does not give, or cannot be made from: too many experts to list, an attribute without a default.
 MORE = {
     "nemotron": {"num_key_value_heads": 8, "head_dim": 128},
@@ -60,6 +63,19 @@ MORE = {
     "gemma4": {"hidden_size_per_layer_input": 0, "num_hidden_layers": 6, "enable_moe_block": True, "num_experts": 4, "top_k_experts": 2,
                "moe_intermediate_size": 704, "attention_k_eq_v": True},
     "gemma4_unified": {"num_hidden_layers": 6},
+    "gemma3n": {"num_hidden_layers": 10, "num_kv_shared_layers": 5, "intermediate_size": [16384] * 10, "activation_sparsity_pattern": [0.0] * 10},
+    "cohere": {"use_qk_norm": True},
+    "esm": {"vocab_size": 33, "position_embedding_type": "rotary", "pad_token_id": 1, "mask_token_id": 32},
+    "minimax_m3_vl_text": {"num_hidden_layers": 4, "num_local_experts": 4, "num_experts_per_tok": 2,
+                           "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+    "mllama_text_model": {"cross_attention_layers": [1], "rope_scaling": None},
+    "minimax": {"num_hidden_layers": 4, "num_local_experts": 4, "layer_types": ["linear_attention", "full_attention"] * 2},
+    "electra": {"embedding_size": 256},
+    "deberta-v2": {"relative_attention": True, "share_att_key": True, "pos_att_type": ["p2c", "c2p"], "norm_rel_ebd": "layer_norm",
+                   "position_buckets": 256, "position_biased_input": False},
+    "t5": {"feed_forward_proj": "gated-gelu", "num_layers": 3, "num_decoder_layers": 2},
+    "umt5": {"num_layers": 3, "num_decoder_layers": 3},
+    "gpt_neo": {"attention_types": [[["global", "local"], 2]], "num_layers": 4, "num_hidden_layers": None},
     "jamba": {"num_hidden_layers": 5, "num_experts": 4, "attn_layer_period": 4, "attn_layer_offset": 1},
     "modernbert": {"num_hidden_layers": 4},
     "modernbert-decoder": {"num_hidden_layers": 4},
@@ -89,11 +105,13 @@ def config_of(family):
 
 
 def class_of(config):
-    for name in MAPPINGS[1:] if config.model_type in MASKED else MAPPINGS:
+    for name in ("MODEL_FOR_MASKED_LM_MAPPING",) if config.model_type in MASKED else MAPPINGS:
         mapping = getattr(modeling_auto, name)
         if type(config) in mapping:
             found = mapping[type(config)]
             return found[0] if isinstance(found, tuple) else found
+    if config.model_type in CLASSES:
+        return getattr(transformers, CLASSES[config.model_type])
     raise ValueError("no class of a causal model")
 
 
@@ -102,14 +120,22 @@ def theirs(config):
     with torch.device("meta"):
         model = class_of(config)._from_config(config)
     state = dict(model.state_dict())
+    first = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):  # one parameter may have several names
+        if first.setdefault(id(parameter), name) != name:
+            state.pop(name, None)
     if config.get_text_config().tie_word_embeddings:
         tied = getattr(model, "_tied_weights_keys", None) or {}
         for name in tied:
             state.pop(name, None)
     buffers = {name for name, _ in model.named_buffers()} - {name for name, _ in model.named_parameters()}
     weights = revert_weight_conversion(model, state)
+    # Old names that the mapping gives back; files of today have the others.
+    weights = {name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): tensor
+               for name, tensor in weights.items()}
     kept = re.compile("e_score_correction_bias|expert_bias")
-    return {name: list(tensor.shape) for name, tensor in weights.items() if name not in buffers or kept.search(name)}
+    return {name: list(tensor.shape) for name, tensor in weights.items()
+            if (name not in buffers or kept.search(name)) and not name.endswith("inv_freq")}
 
 
 def checkpoint(folder, config, weights):

@@ -5,6 +5,7 @@
 #include "model/design/presets/presetaxes.h"
 #include "model/design/presets/presetparts.h"
 #include "model/families/buildgraph.h"
+#include "model/plan/planner/pinning.h"
 #include "model/text/contains.h"
 #include "model/text/text.h"
 
@@ -286,6 +287,36 @@ Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const Model
     return preset;
 }
 
+bool isOfPreset(const Pin& pin) { return pin.source.starts_with(kPresetPin); }
+
+namespace {
+
+/// Whether it names an operation of the graph, or what one makes.
+bool namesAny(const Pin& pin, const Graph& graph)
+{
+    for (const Segment& segment : graph.segments)
+        for (const OpId op : segment.ops)
+            if (pinNames(pin, graph, op, segment.name))
+                return true;
+    return false;
+}
+
+/// Pins that named a projection which is taken apart, or put together, and name nothing then.
+void noteLostPins(const std::vector<Pin>& pins, const Design& before, const ModelSpec& after, std::vector<std::string>& notes)
+{
+    const auto was = buildGraph(before.model, before.workload);
+    const auto is = buildGraph(after, before.workload);
+    if (!was.ok() || !is.ok())
+        return;
+    for (const Pin& pin : pins)
+        if (namesAny(pin, was.value()) && !namesAny(pin, is.value()))
+            notes.push_back("pin '" + pinText(pin) + "' names a projection that this preset "
+                            + (after.block.partsApart ? "cuts part by part: pin its parts, or remove it"
+                                                      : "joins again: pin the whole, or remove it"));
+}
+
+} // namespace
+
 Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name)
 {
     ModelSpec model = design.model;
@@ -293,10 +324,15 @@ Result<std::vector<std::string>> applyPreset(Design& design, const std::string& 
     auto preset = makePreset(name, design.mesh, model, design.workload);
     if (!preset.ok())
         return preset.error();
+    const bool retaken = design.model.block.partsApart != model.block.partsApart;
+    std::vector<Pin> own = design.pins;
+    std::erase_if(own, isOfPreset);
+    if (retaken && !own.empty())
+        noteLostPins(own, design, model, preset.value().notes);
     design.model.block.partsApart = model.block.partsApart;
     design.strategies = std::move(preset.value().strategies);
     design.pipeline = preset.value().pipeline;
-    std::erase_if(design.pins, [](const Pin& pin) { return pin.source.starts_with(kPresetPin); });
+    std::erase_if(design.pins, isOfPreset);
     design.pins.insert(design.pins.begin(), preset.value().pins.begin(), preset.value().pins.end());
     return std::move(preset.value().notes);
 }

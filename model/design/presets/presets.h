@@ -30,6 +30,8 @@ Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const Model
 /// one weight become weights of their own where the preset is tensor-parallel, and are one weight again where it is not. Returns
 /// the notes.
 Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name);
+/// Whether a preset set the pin, and not a person.
+bool isOfPreset(const Pin& pin);
 
 /// The presets that a design may have been laid out by: all with a name of their own, and the combinations that its pins come from.
 std::vector<std::string> presetsOf(const Design& design);

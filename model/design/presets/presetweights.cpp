@@ -248,6 +248,11 @@ private:
             return done();
         if (m_roles.stage.empty())
             return lacks(AxisRole::Stage, "for stages");
+        if (m_model.encoder.present())
+            return inputError("--preset",
+                              "preset " + m_facts.name + " cuts layers into stages, and " + m_model.name
+                                  + " has those of an encoder and of a decoder, which cannot be cut together yet",
+                              "use a preset without a pipeline");
         const MeshAxis& axis = m_mesh.axis(m_roles.stage.front());
         if (m_model.layers < axis.size * m_facts.chunks)
             return inputError("--mesh",

@@ -25,8 +25,6 @@ std::optional<std::vector<bool>> areWanted(const std::vector<StrategyEntry>& ent
     return next == wanted.size() && !wanted.empty() ? std::optional(out) : std::nullopt;
 }
 
-bool isOfPreset(const Pin& pin) { return pin.source.starts_with("preset "); }
-
 /// Every batch for which a preset cuts over another set of axes is a multiple of the sizes of some of them.
 std::set<std::int64_t> batchesThatDivide(const Mesh& mesh)
 {

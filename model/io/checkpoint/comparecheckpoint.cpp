@@ -91,7 +91,7 @@ bool isQuantizationCompanion(const std::string& name)
 
 bool isBuffer(const std::string& name)
 {
-    return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".masked_bias") || name.ends_with(".attention.bias");
+    return name.ends_with(".inv_freq") || name.ends_with(".masked_bias") || name.ends_with(".attention.bias");
 }
 
 class Comparison {
@@ -235,6 +235,10 @@ private:
             bare.pop_back();
         if (m_model.moe.storage == ExpertStorage::Flat && wanted.size() == 3 && bare.size() == 2)
             wanted = { wanted[0] * wanted[1], wanted[2] };
+        // Norms of each head, which are flat in the graph.
+        if (const auto& grains = expected.tensor->spec.grains; m_model.headNorms && wanted.size() == 1 && grains.size() == 1)
+            if (bare == Shape { wanted[0] / grains[0], grains[0] })
+                bare = wanted;
         if (bare != wanted)
             m_shapes.add(stored.name, ": " + shapeText(stored.shape) + " stored, " + shapeText(wanted) + " in the graph");
         if (stored.dtype != m_model.dtype)
@@ -268,7 +272,9 @@ private:
             m_out.beside.push_back(index);
             return;
         }
-        if (isQuantizationCompanion(name))
+        if (std::ranges::any_of(m_options.stored, [&](const std::string& pattern) { return globMatch(pattern, name); }))
+            m_out.beside.push_back(index);
+        else if (isQuantizationCompanion(name))
             m_companions.add(name);
         else if (isBuffer(name))
             m_buffers.add(name);
@@ -365,7 +371,7 @@ private:
                 m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": " + m_types.text());
         const bool plain = m_missing.count() == 0 && m_extra.count() == 0 && m_companions.count() == 0 && m_others.count() == 0
             && m_beyond.count() == 0 && m_beside.count() == 0 && m_buffers.count() == 0 && m_tied.count() == 0
-            && m_types.count() == 0 && m_shapes.count() == 0;
+            && m_types.count() == 0 && m_shapes.count() == 0 && m_out.beside.empty();
         if (!m_checkpoint.totalSize || m_options.quantized || !plain)
             return;
         const std::int64_t bytes = bytesOf(m_graph.parameterCount(), m_model.dtype);

@@ -16,13 +16,15 @@ struct CompareOptions {
     bool quantized = false;
     bool wrapped = false;
     std::vector<std::string> beside {}; ///< patterns of weights that are known not to be in the graph
+    std::vector<std::string> stored {}; ///< of those that are laid out beside it
 };
 
 struct CheckpointComparison {
     /// One for each kind of difference, with a count and examples: missing, extra, shape, element type, total size.
     std::vector<Finding> findings;
     std::vector<PackedWeights> plain; ///< of weights that were to be packed, and are not in the files
-    std::vector<std::size_t> beside; ///< tensors of other parts of the model (a vision tower): indices into Checkpoint::tensors
+    std::vector<std::size_t>
+        beside; ///< tensors of other parts of the model (a vision tower), or stored: indices into Checkpoint::tensors
 };
 CheckpointComparison compareCheckpoint(const Checkpoint& checkpoint, const ModelSpec& model, const Graph& graph,
                                        const CompareOptions& options);

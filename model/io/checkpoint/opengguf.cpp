@@ -358,7 +358,7 @@ private:
         const auto graph = buildDecoder(model, one);
         if (!graph.ok())
             return loose("its sizes do not fit together: " + graph.error().what);
-        const CheckpointComparison compared = compareCheckpoint(m_checkpoint, model, graph.value(), { true, false, {} });
+        const CheckpointComparison compared = compareCheckpoint(m_checkpoint, model, graph.value(), { true, false, {}, {} });
         for (const Finding& finding : compared.findings)
             if (finding.kind == "checkpoint-missing" || finding.kind == "checkpoint-shape")
                 return loose("its tensors are not those of the family " + m_type + ": " + finding.message);

@@ -166,6 +166,33 @@ void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
     model.dtype = DType::BF16;
 }
 
+std::vector<std::string> patternsOf(const std::vector<ConfigModel::KnownShape>& shapes)
+{
+    std::vector<std::string> out;
+    for (const ConfigModel::KnownShape& known : shapes)
+        out.push_back(known.pattern);
+    return out;
+}
+
+/// What the family file says is stored beside the graph, where no header tells it.
+void addStored(ModelSpec& model, const std::vector<ConfigModel::KnownShape>& shapes)
+{
+    for (const ConfigModel::KnownShape& known : shapes) {
+        ModelSpec::LooseWeight weight;
+        weight.tensor.shape = known.shape;
+        weight.tensor.dtype = model.dtype;
+        const bool inLayers = known.pattern.find('*') != std::string::npos;
+        const std::string& pattern = model.block.pattern;
+        for (std::int64_t layer = 0; layer < (inLayers ? model.layers : 1); ++layer) {
+            const auto at = static_cast<std::size_t>(layer);
+            if (!known.layers.empty() && (at >= pattern.size() || known.layers.find(pattern[at]) == std::string::npos))
+                continue;
+            weight.tensor.name = concreteName(known.pattern, layer);
+            model.looseWeights.push_back(weight);
+        }
+    }
+}
+
 Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
 {
     if (!config.model.hasGraph()) {
@@ -176,21 +203,27 @@ Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
                               "add the index or the .safetensors files");
         return openLoose(std::move(config.model), checkpoint, std::move(config.findings), config.shapes);
     }
+    const std::string usual = config.model.weightPrefix;
     settleByCheckpoint(config, checkpoint);
+    for (ConfigModel::KnownShape& known : config.shapes) // of a model inside of another one
+        if (known.pattern.starts_with(usual))
+            known.pattern.replace(0, usual.size(), config.model.weightPrefix);
     Workload one;
     one.batch = one.sequence = 1;
     const auto graph = buildDecoder(config.model, one);
     if (!graph.ok())
         return graph.error();
     OpenedModel out { std::move(config.model), std::move(config.findings) };
+    if (checkpoint.tensors.empty())
+        addStored(out.model, config.shapes);
     if (config.wrapped)
         out.findings.push_back(checkpointFinding(
             "not-in-graph", Severity::Note, checkpoint.place,
             "the decoder is one part of a larger model (text_config or the like); only the decoder is in the graph"));
     out.findings.insert(out.findings.end(), checkpoint.findings.begin(), checkpoint.findings.end());
     if (!checkpoint.tensors.empty()) {
-        CheckpointComparison compared =
-            compareCheckpoint(checkpoint, out.model, graph.value(), { config.quantized, config.wrapped, config.beside });
+        CheckpointComparison compared = compareCheckpoint(
+            checkpoint, out.model, graph.value(), { config.quantized, config.wrapped, config.beside, patternsOf(config.shapes) });
         out.findings.insert(out.findings.end(), compared.findings.begin(), compared.findings.end());
         out.model.packed.insert(out.model.packed.begin(), compared.plain.begin(), compared.plain.end());
         for (const std::size_t index : compared.beside)

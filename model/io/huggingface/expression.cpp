@@ -199,9 +199,9 @@ private:
         if (!take("("))
             return { Node::Kind::Key, std::move(word), {}, {} };
         static const std::vector<std::pair<std::string_view, std::size_t>> kFunctions {
-            { "sqrt", 1 },    { "whole", 1 },    { "min", 2 },     { "max", 2 },    { "length", 1 },
-            { "count", 2 },   { "every", 2 },    { "leading", 1 }, { "holds", 1 },  { "first", 1 },
-            { "letters", 2 }, { "repeated", 2 }, { "item", 2 },    { "placed", 2 }, { "rest", 1 },
+            { "sqrt", 1 },  { "whole", 1 },   { "min", 2 },   { "max", 2 },    { "length", 1 },  { "count", 2 },
+            { "every", 2 }, { "leading", 1 }, { "holds", 1 }, { "first", 1 },  { "letters", 2 }, { "repeated", 2 },
+            { "item", 2 },  { "placed", 2 },  { "rest", 1 },  { "behind", 2 },
         };
         const auto known = std::ranges::find_if(kFunctions, [&](const auto& each) { return each.first == word; });
         if (known == kFunctions.end()) {
@@ -402,6 +402,12 @@ private:
             return b.is_string() ? letters(a, b.get_ref<const std::string&>()) : wrong("letters needs a text");
         if (name == "repeated")
             return repeated(a, b);
+        if (name == "behind") {
+            if (!a.is_string() || !isWhole(b) || b.get<std::int64_t>() < 0)
+                return wrong("behind needs a text and a number");
+            const auto& text = a.get_ref<const std::string&>();
+            return json(text.substr(std::min<std::size_t>(text.size(), b.get<std::size_t>())));
+        }
         if (name == "item") {
             if (!a.is_array() || !isWhole(b))
                 return wrong("item needs a list and a number");

@@ -157,7 +157,7 @@ private:
         if (!m_fields.holds("weights"))
             return;
         m_fields.objects("weights", [&](JsonFields& item) {
-            FamilyFile::Weight weight { item.text("name"), item.texts("shape") };
+            FamilyFile::Weight weight { item.text("name"), item.texts("shape"), item.text("layers", "") };
             for (const std::string& size : weight.shape)
                 if (const auto status = checkExpression(size, item.place("shape")); !status.ok())
                     m_fields.adopt(status.error());

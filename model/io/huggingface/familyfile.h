@@ -28,6 +28,7 @@ struct FamilyFile {
     struct Weight {
         std::string pattern; ///< of its name
         std::vector<std::string> shape; ///< an expression for each dim
+        std::string layers {}; ///< letters of the layer pattern: where `*` stands for a layer, of these alone
     };
 
     std::string file;

@@ -107,6 +107,7 @@ public:
         m_out.model.names = m_family->names;
         readPacking();
         m_out.beside = m_family->beside;
+        readShapes();
         if (const auto status = verifyModel(m_out.model, m_fields.place()); !status.ok())
             return status.error();
         noteUnknownKeys();
@@ -320,7 +321,7 @@ private:
     void readShapes()
     {
         for (const FamilyFile::Weight& weight : m_family->weights) {
-            ConfigModel::KnownShape known { weight.pattern, {} };
+            ConfigModel::KnownShape known { weight.pattern, {}, weight.layers };
             for (const std::string& size : weight.shape) {
                 const auto value = evaluated(size, m_family->file);
                 if (value.ok() && value.value().is_number() && value.value().get<double>() >= 1

@@ -20,6 +20,7 @@ struct ConfigModel {
     struct KnownShape {
         std::string pattern; ///< of names
         Shape shape;
+        std::string layers {}; ///< letters of the layer pattern, where `*` stands for these layers alone
     };
     std::vector<KnownShape> shapes; ///< of weights where the operations are not known
     std::vector<std::string> beside; ///< patterns of stored weights that are not in the graph

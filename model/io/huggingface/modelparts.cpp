@@ -10,7 +10,8 @@ static auto jsonWords(NormKind) { return JsonWords { normKindName, normKindFromN
 static auto jsonWords(RouterScore) { return JsonWords { routerScoreName, routerScoreFromName, "softmax or sigmoid" }; }
 static auto jsonWords(RecurrentKind)
 {
-    return JsonWords { recurrentKindName, recurrentKindFromName, "none, delta-rule, state-space, selective or convolution" };
+    return JsonWords { recurrentKindName, recurrentKindFromName,
+                       "none, delta-rule, state-space, selective, convolution or lightning" };
 }
 static auto jsonWords(ExpertStorage)
 {
@@ -60,7 +61,10 @@ void visit(Visitor&& each, Model& model)
     each.value("rotary_dim", model.rotaryDim);
     each.value("num_nextn_predict_layers", model.furtherLayers);
     each.value("wide_qk_norm", model.wideQkNorm);
+    each.value("head_norms", model.headNorms);
+    each.value("qk_norm_bias", model.qkNormBias);
     each.value("head_bias", model.headBias);
+    each.value("embedding_rows", model.tableRows);
 
     each.value("norm_type", model.norm.kind);
     each.value("norms_per_layer", model.norm.perLayer);
@@ -71,6 +75,7 @@ void visit(Visitor&& each, Model& model)
     each.value("norms_of_sums", model.norm.ofSum);
     each.value("last_norm", model.norm.last);
     each.value("first_norm", model.norm.first);
+    each.value("norms_around", model.norm.around);
     each.value("embedding_norm", model.embeddingNorm);
     each.value("head_transform", model.headTransform);
     each.value("positions", model.positions);
@@ -117,6 +122,8 @@ void visit(Visitor&& each, Model& model)
     each.value("gate_by_head", model.block.gateByHead);
     each.value("keys_are_values", model.block.keysAreValues);
     each.value("value_norm", model.block.valueNorm);
+    each.value("key_bias", model.block.keyBias);
+    each.value("inner_norms", model.block.innerNorms);
     each.value("value_head_dim", model.valueDim);
     each.value("both_ways", model.block.bothWays);
     each.value("layer_pattern", model.block.pattern);
@@ -150,6 +157,15 @@ void visit(Visitor&& each, Model& model)
     each.value("other_unrotated", other.unrotated);
     each.value("other_keys_are_values", other.keysAreValues);
 
+    each.value("encoder_layers", model.encoder.layers);
+    each.value("encoder_attention_heads", model.encoder.heads);
+    each.value("encoder_intermediate_size", model.encoder.intermediateSize);
+    each.value("encoder_positions", model.encoder.positions);
+    each.value("layer_input_size", model.layerInput.width);
+    each.value("layer_input_rows", model.layerInput.rows);
+    each.value("beside_rank", model.besideRank);
+    each.value("shared_keys_intermediate_size", model.sharedKeysSize);
+
     each.value("packed", model.packed);
 
     each.value("index_n_heads", model.indexer.heads);
@@ -161,6 +177,7 @@ void visit(Visitor&& each, Model& model)
     each.value("attention_soft_cap", model.scaling.attentionSoftCap);
     each.value("logit_soft_cap", model.scaling.logitSoftCap);
     each.value("residual_multiplier", model.scaling.residual);
+    each.value("around_multiplier", model.scaling.around);
     each.value("logit_scale", model.scaling.logits);
     each.value("swiglu_limit", model.scaling.swigluLimit);
 }

@@ -111,9 +111,10 @@ std::string partText(const Evaluation& evaluation, const WeightLayout& weight, s
 {
     if (weight.tensor == kNoTensor || !evaluation.graph.entry(weight.tensor).part.present())
         return {};
-    const WeightPart& part = evaluation.graph.entry(weight.tensor).part;
+    const GraphTensor& tensor = evaluation.graph.entry(weight.tensor);
+    const WeightPart& part = tensor.part;
     return ",\"part_of\":{\"name\":" + jsonText(layer < 0 ? part.whole : concreteName(part.whole, layer))
-        + ",\"dim\":" + std::to_string(part.dim) + ",\"first\":" + std::to_string(part.first) + "}";
+        + ",\"dim\":" + std::to_string(part.dim) + ",\"first\":" + std::to_string(firstOfPart(tensor, layer)) + "}";
 }
 
 bool writeTensors(const Evaluation& evaluation, const ShardPlaces& places, const TextSink& sink)

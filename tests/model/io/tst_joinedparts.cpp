@@ -129,6 +129,25 @@ private Q_SLOTS:
         QCOMPARE(weightOf(*evaluation, "qkv_proj.k.weight").shards.distinctCount(), 1);
     }
 
+    /// Pins set by hand that name the whole or a part are told when a preset takes it away.
+    void presetsTellOfPinsThatNameNothingAnymore()
+    {
+        const auto noted = [](const std::vector<std::string>& notes, const std::string& pin) {
+            return std::ranges::any_of(notes,
+                                       [&](const std::string& note) { return note.find("pin '" + pin) != std::string::npos; });
+        };
+        Design design = designOn("fsdp=2,tp=4", joinedModel(), {}, "fsdp");
+        const Pin own = sure(parsePin("qkv:batch=fsdp"));
+        const Pin kept = sure(parsePin("attention out:batch=fsdp"));
+        design.pins.insert(design.pins.end(), { own, kept });
+        const auto apart = sure(applyPreset(design, "tp+fsdp"));
+        QVERIFY(noted(apart, pinText(own)) && !noted(apart, pinText(kept)));
+        const Pin part = sure(parsePin("self_attn.qkv_proj.q@tp=R S0 -> S2"));
+        design.pins.push_back(part);
+        QVERIFY(!noted(sure(applyPreset(design, "tp+fsdp")), pinText(part))); // parts stay parts
+        QVERIFY(noted(sure(applyPreset(design, "fsdp")), pinText(part)));
+    }
+
     /// What a checkpoint has does not depend on how the graph is built.
     void partsTogetherAreTheCheckpointsWeights()
     {
