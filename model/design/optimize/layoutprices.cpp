@@ -123,6 +123,36 @@ LayoutPrices::LayoutPrices(const Graph& graph, const Mesh& mesh, const Hardware&
         if (mesh.axis(axis).size == 1)
             m_trivial |= std::uint32_t { 1 } << axis;
     }
+    findAlike();
+}
+
+void LayoutPrices::findAlike()
+{
+    std::vector<int> axes;
+    for (int axis = 0; axis < m_mesh.axisCount(); ++axis)
+        if (m_mesh.axis(axis).size > 1)
+            axes.push_back(axis);
+    constexpr std::size_t kFew = 6; // sets of the others are looked at one by one
+    if (axes.size() > kFew)
+        return;
+    for (std::size_t b = 1; b < axes.size(); ++b)
+        for (std::size_t a = 0; a < b; ++a) {
+            bool alike = m_mesh.axis(axes[a]).size == m_mesh.axis(axes[b]).size;
+            for (unsigned set = 0; alike && set < 1U << axes.size(); ++set) {
+                if ((set >> a & 1) != 0 || (set >> b & 1) != 0)
+                    continue;
+                const auto with = [&](std::size_t other) {
+                    std::vector<int> out;
+                    for (std::size_t i = 0; i < axes.size(); ++i)
+                        if ((set >> i & 1) != 0 || i == other)
+                            out.push_back(axes[i]);
+                    return m_resharding.prices().footprint(out);
+                };
+                alike = with(a) == with(b);
+            }
+            if (alike)
+                m_alike.emplace_back(static_cast<std::uint32_t>(axes[a]), static_cast<std::uint32_t>(axes[b]));
+        }
 }
 
 bool LayoutPrices::isLeftOut(TensorRole role, int from, int to) const
@@ -250,6 +280,24 @@ std::optional<LayoutPrices::Way> LayoutPrices::wayOf(const ReshardedTensor& tens
         it.size = 0;
     }
     std::ranges::sort(used);
+    for (const auto& [a, b] : m_alike) {
+        const auto exchanged = [&](std::uint32_t dim) {
+            for (std::uint32_t shift = 0; dim >> shift != 0 && shift < 32; shift += 4) {
+                const std::uint32_t axis = (dim >> shift & 15) - 1;
+                if (axis == a || axis == b)
+                    dim = (dim & ~(std::uint32_t { 15 } << shift)) | (a + b - axis + 1) << shift;
+            }
+            return dim;
+        };
+        Way other = out;
+        for (Way::Dim& it : std::span(other.dims).first(count))
+            it = { exchanged(it.from), exchanged(it.to), it.size };
+        std::ranges::sort(std::span(other.dims).first(count));
+        if (((other.partial >> a ^ other.partial >> b) & 1) != 0)
+            other.partial ^= std::uint32_t { 1 } << a | std::uint32_t { 1 } << b;
+        if (std::pair(other.partial, other.dims) < std::pair(out.partial, out.dims))
+            out = other;
+    }
     return out;
 }
 

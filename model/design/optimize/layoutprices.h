@@ -79,9 +79,9 @@ private:
         std::vector<std::vector<Floor>> floors {}; ///< by number of both layouts; negative: not known yet
         std::unordered_map<std::uint64_t, double> ways; ///< seconds, by number of both layouts
     };
-    /// What the price of a way depends on: not on which dim is which, nor on what is cut alike on both sides, because the parts are
-    /// as good as tensors of their own; where all dims divide by everything that moves, on none of their sizes either, but on what
-    /// they have together.
+    /// What the price of a way depends on: not on which dim is which, on which of two mesh axes that lie alike, nor on what is cut
+    /// alike on both sides, because the parts are as good as tensors of their own; where all dims divide by everything that moves,
+    /// on none of their sizes either, but on what they have together.
     struct Way {
         struct Dim {
             std::uint32_t from = 0; ///< as of a code
@@ -108,6 +108,7 @@ private:
     bool isPlain(const Layout& layout) const;
     double wayOf(const ReshardedTensor& tensor, const Layout& from, const Layout& to, bool toExperts);
     Like& like(TensorId tensor, DType dtype);
+    void findAlike();
     /// None: it has more than codes tell.
     std::optional<Way> wayOf(const ReshardedTensor& tensor, int from, int to) const;
 
@@ -125,6 +126,8 @@ private:
     std::pair<std::uint64_t, std::size_t> m_lastLike { ~std::uint64_t { 0 }, 0 }; ///< one of them
     std::unordered_map<Way, double, WayHash> m_ways; ///< seconds
     std::vector<std::vector<double>> m_bytes; ///< by tensor and layout; negative: not known yet
+    /// Mesh axes that can change places in everything without a change of prices: their groups lie alike, with any others.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> m_alike;
     std::uint32_t m_trivial = 0; ///< bits of mesh axes of one device
     std::array<std::int64_t, 32> m_sizes {}; ///< of mesh axes
 };

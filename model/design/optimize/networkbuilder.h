@@ -109,8 +109,8 @@ private:
     /// Over each mesh axis: cut as some operation makes or takes it, whole, or partial; the gradient alike, or partial while the
     /// value is whole.
     void addValueChoices(ValueChoice& value, const Uses& uses, bool shared, bool sums);
-    /// The cutting in units of somebody who takes the value over the same axes.
-    Layout withUnits(Layout layout, const Uses& uses) const;
+    /// The cutting in units of somebody who takes the value over the same axes; `inUnits`: layouts with such cuttings.
+    Layout withUnits(Layout layout, const std::vector<int>& inUnits) const;
     /// All ways to cut the dims of a weight over mesh axes in any order, where they divide.
     void chooseWeights();
     void addStored(std::vector<int>& out, const Shape& shape, const Layout& layout, std::size_t next);

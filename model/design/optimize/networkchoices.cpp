@@ -146,7 +146,11 @@ void NetworkBuilder::addValueChoices(ValueChoice& value, const Uses& uses, bool 
                     std::ranges::find(forward[axis], placement) == forward[axis].end())
                     forward[axis].push_back(placement);
     };
+    std::vector<int> inUnits; // layouts of those who take it that cut some dim otherwise than evenly
     for (const Use& use : uses.taken) {
+        for (const int layout : Places::make(0, *use.taken).distinct)
+            if (!m_layouts[layout].cutting.empty())
+                inUnits.push_back(layout);
         offer(*use.taken);
         for (const Maker& maker : makersOf(tensor, forwardSegment(uses)))
             offer(*maker.made);
@@ -171,8 +175,8 @@ void NetworkBuilder::addValueChoices(ValueChoice& value, const Uses& uses, bool 
             taken.push_back(choices[axis][index[axis]].first);
             summed.push_back(choices[axis][index[axis]].second);
         }
-        const Layout layout = fits ? withUnits(layoutOf(taken, m_space.axes, shape.size()), uses) : Layout();
-        const Layout gradient = fits ? withUnits(layoutOf(summed, m_space.axes, shape.size()), uses) : Layout();
+        const Layout layout = fits ? withUnits(layoutOf(taken, m_space.axes, shape.size()), inUnits) : Layout();
+        const Layout gradient = fits ? withUnits(layoutOf(summed, m_space.axes, shape.size()), inUnits) : Layout();
         for (std::size_t dim = 0; fits && dim < shape.size(); ++dim)
             fits = partsOf(layout.dims[dim], m_request.mesh) <= std::max<std::int64_t>(1, shape[dim]);
         if (fits) {
@@ -192,15 +196,14 @@ void NetworkBuilder::addValueChoices(ValueChoice& value, const Uses& uses, bool 
     }
 }
 
-Layout NetworkBuilder::withUnits(Layout layout, const Uses& uses) const
+Layout NetworkBuilder::withUnits(Layout layout, const std::vector<int>& inUnits) const
 {
-    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
+    for (std::size_t dim = 0; dim < layout.dims.size() && !inUnits.empty(); ++dim) {
         if (layout.dims[dim].empty())
             continue;
-        for (const Use& use : uses.taken)
-            for (const int other : Places::make(0, *use.taken).distinct)
-                if (m_layouts[other].dims[dim] == layout.dims[dim] && m_layouts[other].cuttingOf(dim) != Cutting {})
-                    layout.setCutting(dim, m_layouts[other].cuttingOf(dim));
+        for (const int other : inUnits)
+            if (m_layouts[other].dims[dim] == layout.dims[dim] && m_layouts[other].cuttingOf(dim) != Cutting {})
+                layout.setCutting(dim, m_layouts[other].cuttingOf(dim));
     }
     return layout;
 }

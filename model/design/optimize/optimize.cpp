@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <thread>
 
 namespace shardboard {
 
@@ -151,22 +152,35 @@ private:
         return std::ranges::any_of(m_options.keep, [&](const std::string& pattern) { return globMatch(pattern, name); });
     }
 
-    /// Presets that change nothing but layouts.
+    /// Presets that change nothing but layouts, planned on two cores.
     void startFromPresets()
     {
         if (!m_options.forbid.empty() || !m_design.model.hasGraph())
             return;
+        struct Preset {
+            std::string name;
+            Design design;
+            std::shared_ptr<const Evaluation> evaluation {};
+        };
+        std::vector<Preset> presets;
         for (const std::string& name : presetsFor(m_design.mesh, m_design.model)) {
-            if (stopped())
-                return;
             Design other = m_design;
             const auto notes = applyPreset(other, name);
-            if (!notes.ok() || other.pipeline != m_design.pipeline)
-                continue;
-            const auto evaluation = planOnly(other);
-            if (evaluation.ok() && keepsWhatIsKept(*evaluation.value()))
-                offer(other, evaluation.value(), "preset " + name);
+            if (notes.ok() && other.pipeline == m_design.pipeline)
+                presets.push_back({ name, std::move(other) });
         }
+        std::atomic<std::size_t> next = 0;
+        const auto plan = [&] {
+            for (std::size_t i = next++; i < presets.size() && !stopped(); i = next++)
+                if (auto evaluation = planOnly(presets[i].design); evaluation.ok())
+                    presets[i].evaluation = std::move(evaluation).value();
+        };
+        std::thread helper(plan);
+        plan();
+        helper.join();
+        for (const Preset& preset : presets)
+            if (preset.evaluation && keepsWhatIsKept(*preset.evaluation))
+                offer(preset.design, preset.evaluation, "preset " + preset.name);
     }
 
     Status search()
