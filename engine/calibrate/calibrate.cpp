@@ -524,7 +524,7 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
     }
     const std::int64_t needed = subject.needed(arenaBytes);
     if (hooks.announce)
-        hooks.announce(needed, options.quick ? 13 : 60);
+        hooks.announce(needed, options.quick ? 10 : 40); // on two to sixteen cores
     checkMemory(needed, out.memoryBytes);
     TaskPool pool(workers, hooks.cancel);
     if (hooks.progress)

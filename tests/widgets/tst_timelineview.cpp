@@ -20,6 +20,7 @@
 #include <QWheelEvent>
 
 #include <cmath>
+#include <map>
 
 using namespace shardboard;
 
@@ -111,6 +112,7 @@ private Q_SLOTS:
     void wheelZoomsAtThePointer();
     void keysAndDragsMove();
     void rulerTakesARange();
+    void rulerTellsTimesApart();
     void selectionIsShared();
     void runsStandBesideThePrediction();
     void theFullStopFollowsThePath();
@@ -233,6 +235,30 @@ void TestTimelineView::rulerTakesARange()
     const double slack = 3 * (to - from) / 200;
     QVERIFY(std::abs(canvas->timeWindow().from - from) < slack);
     QVERIFY(std::abs(canvas->timeWindow().to() - to) < slack);
+}
+
+/// However near: no text stands twice, and each is that of its time.
+void TestTimelineView::rulerTellsTimesApart()
+{
+    ShownTimeline shown(trainingDesign());
+    QVERIFY(shown.ready);
+    const double all = shown.canvas()->timeline()->seconds;
+    const std::map<QString, double> units {
+        { QStringLiteral("s"), 1 }, { QStringLiteral("ms"), 1e-3 }, { QStringLiteral("µs"), 1e-6 }, { QStringLiteral("ns"), 1e-9 }
+    };
+    for (const double from : { 0.0, 0.3, 0.9 })
+        for (double scale = 1e-10; scale < all / 500; scale *= 7) {
+            shown.canvas()->setWindow(from * all, scale);
+            const auto marks = shown.canvas()->rulerMarks();
+            QVERIFY(marks.size() >= 2);
+            for (std::size_t i = 0; i < marks.size(); ++i) {
+                const auto& [time, text] = marks[i];
+                QVERIFY2(i == 0 || text != marks[i - 1].second, qPrintable(text));
+                const QStringList parts = text.split(QLatin1Char(' '));
+                QVERIFY2(std::abs(parts[0].toDouble() * units.at(parts[1]) - time) < 1e-3 * (marks[1].first - marks[0].first),
+                         qPrintable(text));
+            }
+        }
 }
 
 void TestTimelineView::selectionIsShared()

@@ -44,6 +44,7 @@ RunsView::RunsView(Document* document, RunShelf* shelf, QWidget* parent)
     auto* menu = new QMenu(m_menu);
     m_menu->setMenu(menu);
     nameWidget(m_list, "runsList", tr("Runs kept"));
+    m_list->setMinimumHeight(kTwoLineRowHeight); // one of them, so that what is asked above keeps its room
     m_empty->setObjectName(QStringLiteral("runsEmpty"));
     m_empty->setWordWrap(true);
     m_empty->setAlignment(Qt::AlignTop | Qt::AlignLeft);

@@ -149,8 +149,10 @@ QVariant ErrorsModel::data(const QModelIndex& index, int role) const
     const ErrorRow row = rowAt(index.row());
     const int column = index.column();
     switch (role) {
-    case Qt::DisplayRole: // of which link latency is, the constant and the tip say
-        return column == Bound ? text(row, column).section(QStringLiteral(" of "), 0, 0) : text(row, column);
+    case Qt::DisplayRole: // most rows are of the block; of which link latency is, the constant and the tip say
+        return column == Bound             ? text(row, column).section(QStringLiteral(" of "), 0, 0)
+            : row.id.starts_with("block/") ? text(row, column).mid(column == Operation ? 6 : 0)
+                                           : text(row, column);
     case Qt::ToolTipRole:
         return tip(row);
     case kSortRole:

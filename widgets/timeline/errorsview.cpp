@@ -172,6 +172,8 @@ void ErrorsView::fitColumns()
     names.natural = std::min(names.natural, 30 * em);
     names.least = std::min(names.natural, 9 * em);
     names.narrowest = std::min(names.natural, 5 * em);
+    ColumnWish& bound = wishes[ErrorsModel::Bound]; // the name of a link may be long
+    bound.least = std::min(bound.natural, 8 * em);
     int rank = 0;
     for (const int column : { ErrorsModel::Operation, ErrorsModel::Measured, ErrorsModel::Predicted, ErrorsModel::RelativeError,
                               ErrorsModel::Bound, ErrorsModel::Lost, ErrorsModel::Constant, ErrorsModel::Count }) {

@@ -52,6 +52,17 @@ KindTexts textsOf(PlotView::Kind kind)
              QT_TRANSLATE_NOOP("shardboard::PlotView", "A step on smaller and larger meshes") };
 }
 
+constexpr int kLegendLines = 3; // a plot is as narrow as a seventh of the window
+
+XyLook lookIn(const QWidget* widget)
+{
+    const Theme& theme = Theme::of(widget);
+    XyLook out { theme.panel, theme.text, theme.quiet, theme.line, theme.accent, {} };
+    for (int hue = 0; hue < kHueCount; ++hue)
+        out.hues.push_back(partColor(hue).fill);
+    return out;
+}
+
 /// As it is drawn in the plot.
 void paintSample(QPainter& painter, const QRectF& rect, const PlotSeries& one, const QColor& color)
 {
@@ -103,7 +114,6 @@ PlotView::PlotView(Kind kind, Document* document, TimelineSource* source, QWidge
     nameWidget(m_chart, "plotChart", tr(texts.title), {});
     m_chart->setAccessibleDescription(tr(texts.tip));
     nameWidget(m_legend, "plotLegend", tr("Series of the plot"));
-    constexpr int kLegendLines = 3; // a plot is as narrow as a seventh of the window
     m_legend->setMostLines(kLegendLines);
     nameWidget(m_save, "plotSave", tr("Save the plot"), tr("As a picture (PNG, SVG, PDF) or a table (CSV)"));
     m_save->setText(tr("Save …"));
@@ -211,19 +221,13 @@ void PlotView::askForScaling()
 void PlotView::show(Plot plot)
 {
     const Theme& theme = Theme::of(this);
-    XyLook look { theme.panel, theme.text, theme.quiet, theme.line, theme.accent, {} };
-    for (int hue = 0; hue < kHueCount; ++hue)
-        look.hues.push_back(partColor(hue).fill);
     const bool empty = plot.isEmpty();
-    QStringList notes;
-    for (const std::string& note : plot.notes)
-        notes << qstr(note);
-    if (m_chart->setPlot(std::move(plot), look))
+    if (m_chart->setPlot(std::move(plot), lookIn(this)))
         makeLegend();
     setTextColor(m_notes, theme.quiet);
     setTextColor(m_empty, theme.quiet);
-    m_notes->setText(notes.join(QLatin1Char('\n')));
-    m_notes->setVisible(!empty && !notes.isEmpty());
+    m_notes->setText(noteText());
+    m_notes->setVisible(!empty && !m_notes->text().isEmpty());
     m_chart->setVisible(!empty);
     m_legend->setVisible(!empty);
     m_save->setEnabled(!empty);
@@ -237,6 +241,44 @@ void PlotView::show(Plot plot)
                             : m_kind == Kind::Accuracy                       ? QString()
                                                                              : tr("as planned"));
     selectionChanged();
+}
+
+QString PlotView::noteText() const
+{
+    QStringList out;
+    for (const std::string& note : plot().notes)
+        out << qstr(note);
+    return out.join(QLatin1Char('\n'));
+}
+
+std::unique_ptr<QWidget> PlotView::picture() const
+{
+    auto out = std::make_unique<QWidget>();
+    QPalette colors = palette();
+    colors.setColor(QPalette::Window, Theme::of(this).panel);
+    out->setPalette(colors);
+    out->setAutoFillBackground(true);
+    auto* header = new ViewHeader(tr(textsOf(m_kind).title), out.get());
+    auto* chart = new XyPlot(out.get());
+    chart->setPlot(plot(), lookIn(this));
+    auto* legend = new Legend(out.get());
+    legend->setMostLines(kLegendLines);
+    legend->setEntries(m_legend->entries());
+    auto* notes = new QLabel(noteText(), out.get());
+    notes->setWordWrap(true);
+    notes->setVisible(!notes->text().isEmpty());
+    setTextColor(notes, Theme::of(this).quiet);
+    auto* low = boxLayout<QVBoxLayout>({ kPanelMargin - 6, 0, kPanelMargin - 6, 8 }, 0);
+    low->addWidget(legend);
+    low->addWidget(notes);
+    auto* column = boxLayout<QVBoxLayout>({ 0, 0, 0, 0 }, 0, out.get());
+    column->addWidget(header);
+    column->addWidget(chart, 1);
+    column->addLayout(low);
+    out->resize(720, 480);
+    column->activate();
+    header->setDetail(m_header->detail()); // as much of it as there is room for
+    return out;
 }
 
 QString PlotView::emptyText() const

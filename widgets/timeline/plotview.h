@@ -30,6 +30,8 @@ public:
     Kind kind() const { return m_kind; }
     XyPlot* chart() const { return m_chart; }
     const Plot& plot() const;
+    /// As it is saved: with title and legend, and in a size of its own, however narrow it stands in the window.
+    std::unique_ptr<QWidget> picture() const;
     /// Of Kind::Scaling: runs on meshes of any size, of the same model.
     void setRuns(std::vector<ScaledRun> runs);
     QSize sizeHint() const override;
@@ -48,6 +50,7 @@ private:
     Plot made() const;
     void makeLegend();
     QString emptyText() const;
+    QString noteText() const;
 
     Kind m_kind;
     TimelineSource* m_source;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 class QScrollBar;
@@ -61,6 +62,8 @@ public:
     const Place& current() const { return m_current; }
     /// On the widget; empty while it is scrolled away.
     QRectF rectOf(std::size_t lane, std::size_t interval) const;
+    /// What the ruler says, and of which second: no two alike.
+    std::vector<std::pair<double, QString>> rulerMarks() const;
     QString textOf(const Place& place) const; ///< as the tool tip says it, line by line
     QRectF lanesArea() const; ///< of the intervals, without the labels
     QRectF memoryArea() const; ///< empty: nothing is known of memory

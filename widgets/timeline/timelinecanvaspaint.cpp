@@ -16,6 +16,31 @@ namespace shardboard {
 
 using namespace timelinecanvas;
 
+namespace {
+
+/// With as many digits as tell times apart that are `step` apart.
+QString timeText(double seconds, double step)
+{
+    struct Unit {
+        double seconds;
+        const char* name;
+    };
+    constexpr Unit kUnits[] { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "µs" }, { 1e-9, "ns" } };
+    const auto* unit = std::ranges::find_if(kUnits, [seconds](const Unit& one) { return seconds >= one.seconds * (1 - 1e-9); });
+    if (unit == std::end(kUnits))
+        unit = &kUnits[0];
+    const int digits = std::clamp(static_cast<int>(std::ceil(std::log10(unit->seconds / step) - 1e-9)), 0, 12);
+    QString number = QString::number(seconds / unit->seconds, 'f', digits);
+    if (digits > 0)
+        while (number.endsWith(QLatin1Char('0')))
+            number.chop(1);
+    if (number.endsWith(QLatin1Char('.')))
+        number.chop(1);
+    return number + QLatin1Char(' ') + QString::fromUtf8(unit->name);
+}
+
+} // namespace
+
 void TimelineCanvas::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -63,22 +88,37 @@ void TimelineCanvas::paintRuler(QPainter& painter, const Ink& ink) const
 {
     const QRectF area = lanesArea();
     const double bottom = m_timeline->memory.empty() ? area.bottom() : memoryArea().bottom();
-    const double step = rulerStep(m_window.secondsPerPixel * 9 * ink.smallMetrics.averageCharWidth());
     painter.setFont(ink.small);
-    const auto first = static_cast<std::int64_t>(std::ceil(std::max(0.0, m_window.from) / step - 1e-9));
-    const double to = std::min(m_window.to(), m_timeline->seconds);
-    for (std::int64_t i = first; static_cast<double>(i) * step <= to * (1 + 1e-12); ++i) {
-        const double time = static_cast<double>(i) * step;
+    for (const auto& [time, text] : rulerMarks()) {
         const double x = std::round(area.left() + m_window.pixelOf(time)) + 0.5;
         painter.setPen(QPen(blended(ink.theme.window, ink.theme.line, 0.7), 1));
         painter.drawLine(QPointF(x, area.top() - 5), QPointF(x, bottom));
         painter.setPen(ink.theme.quiet);
-        const double wide = ink.smallMetrics.horizontalAdvance(secondsText(time));
+        const double wide = ink.smallMetrics.horizontalAdvance(text);
         if (x + 3 + wide <= area.right() + m_scroll->sizeHint().width())
-            painter.drawText(QPointF(x + 3, area.top() - 7), secondsText(time));
+            painter.drawText(QPointF(x + 3, area.top() - 7), text);
     }
     painter.setPen(QPen(ink.theme.line, 1));
     painter.drawLine(QPointF(area.left(), area.top() - 0.5), QPointF(area.right(), area.top() - 0.5));
+}
+
+std::vector<std::pair<double, QString>> TimelineCanvas::rulerMarks() const
+{
+    std::vector<std::pair<double, QString>> out;
+    if (!m_timeline)
+        return out;
+    const QFontMetricsF metrics(uiFont(this, -1.5));
+    const double to = std::min(m_window.to(), m_timeline->seconds);
+    double room = 9 * metrics.averageCharWidth(); // a text, and some before the next one
+    double step = 0;
+    for (int tries = 0; tries < 3; ++tries) {
+        step = rulerStep(m_window.secondsPerPixel * room);
+        room = std::max(room, metrics.horizontalAdvance(timeText(to, step)) + 2 * metrics.averageCharWidth());
+    }
+    const auto first = static_cast<std::int64_t>(std::ceil(std::max(0.0, m_window.from) / step - 1e-9));
+    for (std::int64_t i = first; static_cast<double>(i) * step <= to * (1 + 1e-12); ++i)
+        out.emplace_back(static_cast<double>(i) * step, timeText(static_cast<double>(i) * step, step));
+    return out;
 }
 
 void TimelineCanvas::paintRow(QPainter& painter, const Ink& ink, const Row& row) const
@@ -223,7 +263,8 @@ void TimelineCanvas::paintOverlay(QPainter& painter) const
         painter.drawLine(QPointF(x, area.top() - 2), QPointF(x, height()));
         painter.setFont(ink.small);
         const QString text = m_drag == Drag::Range ? secondsText(std::abs(m_last.x() - m_pressed.x()) * m_window.secondsPerPixel)
-                                                   : secondsText(std::max(0.0, m_window.timeAt(m_hover.x() - area.left())));
+                                                   : timeText(std::max(0.0, m_window.timeAt(m_hover.x() - area.left())),
+                                                              std::pow(10, std::ceil(std::log10(m_window.secondsPerPixel))));
         const double wide = ink.smallMetrics.horizontalAdvance(text) + 12;
         const QRectF bubble(std::clamp(x - wide / 2, area.left(), width() - wide), 1, wide, ink.smallMetrics.height() + 4);
         painter.setRenderHint(QPainter::Antialiasing);

@@ -41,7 +41,7 @@ ProfilePage::ProfilePage(const Panels& panels, const RunAct* act, QObject* paren
 void ProfilePage::arrange(const QSize& room)
 {
     // The table of errors has its columns; plots are as wide as that leaves.
-    const int plot = std::clamp((room.width() - 480) / 2, 200, 420);
+    const int plot = std::clamp((room.width() - 500) / 2, 200, 420);
     m_all->setSizes({ std::max(1, room.width() - 2 * plot - 2), plot, plot });
 }
 

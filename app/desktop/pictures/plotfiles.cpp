@@ -8,7 +8,6 @@
 #include "model/session/document.h"
 #include "widgets/look/errortext.h"
 #include "widgets/look/format.h"
-#include "widgets/plots/xyplot.h"
 #include "widgets/timeline/plotview.h"
 
 #include <QFile>
@@ -25,8 +24,7 @@ Status writePlot(PlotView* view, const QString& path)
     if (!isPictureSuffix(suffix))
         return inputError(path.toStdString(), "is neither a picture nor a table",
                           "give it a name that ends in .png, .svg, .pdf or .csv");
-    view->chart()->setCurrent({}); // no cursor in it
-    return writePicture(view->chart(), path);
+    return writePicture(view->picture().get(), path);
 }
 
 void savePlot(const Document* document, PlotView* view, Settings& settings, Banner* banner, QWidget* window)

@@ -78,6 +78,7 @@ void CalibrationPage::build()
     nameWidget(m_measure, "calibration.measure", {}, tr("Takes the machine for about two minutes; other programs disturb it"));
     nameWidget(m_quick, "calibration.quick", {}, tr("Fewer and smaller sizes: some seconds, and a coarser fit"));
     m_state->setObjectName(QStringLiteral("calibration.state"));
+    m_state->setWordWrap(true); // it does not make the panel wider
     nameWidget(m_progress, "calibration.progress", tr("Progress of the calibration"));
     m_found->setObjectName(QStringLiteral("calibration.found"));
     m_found->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -102,9 +103,10 @@ void CalibrationPage::build()
     first->addWidget(m_measure);
     first->addWidget(m_quick);
     first->addWidget(m_state, 1);
-    auto* found = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 12);
-    found->addWidget(m_laws, 5);
-    found->addWidget(m_chart, 4);
+    m_both = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 12);
+    m_both->addWidget(m_laws, 5);
+    m_both->addWidget(m_chart, 4);
+    m_laws->setMinimumHeight(96); // a heading and two rows
     auto* last = boxLayout<QHBoxLayout>({ 0, 0, 0, 0 }, 10);
     last->addWidget(m_use);
     last->addWidget(m_save);
@@ -114,9 +116,16 @@ void CalibrationPage::build()
     column->addLayout(first);
     column->addWidget(m_progress);
     column->addWidget(m_found);
-    column->addLayout(found, 1);
+    column->addLayout(m_both, 1);
     column->addLayout(last);
     column->addStretch(0);
+}
+
+void CalibrationPage::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
+    m_both->setDirection(width() < 54 * em ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 QSize CalibrationPage::sizeHint() const { return { 560, 320 }; }
@@ -202,6 +211,7 @@ void CalibrationPage::showFit()
 {
     const Theme& theme = Theme::of(this);
     const bool there = m_fit.has_value();
+    m_what->setVisible(!there); // what is found wants its room
     for (QWidget* one : std::initializer_list<QWidget*> { m_found, m_laws, m_chart, m_save, m_price })
         one->setVisible(there);
     m_use->setVisible(there);

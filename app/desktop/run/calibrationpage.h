@@ -9,6 +9,7 @@
 
 #include <optional>
 
+class QBoxLayout;
 class QCheckBox;
 class QLabel;
 class QProgressBar;
@@ -45,6 +46,7 @@ Q_SIGNALS:
 
 protected:
     void refresh() override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void build();
@@ -63,6 +65,7 @@ private:
     WrappedLabel* m_found;
     QTreeWidget* m_laws;
     XyPlot* m_chart;
+    QBoxLayout* m_both = nullptr; ///< table and chart: one beside the other, or below it
     QPushButton* m_use;
     QPushButton* m_save;
     WrappedLabel* m_price;

@@ -118,6 +118,13 @@ private:
         }
         return longest > kLong ? "<span class=\"long\">" + htmlText(text) + "</span>" : htmlText(text);
     }
+    /// A constant of a link without the link's name, which stands before it.
+    static std::string constantBeside(const ErrorRow& row)
+    {
+        const std::size_t dot = row.constant.find('.');
+        const bool told = dot != std::string::npos && dot > 0 && row.boundBy.ends_with(row.constant.substr(0, dot));
+        return told ? row.constant.substr(dot + 1) : row.constant;
+    }
     /// Cells are HTML.
     void row(const std::vector<std::string>& cells, const char* style = "")
     {
@@ -365,7 +372,7 @@ private:
                   !error            ? std::string()
                       : *error < 10 ? formatted("%+.1f %%", 100 * *error)
                                     : "× " + figures::digits(*error + 1),
-                  cell(one.boundBy), cell(one.constant) });
+                  cell(one.boundBy), cell(constantBeside(one)) });
         }
         row({ "step", "", secondsText(table.predicted), secondsText(table.measured),
               (table.measured < table.predicted ? "−" : "+") + secondsText(std::abs(table.measured - table.predicted)), "", "",
