@@ -419,8 +419,8 @@ Status checkSizes(const ModelSpec& model, const Workload& workload)
     std::int64_t widest = std::max(model.vocabSize, model.intermediateSize);
     widest = std::max({ widest, model.recurrent.innerSize() + model.recurrent.channels() + 2 * model.recurrent.heads,
                         model.indexer.heads * model.indexer.headDim, model.positions, model.tokenTypes });
-    widest = std::max({ widest, model.tableRows, model.layerInput.rows, model.layerInput.width, model.besideRank,
-                        model.sharedKeysSize, model.encoder.positions, model.encoder.intermediateSize });
+    widest = std::max({ widest, model.moe.latentSize, model.tableRows, model.layerInput.rows, model.layerInput.width,
+                        model.besideRank, model.sharedKeysSize, model.encoder.positions, model.encoder.intermediateSize });
     widest =
         std::max({ widest, model.hiddenSize, 2 * model.heads * model.headDim, (model.heads + 2 * model.kvHeads) * model.headDim,
                    model.heads * (mla.nopeHeadDim + mla.valueHeadDim), mla.latentRank + mla.ropeHeadDim, mla.queryRank });

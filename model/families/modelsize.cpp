@@ -85,9 +85,11 @@ Count moe(const ModelSpec& model, std::int64_t experts)
 {
     const MoeSpec& moe = model.moe;
     const Count hidden = model.hiddenSize;
-    const Count one = mlp(hidden, moe.intermediateSize, model.block.gatedMlp, moe.expertBias);
+    const Count read = moe.latentSize > 0 ? Count(moe.latentSize) : hidden;
+    const Count one = mlp(read, moe.intermediateSize, model.block.gatedMlp, moe.expertBias);
+    const Count latent = moe.latentSize > 0 ? linear(hidden, read, model.mlpBias) + linear(read, hidden, model.mlpBias) : Count(0);
     const Count shared = moe.sharedWidth > 0 ? Count(moe.sharedWidth) : Count(moe.sharedExperts) * Count(moe.intermediateSize);
-    return linear(hidden, moe.experts, moe.routerBias || moe.correctionBias) + Count(experts) * one
+    return latent + linear(hidden, moe.experts, moe.routerBias || moe.correctionBias) + Count(experts) * one
         + (mlp(hidden, shared, model.block.gatedMlp, false) + Count(moe.sharedGate ? 1 : 0) * hidden)
         * Count(moe.sharedExperts > 0 ? 1 : 0);
 }

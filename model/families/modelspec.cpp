@@ -142,6 +142,9 @@ Status verifyMoe(const ModelSpec& model, const std::string& where)
         return inputError(where + ":topk_group", "the chosen groups hold fewer experts than a token needs", "choose more groups");
     if (!(std::isfinite(moe.gateScale) && moe.gateScale > 0))
         return inputError(where + ":routed_scaling_factor", "the factor cannot be used", "use a positive number");
+    if (moe.latentSize < 0 || moe.latentSize > kLargest)
+        return inputError(where + ":moe_latent_size", "size " + std::to_string(moe.latentSize) + " cannot be used",
+                          "use 0 for none");
     if (moe.routerBias && moe.correctionBias)
         return inputError(where + ":router_bias", "a router has one bias, for the logits or for choosing", "leave one out");
     if (moe.besideMlp && (model.norm.perLayer != 4 || model.norm.kind != NormKind::RmsNorm || model.norm.after))

@@ -90,6 +90,8 @@ struct MoeSpec {
     bool correctionBias = false; ///< added to the scores for choosing, not to the gates (DeepSeek V3)
     bool expertBias = false; ///< each projection of each expert has a bias
     ExpertStorage storage = ExpertStorage::Separate;
+    std::int64_t latentSize =
+        0; ///< experts work on a vector of so many elements, to which tokens are projected (Nemotron 3); 0: on tokens
     bool besideMlp = false; ///< they work beside a dense MLP, each behind norms of its own (Gemma 4)
 
     bool present() const { return experts > 0; }

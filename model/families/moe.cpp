@@ -50,14 +50,20 @@ public:
     TensorId build(TensorId x, TensorId routed)
     {
         const TensorId gates = router(routed != kNoTensor ? routed : x);
-        TensorId y = m_builder.op(m_names.block + "dispatch", OpKind::Dispatch, { x, gates },
-                                  { "dispatched", { "experts", "batch", "sequence", "hidden" } });
+        const TensorId read = m_moe.latentSize > 0 ? m_builder.linear(m_names.block + "fc1_latent_proj", x, hidden(),
+                                                                      m_builder.hiddenSide(), m_model.mlpBias, "latent of experts")
+                                                   : x;
+        TensorId y = m_builder.op(m_names.block + "dispatch", OpKind::Dispatch, { read, gates },
+                                  { "dispatched", { "experts", "batch", "sequence", hidden().label } });
         m_builder.entry(y).density =
             std::min(1.0, m_builder.capacity() * static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts));
         y = m_moe.together() ? packed(y) : separate(y);
-        const TensorId combined = m_builder.op(m_names.block + "combine", OpKind::Combine, { y, gates },
-                                               { "routed out", { "batch", "sequence", "hidden" } });
+        TensorId combined = m_builder.op(m_names.block + "combine", OpKind::Combine, { y, gates },
+                                         { "routed out", { "batch", "sequence", hidden().label } });
         m_builder.entry(combined).density = 1;
+        if (m_moe.latentSize > 0)
+            combined = m_builder.linear(m_names.block + "fc2_latent_proj", combined, m_builder.hiddenSide(), hidden(),
+                                        m_model.mlpBias, "routed out of latent");
         if (m_moe.sharedExperts == 0)
             return combined;
         TensorId shared = mlpWith(m_builder, x, m_names.block + "shared_experts.", "shared", m_moe.sharedSize());
@@ -122,7 +128,11 @@ private:
     }
 
     using Side = GraphBuilder::Side;
-    Side hidden() const { return { m_model.hiddenSize, "hidden", "embed_moe" }; }
+    /// What experts read and give.
+    Side hidden() const
+    {
+        return m_moe.latentSize > 0 ? Side { m_moe.latentSize, "latent", "" } : Side { m_model.hiddenSize, "hidden", "embed_moe" };
+    }
     Side inner() const { return { m_moe.intermediateSize, "intermediate", "mlp_moe" }; }
 
     /// An operation whose result is [experts, batch, sequence, last].

@@ -38,7 +38,7 @@ SIZES = {
 MORE = {
     "granitemoehybrid": {"layer_types": ["mamba", "attention"]},
     "bamba": {"attn_layer_indices": [1]},
-    "nemotron_h": {"hybrid_override_pattern": "M*-E"},
+    "nemotron_h": {"hybrid_override_pattern": "M*-E", "moe_latent_size": 8},
     "falcon_h1": {"mamba_rms_norm": True},
     "lfm2": {"layer_types": ["conv", "full_attention"]},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"]},

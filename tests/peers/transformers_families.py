@@ -54,7 +54,7 @@ MORE = {
     "dots1": {"head_dim": 128},
     "deepseek_v2": {"num_experts_per_tok": 6},
     "bamba": {"attn_layer_indices": [1]},
-    "nemotron_h": {"num_hidden_layers": None, "n_routed_experts": 4},
+    "nemotron_h": {"num_hidden_layers": None, "n_routed_experts": 4, "moe_latent_size": 512},
     "falcon_h1": {"mamba_rms_norm": True},
     "bloom": {"hidden_size": 256},
     "lfm2": {"layer_types": ["conv", "full_attention", "conv"]},

@@ -102,6 +102,7 @@ void visit(Visitor&& each, Model& model)
     each.value("expert_bias", moe.expertBias);
     each.value("expert_storage", moe.storage);
     each.value("experts_beside_mlp", moe.besideMlp);
+    each.value("moe_latent_size", moe.latentSize);
 
     auto& mla = model.mla;
     each.value("q_lora_rank", mla.queryRank);

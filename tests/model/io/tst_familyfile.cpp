@@ -109,6 +109,10 @@ json smallConfig(const FamilyFile& file)
         config["layer_types"] = { "mamba", "attention", "mamba" };
     if (file.type == "minimax")
         config["shared_intermediate_size"] = 0;
+    if (file.type == "nemotron_h") {
+        config["hybrid_override_pattern"] = "M*-E";
+        config["moe_latent_size"] = 12;
+    }
     if (file.type == "esm")
         config["position_embedding_type"] = "rotary";
     if (file.type == "mllama_text_model")
@@ -487,6 +491,9 @@ private Q_SLOTS:
         row("MiniCPM-2B",
             R"({"model_type":"minicpm","vocab_size":122753,"hidden_size":2304,"intermediate_size":5760,"num_hidden_layers":40,"num_attention_heads":36,"num_key_value_heads":36,"scale_depth":1.4,"tie_word_embeddings":true})",
             2724880896);
+        row("Nemotron-3-Super-120B-A12B",
+            R"({"model_type":"nemotron_h","head_dim":128,"hidden_size":4096,"hybrid_override_pattern":"MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME","intermediate_size":2688,"mamba_head_dim":64,"mamba_num_heads":128,"moe_intermediate_size":2688,"moe_latent_size":1024,"moe_shared_expert_intermediate_size":5376,"n_groups":8,"n_routed_experts":512,"n_shared_experts":1,"num_attention_heads":32,"num_experts_per_tok":22,"num_hidden_layers":88,"num_key_value_heads":2,"ssm_state_size":128,"tie_word_embeddings":false,"vocab_size":131072})",
+            120668707840);
         row("c4ai-command-r-plus",
             R"({"model_type":"cohere","hidden_act":"silu","hidden_size":12288,"intermediate_size":33792,"max_position_embeddings":8192,"num_attention_heads":96,"num_hidden_layers":64,"num_key_value_heads":8,"tie_word_embeddings":true,"use_qk_norm":true,"vocab_size":256000})",
             103810674688);
