@@ -338,6 +338,11 @@ Status verifyTables(const ModelSpec& model, const std::string& where)
             || model.norm.perLayer != 2 || !model.block.pattern.empty() || model.norm.around || model.layerInput.present())
             return inputError(where + ":encoder_layers", "layers of a decoder with an encoder are serial, dense, and all alike",
                               "leave encoder_layers out");
+        if (const std::int64_t width = model.heads * model.headDim; model.encoder.heads > 0 && width % model.encoder.heads != 0)
+            return inputError(where + ":encoder_attention_heads",
+                              "the " + std::to_string(width) + " elements of the decoder's heads do not divide over "
+                                  + std::to_string(model.encoder.heads) + " heads of the encoder",
+                              "use a number of heads that divides " + std::to_string(width));
         if (const auto status = verifyHeads(model.withEncoder(), where); !status.ok())
             return status;
     }

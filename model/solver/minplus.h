@@ -24,8 +24,8 @@ struct CostNetwork {
     };
     std::vector<int> sizes; ///< by node: how many values it has
     std::vector<Factor> factors;
-    /// Set: the costs of the factors are floors, and this is the cost of an entry itself, which is no less but for rounding. It may be
-    /// infinite where the floor is finite. It is asked for few entries, so that it may take long.
+    /// Set: the costs of the factors are floors, and this is the cost of an entry itself, which is no less but for rounding. It may
+    /// be infinite where the floor is finite. It is asked for few entries, so that it may take long.
     std::function<double(std::size_t factor, std::size_t place)> exact {};
 };
 

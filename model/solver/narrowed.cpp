@@ -149,10 +149,7 @@ private:
             at(m_order[i]).place = static_cast<int>(i);
     }
 
-    bool stopped() const
-    {
-        return m_options.stopped();
-    }
+    bool stopped() const { return m_options.stopped(); }
 
     std::size_t size() const
     {

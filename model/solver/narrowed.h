@@ -23,7 +23,8 @@ struct Narrowed {
 };
 
 /// Tables of three and more nodes are bounded by their least entry alone. What costs more than `options.upper` may go. Where
-/// costs are floors, rounds go over the floors alone first; when these lead nowhere, costs that a least is taken from are made exact.
+/// costs are floors, rounds go over the floors alone first; when these lead nowhere, costs that a least is taken from are made
+/// exact.
 Narrowed narrowed(const CostNetwork& network, const LeastOptions& options = {});
 
 } // namespace shardboard::minplus

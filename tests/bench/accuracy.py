@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How right predictions are on this machine after a calibration.
 
-    tests/bench/accuracy.py [--shardctl build/release/bin/shardctl] [--hardware FILE] [--steps 9] [--repeats 3] [--json]
+    tests/bench/accuracy.py [--shardctl build/release/bin/shardctl] [--hardware FILE] [--steps 9] [--repeats 5] [--json]
 
 Calibrates (unless --hardware names a file that `shardctl calibrate` wrote), then runs a model of two layers on six meshes and
 workloads that no constant was fitted to, and compares what was measured with what was predicted for that hardware: operations of 50 µs
@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--shardctl", default="build/release/bin/shardctl")
     parser.add_argument("--hardware", help="what shardctl calibrate wrote; without it this machine is calibrated now")
     parser.add_argument("--steps", type=int, default=9)
-    parser.add_argument("--repeats", type=int, default=3, help="of every case")
+    parser.add_argument("--repeats", type=int, default=5, help="of every case")
     parser.add_argument("--cases", default="", help="only those whose name has this in it")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

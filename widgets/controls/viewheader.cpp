@@ -74,6 +74,15 @@ QString ViewHeader::detail() const { return m_detailText; }
 
 void ViewHeader::addRight(QWidget* widget) { layout()->addWidget(widget); }
 
+/// What stands at the right may have come, gone, or got another text.
+bool ViewHeader::event(QEvent* event)
+{
+    const bool done = QWidget::event(event);
+    if (event->type() == QEvent::LayoutRequest)
+        elide();
+    return done;
+}
+
 void ViewHeader::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);

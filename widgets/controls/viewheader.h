@@ -30,6 +30,7 @@ Q_SIGNALS:
     void stepChosen(int step); ///< of the path
 
 protected:
+    bool event(QEvent* event) override;
     void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void showEvent(QShowEvent* event) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/checkpoint/openmodel.h"
 
+#include "model/core/checked.h"
 #include "model/families/decoder.h"
 #include "model/io/checkpoint/checkpoint.h"
 #include "model/io/checkpoint/comparecheckpoint.h"
@@ -174,23 +175,37 @@ std::vector<std::string> patternsOf(const std::vector<ConfigModel::KnownShape>& 
     return out;
 }
 
-/// What the family file says is stored beside the graph, where no header tells it.
-void addStored(ModelSpec& model, const std::vector<ConfigModel::KnownShape>& shapes)
+/// What the family file says is stored beside the graph of so many parameters, where no header tells it. Of entries for one name
+/// the first counts.
+Status addStored(ModelSpec& model, const std::vector<ConfigModel::KnownShape>& shapes, std::int64_t parameters)
 {
+    std::set<std::string> names;
+    const std::string encoder = model.weightPrefix + model.nameOf("encoder.layers") + ".";
     for (const ConfigModel::KnownShape& known : shapes) {
         ModelSpec::LooseWeight weight;
         weight.tensor.shape = known.shape;
         weight.tensor.dtype = model.dtype;
         const bool inLayers = known.pattern.find('*') != std::string::npos;
         const std::string& pattern = model.block.pattern;
-        for (std::int64_t layer = 0; layer < (inLayers ? model.layers : 1); ++layer) {
+        const bool inEncoder = model.encoder.present() && known.pattern.starts_with(encoder);
+        const std::int64_t count = !inLayers ? 1 : inEncoder ? model.encoder.layers : model.layers;
+        const auto elements = elementCount(known.shape);
+        for (std::int64_t layer = 0; layer < count; ++layer) {
             const auto at = static_cast<std::size_t>(layer);
             if (!known.layers.empty() && (at >= pattern.size() || known.layers.find(pattern[at]) == std::string::npos))
                 continue;
             weight.tensor.name = concreteName(known.pattern, layer);
+            if (!names.insert(weight.tensor.name).second)
+                continue;
+            const auto sum = elements ? checkedAdd(parameters, *elements) : std::nullopt;
+            if (!sum || !checkedMultiply(*sum, 64)) // bits of an element
+                return inputError(kModelPlace + known.pattern, "with weights of this name the model is too large to count",
+                                  "use smaller sizes, or fewer layers");
+            parameters = *sum;
             model.looseWeights.push_back(weight);
         }
     }
+    return done();
 }
 
 Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
@@ -215,7 +230,8 @@ Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
         return graph.error();
     OpenedModel out { std::move(config.model), std::move(config.findings) };
     if (checkpoint.tensors.empty())
-        addStored(out.model, config.shapes);
+        if (const Status status = addStored(out.model, config.shapes, graph.value().parameterCount()); !status.ok())
+            return status.error();
     if (config.wrapped)
         out.findings.push_back(checkpointFinding(
             "not-in-graph", Severity::Note, checkpoint.place,

@@ -7,6 +7,7 @@
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
 #include "model/text/contains.h"
+#include "model/text/glob.h"
 #include "model/text/text.h"
 #include "model/text/visibletext.h"
 
@@ -152,10 +153,13 @@ private:
         }
     }
 
+    /// Those of the file go before inherited ones, of which those go that it says anew: by the same pattern, or of one name by a
+    /// pattern that covers it.
     void readWeights()
     {
         if (!m_fields.holds("weights"))
             return;
+        std::vector<FamilyFile::Weight> inherited = std::exchange(m_out.weights, {});
         m_fields.objects("weights", [&](JsonFields& item) {
             FamilyFile::Weight weight { item.text("name"), item.texts("shape"), item.text("layers", "") };
             for (const std::string& size : weight.shape)
@@ -165,6 +169,15 @@ private:
             if (m_out.weights.size() < kMost)
                 m_out.weights.push_back(std::move(weight));
         });
+        std::erase_if(inherited, [this](const FamilyFile::Weight& old) {
+            return std::ranges::any_of(m_out.weights, [&](const FamilyFile::Weight& own) {
+                return own.pattern == old.pattern
+                    || (old.pattern.find('*') == std::string::npos && globMatch(own.pattern, old.pattern));
+            });
+        });
+        for (FamilyFile::Weight& old : inherited)
+            if (m_out.weights.size() < kMost)
+                m_out.weights.push_back(std::move(old));
     }
 
     void readRemarks(const char* key, std::vector<FamilyFile::Remark>& out)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/huggingface/hfconfig.h"
 
+#include "model/core/checked.h"
 #include "model/families/activation.h"
 #include "model/io/file/textfile.h"
 #include "model/io/huggingface/configfields.h"
@@ -90,7 +91,7 @@ public:
         if (const Status status = readStops(); !status.ok())
             return status.error();
         if (!m_out.model.hasGraph()) {
-            readShapes();
+            static_cast<void>(readShapes()); // what it leaves out only headers tell
             return finished();
         }
         readRequired();
@@ -107,7 +108,8 @@ public:
         m_out.model.names = m_family->names;
         readPacking();
         m_out.beside = m_family->beside;
-        readShapes();
+        if (const Status status = readShapes(); !status.ok())
+            return status.error();
         if (const auto status = verifyModel(m_out.model, m_fields.place()); !status.ok())
             return status.error();
         noteUnknownKeys();
@@ -144,6 +146,12 @@ private:
         return found == m_family->config.end() ? kNone : *found;
     }
 
+    /// A default that is negative stands for none, and may be written out.
+    static std::int64_t leastOf(const json& fallback)
+    {
+        return fallback.is_number_unsigned() ? 0 : std::min<std::int64_t>(0, fallback.get<std::int64_t>());
+    }
+
     /// A key of the config, or its default; what the default is says what it may be.
     Result<json> configValue(const std::string& key)
     {
@@ -167,7 +175,7 @@ private:
         if (fallback.is_boolean())
             out = fields.flag(key);
         else if (fallback.is_number_integer())
-            out = fields.integer(key, contains(m_family->required, key) ? 1 : 0, kLargest);
+            out = fields.integer(key, contains(m_family->required, key) ? 1 : leastOf(fallback), kLargest);
         else if (fallback.is_number())
             out = fields.number(key, -1e18, 1e18);
         else if (fallback.is_string())
@@ -317,20 +325,55 @@ private:
         return done();
     }
 
-    /// What cannot be worked out is left out: then only headers tell it.
-    void readShapes()
+    /// A weight of which a size is 0 is none. What cannot be worked out is left out; the first of it is the error.
+    Status readShapes()
     {
+        std::optional<Error> wrong;
         for (const FamilyFile::Weight& weight : m_family->weights) {
             ConfigModel::KnownShape known { weight.pattern, {}, weight.layers };
             for (const std::string& size : weight.shape) {
-                const auto value = evaluated(size, m_family->file);
-                if (value.ok() && value.value().is_number() && value.value().get<double>() >= 1
-                    && value.value().get<double>() <= static_cast<double>(kLargest))
-                    known.shape.push_back(value.value().get<std::int64_t>());
+                const auto value = sizeOf(size, weight.pattern);
+                if (value.ok())
+                    known.shape.push_back(value.value());
+                else if (!wrong)
+                    wrong = value.error();
             }
-            if (known.shape.size() == weight.shape.size())
+            if (known.shape.size() != weight.shape.size() || contains(known.shape, std::int64_t { 0 }))
+                continue;
+            const auto elements = checkedProduct(known.shape);
+            if (elements && checkedMultiply(*elements, 64))
                 m_out.shapes.push_back(std::move(known));
+            else if (!wrong)
+                wrong = wrongSize(weight.shape, weight.pattern, "has too many elements to count", "use smaller sizes");
         }
+        return wrong ? Status(*wrong) : done();
+    }
+
+    /// 0 to 2^31.
+    Result<std::int64_t> sizeOf(const std::string& size, const std::string& weight)
+    {
+        const auto value = evaluated(size, m_fields.place());
+        if (!value.ok())
+            return value.error();
+        const double number = value.value().is_number() ? value.value().get<double>() : -1;
+        if (!(number >= 0 && number <= static_cast<double>(kLargest)) || number != std::trunc(number))
+            return wrongSize({ size }, weight, "would have a size of " + shortened(visibleText(value.value().dump()), 40),
+                             "use sizes of 1 to 2^31, or 0 for none");
+        return static_cast<std::int64_t>(number);
+    }
+
+    /// Names the key of the config, where the sizes come from one that it has.
+    Error wrongSize(const std::vector<std::string>& sizes, const std::string& weight, const std::string& what,
+                    const std::string& fix) const
+    {
+        std::set<std::string> held;
+        for (const std::string& size : sizes)
+            for (const std::string& key : keysOfExpression(size))
+                if (m_fields.holds(key))
+                    held.insert(key);
+        const std::string shape = shortened(visibleText(joined(sizes)), 200);
+        return inputError(held.size() == 1 ? m_fields.place(*held.begin()) : m_fields.place(),
+                          "the weight " + visibleText(weight) + " (" + shape + ") " + what, fix);
     }
 
     void readNotes()

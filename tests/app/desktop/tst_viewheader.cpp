@@ -26,6 +26,7 @@ class TestViewHeader : public QObject {
 private Q_SLOTS:
     void nothingIsCutInSmallWindows_data();
     void nothingIsCutInSmallWindows();
+    void titleKeepsItsRoom();
     void fieldIsThereWhenItIsUsed();
     void windowsStayAsTheyAre_data();
     void windowsStayAsTheyAre();
@@ -87,6 +88,28 @@ void TestViewHeader::nothingIsCutInSmallWindows()
                  qPrintable(QLatin1String(name) + QLatin1String(": ") + cutTexts(view).join(QLatin1String(", "))));
     }
     test.document()->undoStack()->setClean();
+}
+
+/// A button that comes later takes its room from the title, which says so.
+void TestViewHeader::titleKeepsItsRoom()
+{
+    QWidget window;
+    auto* header = new ViewHeader(QStringLiteral("Runs kept"), &window);
+    auto* button = new QToolButton;
+    button->setText(QStringLiteral("Compare"));
+    button->hide();
+    header->addRight(button);
+    window.resize(400, 60);
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    for (int width = 60; width <= 260; width += 4) {
+        button->hide();
+        header->resize(width, 36);
+        settle();
+        button->show();
+        settle();
+        QCOMPARE(cutTexts(&window), QStringList());
+    }
 }
 
 void TestViewHeader::fieldIsThereWhenItIsUsed()

@@ -570,6 +570,9 @@ private Q_SLOTS:
         row("deberta-v3-base",
             R"({"model_type":"deberta-v2","hidden_act":"gelu","hidden_size":768,"intermediate_size":3072,"max_position_embeddings":512,"relative_attention":true,"position_buckets":256,"norm_rel_ebd":"layer_norm","share_att_key":true,"position_biased_input":false,"num_attention_heads":12,"num_hidden_layers":12,"type_vocab_size":0,"vocab_size":128100})",
             184551780);
+        row("umt5-small",
+            R"({"model_type":"umt5","d_ff":1024,"d_kv":64,"d_model":512,"feed_forward_proj":"gated-gelu","num_decoder_layers":8,"num_heads":6,"num_layers":8,"tie_word_embeddings":false,"vocab_size":256384})",
+            306601984);
     }
     void publishedCountsBesideTheGraph()
     {
@@ -586,6 +589,93 @@ private Q_SLOTS:
             beside += *elementCount(weight.tensor.shape);
         QVERIFY(beside > 0);
         QCOMPARE(static_cast<qint64>(modelSize(model)->total) + beside, parameters);
+    }
+
+    void storedBesideTheGraph_data()
+    {
+        QTest::addColumn<QByteArray>("config");
+        QTest::addColumn<QByteArray>("family");
+        QTest::addColumn<QString>("place"); // of the error; empty: none
+        QTest::addColumn<int>("biases");
+        const auto row = [](const char* name, const char* config, const char* place, int biases = 0) {
+            QTest::newRow(name) << QByteArray(config) << QByteArray() << QString::fromUtf8(place) << biases;
+        };
+        row("umt5", R"({"model_type":"umt5","vocab_size":1000,"d_model":64,"d_kv":16,"d_ff":128,"num_layers":2,"num_heads":4})", "",
+            4);
+        row("umt5, more layers in the encoder",
+            R"({"model_type":"umt5","vocab_size":1000,"d_model":64,"d_kv":16,"d_ff":128,"num_layers":8,"num_decoder_layers":4,
+            "num_heads":4})",
+            "", 12);
+        row("t5", R"({"model_type":"t5","vocab_size":1000,"d_model":64,"d_kv":16,"d_ff":128,"num_layers":2,"num_heads":4})", "", 2);
+        row("t5, buckets",
+            R"({"model_type":"t5","vocab_size":1000,"d_model":64,"d_kv":16,"d_ff":128,"num_layers":2,"num_heads":4,
+            "relative_attention_num_buckets":-4})",
+            "config.json:relative_attention_num_buckets");
+        row("t5, no buckets",
+            R"({"model_type":"t5","vocab_size":1000,"d_model":64,"d_kv":16,"d_ff":128,"num_layers":2,"num_heads":4,
+            "relative_attention_num_buckets":0})",
+            "");
+        row("deberta-v2, buckets",
+            R"({"model_type":"deberta-v2","vocab_size":1000,"hidden_size":64,"intermediate_size":128,"num_hidden_layers":2,
+            "num_attention_heads":4,"relative_attention":true,"share_att_key":true,"position_buckets":1e18})",
+            "config.json:position_buckets");
+        row("deberta-v2, none written out",
+            R"({"model_type":"deberta-v2","vocab_size":1000,"hidden_size":64,"intermediate_size":128,"num_hidden_layers":2,
+            "num_attention_heads":4,"relative_attention":true,"share_att_key":true,"position_buckets":-1,
+            "max_relative_positions":-1})",
+            "");
+        row("whisper, mel bins",
+            R"({"model_type":"whisper","vocab_size":1000,"d_model":64,"encoder_layers":2,"decoder_layers":2,
+            "encoder_attention_heads":4,"decoder_attention_heads":4,"encoder_ffn_dim":128,"decoder_ffn_dim":128,
+            "num_mel_bins":9223372036854775807})",
+            "config.json:num_mel_bins");
+        row("gemma3n, streams",
+            R"({"model_type":"gemma3n_text","vocab_size":1000,"hidden_size":64,"intermediate_size":128,"num_hidden_layers":10,
+            "num_attention_heads":4,"num_key_value_heads":2,"head_dim":16,"altup_num_inputs":2147483647})",
+            "config.json:altup_num_inputs");
+        for (const char* heads : { "3", "128" })
+            QTest::addRow("bart, %s heads", heads)
+                << QByteArray(R"({"model_type":"bart","vocab_size":1000,"d_model":64,"encoder_layers":2,"decoder_layers":2,
+                "decoder_attention_heads":4,"encoder_ffn_dim":128,"decoder_ffn_dim":128,"encoder_attention_heads":)")
+                    + heads + "}"
+                << QByteArray() << QStringLiteral("config.json:encoder_attention_heads") << 0;
+        const char* mine =
+            R"({"model_type":"mine","like":"llama","weights":[{"name":"model.layers.*.extra","shape":["wide","wide"]}]})";
+        for (const auto& [wide, place] :
+             { std::pair { "2147483648", "config.json:wide" }, std::pair { "268435456", "config.json:model.layers.*.extra" },
+               std::pair { "2.5", "config.json:wide" }, std::pair { "null", "config.json:wide" } })
+            QTest::addRow("own family, %s", wide)
+                << QByteArray(R"({"model_type":"mine","vocab_size":1000,"hidden_size":64,"intermediate_size":128,
+                "num_hidden_layers":2,"num_attention_heads":4,"wide":)")
+                    + wide + "}"
+                << QByteArray(mine) << QString::fromUtf8(place) << 0;
+    }
+    /// What no header tells: no name twice, a bias for each layer that has one, and an error for what cannot be.
+    void storedBesideTheGraph()
+    {
+        QFETCH(QByteArray, config);
+        QFETCH(QByteArray, family);
+        QFETCH(QString, place);
+        QFETCH(int, biases);
+        QTemporaryDir folder;
+        QVERIFY(writeFile(folder.filePath(QStringLiteral("config.json")), config));
+        if (!family.isEmpty())
+            QVERIFY(writeFile(folder.filePath(QStringLiteral("shardboard-family.json")), family));
+        const auto opened = openModel(folder.path().toStdString());
+        if (!place.isEmpty()) {
+            QVERIFY(!opened.ok());
+            QVERIFY2(QString::fromStdString(opened.error().where).endsWith(place), opened.error().text().c_str());
+            QVERIFY(!opened.error().fix.empty());
+            return;
+        }
+        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        std::set<std::string> names;
+        int found = 0;
+        for (const ModelSpec::LooseWeight& weight : opened.value().model.looseWeights) {
+            QVERIFY2(names.insert(weight.tensor.name).second, weight.tensor.name.c_str());
+            found += weight.tensor.name.ends_with("SelfAttention.relative_attention_bias.weight") ? 1 : 0;
+        }
+        QCOMPARE(found, biases);
     }
 
     /// The tables of all layers are one weight in the checkpoint, layer after layer.
@@ -699,7 +789,8 @@ private Q_SLOTS:
                 keys.insert(key);
             for (const auto& [key, text] : file.model)
                 keys.merge(keysOfExpression(text));
-            for (const std::string& key : keys)
+            for (const std::string& key : keys) {
+                ++cases; // an even number of values: each is the other way round with the next key
                 for (const json& value : values) {
                     json config = small;
                     config[key] = value;
@@ -711,6 +802,7 @@ private Q_SLOTS:
                         QFAIL((file.type + ", " + key + " " + value.dump() + ": " + thrown.what()).c_str());
                     }
                 }
+            }
         }
         QVERIFY(refused > 1000);
     }
