@@ -133,6 +133,7 @@ void ViewHeader::elide()
     const QString shown = titleMetrics.elidedText(wanted, Qt::ElideMiddle, room);
     constexpr qsizetype kReadable = 5; // `A…s` says nothing
     m_title->setText(shown == wanted || shown.size() >= kReadable ? shown : QString());
+    m_title->setVisible(!m_titleText.isEmpty()); // no gap before what follows
     m_title->setToolTip(m_title->text() == m_titleText ? QString() : m_titleText);
     layout()->activate(); // the title has just got another width
     showDetail();

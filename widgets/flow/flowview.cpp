@@ -182,13 +182,10 @@ void FlowView::resizeEvent(QResizeEvent* event)
 /// In words where they have room beside the first of what the residual stream is; else the names of the axes alone.
 void FlowView::fitLegend()
 {
-    const auto evaluation = document()->evaluation();
-    if (!evaluation)
-        return;
     const int room = width() - 2 * kPanelMargin - static_cast<int>(kLeastResidual * textScale(this));
-    m_legend->setEntries(flowLegend(m_canvas->scene(), evaluation->plan.mesh));
+    m_legend->setEntries(flowLegend(m_canvas->scene(), m_mesh));
     if (m_legend->sizeHint().width() > room)
-        m_legend->setEntries(flowLegend(m_canvas->scene(), evaluation->plan.mesh, true));
+        m_legend->setEntries(flowLegend(m_canvas->scene(), m_mesh, true));
 }
 
 void FlowView::showSegment(PlannedSegmentId plannedSegment)
@@ -202,6 +199,7 @@ void FlowView::showSegment(PlannedSegmentId plannedSegment)
     m_name = tr("%1 · %2").arg(scene.name, qstr(phaseName(evaluation->plan.segment(plannedSegment).phase)));
     m_residual->setText(scene.residual);
     m_canvas->setScene(std::move(scene));
+    m_mesh = evaluation->plan.mesh;
     fitLegend();
     if (m_player->isShown())
         m_canvas->setStep(itemOf(m_player->current()));

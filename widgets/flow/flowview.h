@@ -69,6 +69,7 @@ private:
     ChoiceBox* m_choice; ///< segments of the phase
     ChoiceBox* m_thickness; ///< of the lines: bytes or time
     FlowCanvas* m_canvas;
+    Mesh m_mesh; ///< that the scene of the canvas is of: a hidden view keeps it while the design gets another
     PlanPlayer* m_player;
     QWidget* m_foot; ///< the residual stream and the legend; gives way in a low view
     ElidedLabel* m_residual;

@@ -281,7 +281,7 @@ private Q_SLOTS:
         row("negative size", "\"hidden_size\": 896", "\"hidden_size\": -896", "d:model.hidden_size: cannot be -896");
         row("zero size", "\"hidden_size\": 896", "\"hidden_size\": 0", "hidden_size");
         row("family", "\"family\": \"qwen2\"", "\"family\": \"qwen9\"",
-            "d:model.family: there is no family 'qwen9' whose operations are known; families are afmoe, aquila, arcee, ");
+            "d:model.family: there is no family 'qwen9' whose operations are known; families are afmoe, apertus, aquila, ");
         row("fraction", "\"hidden_size\": 896", "\"hidden_size\": 896.5", "d:model.hidden_size: cannot be 896.5");
         row("missing", "\"hidden_size\": 896,", "", "d:model.hidden_size: the key is missing");
         row("bias", "\"qkv\"", "\"all\"", "d:model.attention_bias: cannot be 'all'");

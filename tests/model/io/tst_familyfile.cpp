@@ -631,7 +631,7 @@ private Q_SLOTS:
             "config.json:num_mel_bins");
         row("gemma3n, streams",
             R"({"model_type":"gemma3n_text","vocab_size":1000,"hidden_size":64,"intermediate_size":128,"num_hidden_layers":10,
-            "num_attention_heads":4,"num_key_value_heads":2,"head_dim":16,"altup_num_inputs":2147483647})",
+            "num_attention_heads":4,"num_key_value_heads":2,"head_dim":16,"num_kv_shared_layers":2,"altup_num_inputs":2147483647})",
             "config.json:altup_num_inputs");
         for (const char* heads : { "3", "128" })
             QTest::addRow("bart, %s heads", heads)

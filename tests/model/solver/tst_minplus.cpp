@@ -183,7 +183,7 @@ private Q_SLOTS:
             int calls = 0;
             std::vector<std::size_t> later; // calls after the cancel, by factor
             floors.exact = [&](std::size_t factor, std::size_t place) {
-                later[factor] += cancelled ? 1 : 0;
+                later[factor] += cancelled ? std::size_t { 1 } : 0;
                 if (++calls == most)
                     cancelled = true;
                 return network.factors[factor].costs[place];
