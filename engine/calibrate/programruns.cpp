@@ -41,8 +41,6 @@ std::vector<CalibrationPoint> pointsOf(const Program& program, const RunResult& 
         collectives[collective.id] = &collective;
     std::vector<CalibrationPoint> out;
     for (const RunOperation& operation : result.operations) {
-        if (operation.medianSeconds < kLeastSeconds)
-            continue;
         CalibrationPoint point = timed(operation);
         if (const auto op = ops.find(operation.id); op != ops.end()) {
             point.work = op->second->work;
@@ -119,7 +117,8 @@ void ProgramRuns::addTo(Calibration& out, const std::function<void(std::int64_t 
     for (auto& ofProgram : points)
         for (auto& [id, point] : ofProgram) {
             point.seconds = median(point.samples);
-            out.points.push_back(std::move(point));
+            if (point.seconds >= kLeastSeconds) // asked of all rounds: else those that were slow would count alone
+                out.points.push_back(std::move(point));
         }
 }
 

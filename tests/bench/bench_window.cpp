@@ -52,27 +52,19 @@ constexpr double kMode = 16; ///< one frame of a usual screen
 constexpr double kTheme = 100;
 constexpr double kOpen = 100; ///< until the first picture
 
-Design largeDesign()
+Design trained(const char* model, const char* mesh, std::int64_t batch)
 {
     Design design;
-    design.model = builtinModel("llama3.1-405b").value();
-    design.mesh = Mesh::parse("pod=4,data=8,fsdp=64,model=8").value();
+    design.model = builtinModel(model).value();
+    design.mesh = Mesh::parse(mesh).value();
     design.workload.kind = WorkloadKind::Train;
-    design.workload.batch = 2048;
+    design.workload.batch = batch;
     (void)applyPreset(design, "tp+fsdp").ok();
     return design;
 }
 
-Design hugeDesign()
-{
-    Design design;
-    design.model = builtinModel("kimi-k2-1t").value();
-    design.mesh = Mesh::parse("pod=32,data=8,fsdp=64,model=8").value();
-    design.workload.kind = WorkloadKind::Train;
-    design.workload.batch = 16384;
-    (void)applyPreset(design, "tp+fsdp").ok();
-    return design;
-}
+Design largeDesign() { return trained("llama3.1-405b", "pod=4,data=8,fsdp=64,model=8", 2048); }
+Design hugeDesign() { return trained("kimi-k2-1t", "pod=32,data=8,fsdp=64,model=8", 16384); }
 
 class Bench {
 public:
